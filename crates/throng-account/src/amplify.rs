@@ -1,0 +1,226 @@
+//! Amplification by shuffling: what a crowd makes of any ε₀-LDP randomizer.
+
+use crate::bag::Bag;
+use crate::solve::smallest_epsilon;
+use crate::special::round_down;
+use crate::{
+    Band, Blanket, ClonePair, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours,
+    Profile, Theorem, Witness, published,
+};
+
+/// Some pure ε₀-LDP randomizer, the same for everyone, one report each, shuffled.
+///
+/// The upper bound is [`ClonePair::strong`]; the lower bound is the better of two real randomizers on
+/// explicit datasets: binary response, and ternary response with everyone else on the third value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shuffled {
+    crowd: Crowd,
+    local: Epsilon,
+    pair: ClonePair,
+}
+
+/// One bound on ε among several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    /// Where it comes from.
+    pub theorem: Theorem,
+    /// ε, never above ε₀; or why the theorem does not apply.
+    pub epsilon: Result<Epsilon, Error>,
+}
+
+impl Shuffled {
+    /// ε₀ must be above 0 and at most 300.
+    pub fn new(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
+        // Ternary response has the stricter range.
+        Blanket::kary_response(crowd, local, 3)?;
+        Ok(Self { crowd, local, pair: ClonePair::strong(crowd, local)? })
+    }
+
+    /// Every bound there is at δ, the smallest first, those out of range last.
+    pub fn bounds(&self, delta: Delta) -> Result<Vec<Bound>, Error> {
+        let (crowd, local) = (self.crowd, self.local);
+        let standard = ClonePair::standard(crowd, local)?;
+        let mut bounds: Vec<Bound> = [
+            (Theorem::StrongClones, self.pair.epsilon(delta).map(|g| g.epsilon.get())),
+            (Theorem::StandardClones, standard.epsilon(delta).map(|g| g.epsilon.get())),
+            (Theorem::ClonesClosed, published::clones_closed(crowd, local, delta)),
+            (Theorem::SwapRenyi, Ok(published::swap_renyi(crowd, local, delta))),
+            (Theorem::SwapGeneral, published::swap_general(crowd, local, delta)),
+            (Theorem::SwapSecond, published::swap_second(crowd, local, delta)),
+            (Theorem::SwapThird, published::swap_third(crowd, local, delta)),
+            (Theorem::Local, Ok(local.get())),
+        ]
+        .into_iter()
+        .map(|(theorem, epsilon)| Bound {
+            theorem,
+            // Overflow and NaN of the closed forms mean "useless": ε₀ holds anyway.
+            epsilon: epsilon.map(|e| Epsilon::at(if e < local.get() { e } else { local.get() })),
+        })
+        .collect();
+        bounds.sort_by(|a, b| {
+            let key = |bound: &Bound| bound.epsilon.as_ref().map_or(f64::INFINITY, |e| e.get());
+            key(a).total_cmp(&key(b))
+        });
+        Ok(bounds)
+    }
+
+    /// `δ(ε)` of binary response, on the worst of a few datasets.
+    fn binary(&self, epsilon: f64) -> (f64, u64) {
+        let others = self.crowd.get() - 1;
+        let bag = Bag { others, own: 1, flip: 1.0 / (self.local.get().exp() + 1.0) };
+        // Rounding of f moves ε₀ by an ulp; there is nothing to gain that close to it.
+        if epsilon >= bag.pure() * (1.0 - 1e-9) {
+            return (0.0, others);
+        }
+        [others, others.saturating_sub(1), others / 2]
+            .into_iter()
+            .map(|ones| (round_down(bag.delta_at(ones, epsilon)), ones))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap_or((0.0, others))
+    }
+
+    /// `δ(ε)` of ternary response with everyone else on the third value.
+    fn ternary(&self, epsilon: f64) -> f64 {
+        Blanket::kary_response(self.crowd, self.local, 3)
+            .map_or(0.0, |blanket| blanket.lower_delta(epsilon))
+    }
+}
+
+impl Profile for Shuffled {
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        let lower = self.binary(epsilon.get()).0.max(self.ternary(epsilon.get()));
+        Band { lower, upper: self.pair.delta(epsilon).upper }
+    }
+
+    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+        self.pair.delta(epsilon).upper
+    }
+
+    fn pure(&self) -> Option<Epsilon> {
+        Some(self.local)
+    }
+
+    fn theorem(&self) -> Theorem {
+        Theorem::StrongClones
+    }
+
+    fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
+        let (binary, ones) = self.binary(epsilon.get());
+        if binary >= self.ternary(epsilon.get()) {
+            return Some(Dataset::Ones { ones, of: self.crowd.get() - 1 });
+        }
+        Some(Dataset::ThirdValue)
+    }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        let limit = self.local.get();
+        let upper = self.pair.epsilon(delta)?.epsilon;
+        let guess = 0.9 * upper.get();
+        let binary = smallest_epsilon(delta.get(), limit, guess, |e| self.binary(e).0);
+        // Ternary response is the costlier kernel: look first whether it can win at all.
+        let ternary = if self.ternary(binary) > delta.get() {
+            smallest_epsilon(delta.get(), limit, binary.max(guess), |e| self.ternary(e))
+        } else {
+            0.0
+        };
+        let lower = Epsilon::at((binary.max(ternary) * (1.0 - 2e-10)).min(upper.get()));
+        let dataset = if ternary > binary {
+            Dataset::ThirdValue
+        } else {
+            Dataset::Ones { ones: self.binary(lower.get()).1, of: self.crowd.get() - 1 }
+        };
+        Ok(Guarantee {
+            epsilon: upper,
+            delta,
+            neighbours: Neighbours::ReplaceOne,
+            theorem: Theorem::StrongClones,
+            lower: Some(Witness { epsilon: lower, dataset }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, vectors};
+
+    fn shuffled(n: u64, local: f64) -> Shuffled {
+        Shuffled::new(Crowd::new(n).unwrap(), Epsilon::at(local)).unwrap()
+    }
+
+    // Reference values of the best published evaluations at δ = 10⁻⁸: exact pair and achievable lower
+    // bound.
+    #[test]
+    fn the_band_is_where_it_is_known_to_be() {
+        for (n, local, upper, lower) in [
+            (1_000, 0.5, 0.081067, 0.0741),
+            (1_000, 1.0, 0.188586, 0.1659),
+            (1_000, 2.0, 0.497110, 0.4649),
+            (1_000, 4.0, 2.849715, 2.6626),
+            (10_000, 1.0, 0.0564473, 0.04981),
+            (10_000, 4.0, 0.514488, 0.5092),
+            (1_000_000, 0.5, 0.00213677, 0.001903),
+            (1_000_000, 4.0, 0.0450730, 0.04465),
+            (100_000_000, 1.0, 0.000431321, 0.000379),
+        ] {
+            let found = shuffled(n, local).epsilon(Delta::new(1e-8).unwrap()).unwrap();
+            assert_close(found.epsilon.get(), upper, 1e-5);
+            assert_close(found.lower.unwrap().epsilon.get(), lower, 2e-3);
+        }
+    }
+
+    // Independent brute force: exact worst cases of random extremal channels, all pairs of inputs and
+    // all multisets of the others' inputs.
+    #[test]
+    fn no_enumerated_channel_exceeds_the_bound() {
+        for row in vectors("channels.json") {
+            let pair = shuffled(row.u64("n"), row.f64("epsilon0")).pair;
+            let upper = pair.delta(Epsilon::at(row.f64("epsilon"))).upper;
+            assert!(row.f64("delta") <= upper, "{row:?}: {upper}");
+            // The channel is printed in rounded decimals, its ε₀ too.
+            assert!((row.f64("bound") - upper).abs() <= 1e-8 * upper, "{row:?}: {upper}");
+        }
+    }
+
+    #[test]
+    fn every_listed_bound_is_above_the_lower_bound_and_at_most_local() {
+        for n in [2, 50, 1_000, 100_000] {
+            for local in [0.1, 0.5, 1.0, 4.0, 9.0] {
+                for delta in [1e-2, 1e-6, 1e-12] {
+                    let (mechanism, delta) = (shuffled(n, local), Delta::new(delta).unwrap());
+                    let lower = mechanism.epsilon(delta).unwrap().lower.unwrap().epsilon;
+                    let bounds = mechanism.bounds(delta).unwrap();
+                    assert_eq!(
+                        bounds[0].epsilon.as_ref().unwrap(),
+                        &mechanism.epsilon(delta).unwrap().epsilon
+                    );
+                    for bound in bounds {
+                        if let Ok(epsilon) = bound.epsilon {
+                            assert!(
+                                lower <= epsilon && epsilon.get() <= local,
+                                "{n} {local} {bound:?}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn amplification_is_monotone_in_every_argument() {
+        let epsilon = |n: u64, local: f64, delta: f64| {
+            shuffled(n, local).epsilon(Delta::new(delta).unwrap()).unwrap().epsilon.get()
+        };
+        for n in [5, 300, 20_000] {
+            for local in [0.3, 1.0, 5.0] {
+                for delta in [1e-3, 1e-7] {
+                    let here = epsilon(n, local, delta) * (1.0 + 1e-9);
+                    assert!(epsilon(n + n / 3, local, delta) <= here);
+                    assert!(epsilon(n, local * 0.9, delta) <= here);
+                    assert!(epsilon(n, local, delta * 2.0) <= here);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! `bit-sum`: everyone sends one bit, flipped now and then (Cheu et al., "Distributed Differential
+//! Privacy via Shuffling", 2019, Algorithm 1; binary randomized response, shuffled).
+//!
+//! Each of the n users sends a uniform bit with probability λ/n and the true one otherwise, so a bit
+//! is flipped with probability `f = λ/(2n)`.
+
+use crate::bag::{Bag, Worst};
+use crate::special::{round_down, round_up};
+use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+
+/// The protocol with its crowd.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BitSum {
+    crowd: Crowd,
+    flip: f64,
+}
+
+impl BitSum {
+    /// By λ, the expected number of users whose bit is replaced by a coin: `0 < λ < n`.
+    pub fn new(crowd: Crowd, lambda: f64) -> Result<Self, Error> {
+        let n = crowd.get() as f64;
+        if !(lambda > 0.0 && lambda < n) {
+            return Err(Error::OutOfRange {
+                name: "lambda",
+                value: lambda,
+                range: "above 0 and below n",
+            });
+        }
+        Self::with_flip(crowd, lambda / (2.0 * n))
+    }
+
+    /// By the probability `0 < f < ½` that a bit is flipped, as the sampler draws it.
+    pub fn with_flip(crowd: Crowd, flip: f64) -> Result<Self, Error> {
+        Ok(Self { crowd, flip: checked_flip(flip)? })
+    }
+
+    /// Binary randomized response with local parameter ε₀: `f = 1/(e^ε₀+1)`.
+    pub fn from_local(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
+        Self::with_flip(crowd, 1.0 / (local.get().exp() + 1.0))
+    }
+
+    /// The probability that a bit is flipped.
+    pub fn flip(&self) -> f64 {
+        self.flip
+    }
+
+    /// `λ = 2nf`.
+    pub fn lambda(&self) -> f64 {
+        2.0 * self.crowd.get() as f64 * self.flip
+    }
+
+    /// `δ(ε)` on one dataset: `ones` of the other users hold a 1, and the user's 1 is told from its
+    /// 0. The other direction is this one at `n − 1 − ones`.
+    ///
+    /// Exact up to the outward rounding.
+    pub fn delta_at(&self, ones: u64, epsilon: Epsilon) -> Result<Band, Error> {
+        if ones >= self.crowd.get() {
+            return Err(Error::OutOfRange {
+                name: "ones",
+                value: ones as f64,
+                range: "at most n - 1",
+            });
+        }
+        let value = self.bag().delta_at(ones, epsilon.get());
+        Ok(Band { lower: round_down(value), upper: round_up(value).min(1.0) })
+    }
+
+    /// Standard error of the unbiased estimate of the number of ones, `(Σy − nf)/(1 − 2f)`.
+    pub fn standard_error(&self) -> f64 {
+        let (n, f) = (self.crowd.get() as f64, self.flip);
+        (n * f * (1.0 - f)).sqrt() / (1.0 - 2.0 * f)
+    }
+
+    fn bag(&self) -> Bag {
+        Bag { others: self.crowd.get() - 1, own: 1, flip: self.flip }
+    }
+}
+
+impl Profile for BitSum {
+    /// Worst over all datasets and both directions. Exact (upper and lower differ by rounding only)
+    /// up to about 10⁶ users; beyond, certified with a gap below 1e-3 in ε.
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        self.bag().delta(epsilon.get()).band
+    }
+
+    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+        self.bag().coarse_delta(epsilon.get())
+    }
+
+    fn pure(&self) -> Option<Epsilon> {
+        Some(Epsilon::at(self.bag().pure()))
+    }
+
+    fn theorem(&self) -> Theorem {
+        Theorem::ExactBag
+    }
+
+    fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
+        let worst = self.bag().delta(epsilon.get());
+        Some(Dataset::Ones { ones: worst.ones, of: self.crowd.get() - 1 })
+    }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        Ok(bag_guarantee(&self.bag(), delta))
+    }
+}
+
+/// The guarantee of a bag of bits at δ.
+pub(crate) fn bag_guarantee(bag: &Bag, delta: Delta) -> Guarantee {
+    let Worst { band, ones } = bag.epsilon(delta.get());
+    // The lower end is the safe end of a bracket; the truth is above the other end.
+    let lower = Epsilon::at(band.lower * (1.0 - 2e-10));
+    Guarantee {
+        epsilon: Epsilon::at(band.upper),
+        delta,
+        neighbours: crate::Neighbours::ReplaceOne,
+        theorem: Theorem::ExactBag,
+        lower: Some(crate::Witness {
+            epsilon: lower,
+            dataset: Dataset::Ones { ones, of: bag.others },
+        }),
+    }
+}
+
+pub(crate) fn checked_flip(flip: f64) -> Result<f64, Error> {
+    if !(flip > 1e-30 && flip < 0.5) {
+        return Err(Error::OutOfRange {
+            name: "flip probability",
+            value: flip,
+            range: "above 1e-30 and below 1/2",
+        });
+    }
+    Ok(flip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, vectors};
+
+    fn bit_sum(n: u64, lambda: f64) -> BitSum {
+        BitSum::new(Crowd::new(n).unwrap(), lambda).unwrap()
+    }
+
+    #[test]
+    fn the_worst_case_over_all_datasets_agrees_with_enumeration() {
+        for row in vectors("bit_sum.json") {
+            let protocol = bit_sum(row.u64("n"), row.f64("lambda"));
+            let delta = row.f64("delta");
+            let band = protocol.delta(Epsilon::at(row.f64("epsilon")));
+            assert!(band.lower <= delta && delta <= band.upper, "{row:?}: {band:?}");
+            // Rows at ε₀ itself have δ = 0, where only an absolute comparison makes sense.
+            let tight = if delta == 0.0 { band.upper < 1e-14 } else { band.relative_gap() < 3e-9 };
+            assert!(tight, "{row:?}: {band:?}");
+        }
+    }
+
+    #[test]
+    fn single_datasets_agree_with_enumeration_up_to_a_billion_users() {
+        for row in vectors("bit_sum_point.json") {
+            let protocol = bit_sum(row.u64("n"), row.f64("lambda"));
+            let found = protocol.bag().delta_at(row.u64("t"), row.f64("epsilon"));
+            assert_close(found, row.f64("delta"), 1e-10);
+        }
+    }
+
+    // The all-equal dataset is often taken for the worst. It is not.
+    #[test]
+    fn the_all_equal_dataset_is_not_the_worst() {
+        let protocol = bit_sum(20, 10.0);
+        let epsilon = Epsilon::at(0.5);
+        let all_equal = protocol.delta_at(19, epsilon).unwrap();
+        assert_close(all_equal.upper, 0.00702438093657745, 1e-8);
+        assert_close(protocol.delta(epsilon).upper, 0.00752137642489208, 1e-8);
+        assert_eq!(protocol.witness(epsilon), Some(Dataset::Ones { ones: 18, of: 19 }));
+    }
+
+    #[test]
+    fn epsilon_inverts_delta_on_the_safe_side() {
+        for (n, lambda, delta) in [(50, 20.0, 1e-3), (1_000, 64.0, 1e-6), (100_000, 68.08, 1e-6)] {
+            let protocol = bit_sum(n, lambda);
+            let found = protocol.epsilon(Delta::new(delta).unwrap()).unwrap();
+            let (upper, lower) = (found.epsilon, found.lower.unwrap());
+            assert!(protocol.delta(upper).upper <= delta * (1.0 + 1e-12));
+            assert!(protocol.delta(lower.epsilon).lower >= delta * (1.0 - 1e-8));
+            assert!(upper.get() / lower.epsilon.get() < 1.0 + 1e-8);
+        }
+    }
+
+    #[test]
+    fn the_gap_stays_below_a_thousandth_at_a_billion_users() {
+        for lambda in [100.0, 1e5, 5e8] {
+            for delta in [0.4, 1e-4, 1e-8, 1e-15] {
+                let found =
+                    bit_sum(1_000_000_000, lambda).epsilon(Delta::new(delta).unwrap()).unwrap();
+                let lower = found.lower.unwrap().epsilon.get();
+                let gap = if found.epsilon.get() == 0.0 {
+                    0.0
+                } else {
+                    found.epsilon.get() / lower - 1.0
+                };
+                assert!(gap < 1e-3, "lambda {lambda}, delta {delta}: gap {gap}");
+            }
+        }
+    }
+
+    #[test]
+    fn privacy_grows_with_lambda_with_epsilon_and_with_the_crowd() {
+        let delta =
+            |n: u64, lambda: f64, eps: f64| bit_sum(n, lambda).delta(Epsilon::at(eps)).upper;
+        for n in [2, 7, 40, 300] {
+            let n_f = n as f64;
+            for share in [0.05, 0.2, 0.6] {
+                for eps in [0.0, 0.1, 0.5, 1.5] {
+                    let here = delta(n, share * n_f, eps);
+                    assert!(delta(n, 1.1 * share * n_f, eps) <= here * (1.0 + 2e-9));
+                    assert!(delta(n, share * n_f, eps + 0.05) <= here * (1.0 + 2e-9));
+                    // The same coin in a larger crowd.
+                    let larger =
+                        BitSum::with_flip(Crowd::new(n + 1).unwrap(), share / 2.0).unwrap();
+                    assert!(larger.delta(Epsilon::at(eps)).upper <= here * (1.0 + 2e-9));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_at_the_local_epsilon() {
+        let protocol = bit_sum(100, 58.0);
+        let pure = protocol.pure().unwrap().get();
+        assert_close(pure, (200.0_f64 / 58.0 - 1.0).ln(), 1e-15);
+        assert_eq!(protocol.delta(Epsilon::at(pure)), Band::ZERO);
+        assert_eq!(protocol.delta(Epsilon::at(1.0)), Band::ZERO);
+        assert!(protocol.delta(Epsilon::at(pure * (1.0 - 1e-6))).lower > 0.0);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let crowd = Crowd::new(100).unwrap();
+        for lambda in [0.0, -1.0, 100.0, 101.0, f64::NAN] {
+            assert!(BitSum::new(crowd, lambda).is_err(), "{lambda}");
+        }
+        assert!(bit_sum(10, 2.0).delta_at(10, Epsilon::ZERO).is_err());
+    }
+}

@@ -1,0 +1,289 @@
+//! The privacy blanket of concrete randomizers.
+//!
+//! A randomizer that always keeps a floor M under all its output laws hides a user among everyone
+//! whose report came from that floor. With `G = (P₀ − E·P₁)/M` under M (and 0 with the missing mass),
+//!
+//! ```text
+//! δ(ε) ≤ E[(G₁ + … + Gₙ)₊]/n                                                E = e^ε
+//! ```
+//!
+//! (Balle, Bell, Gascon, Nissim, "The Privacy Blanket of the Shuffle Model", 2019, Lemma 5.3; proof
+//! and conditions in `docs/privacy.md`, 6). For the randomizers here every output has probability M
+//! or p·M, so G takes four values besides 0:
+//!
+//! | value | mass | output |
+//! |---|---|---|
+//! | p − E | `apart` | likely under the first input only |
+//! | 1 − pE | `apart` | likely under the second input only |
+//! | p·(1 − E) | `both` | likely under both |
+//! | 1 − E | `neither` | likely under neither |
+
+use crate::stop_loss::{Summand, mean_positive_part};
+use crate::{Band, Crowd, Dataset, Epsilon, Error, Probability, Profile, Theorem};
+
+/// The blanket of one randomizer, shared by `crowd` users.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Blanket {
+    crowd: u64,
+    local: f64,
+    apart: f64,
+    both: f64,
+    neither: f64,
+    /// For k-ary response with k ≥ 3: the number of categories.
+    categories: Option<u64>,
+}
+
+impl Blanket {
+    /// k-ary randomized response: the truth with odds `e^ε₀` against each other category.
+    ///
+    /// An upper bound, within 1e-3 of the explicit dataset "everyone else holds a third value" at
+    /// n = 10³ and 1e-5 at 10⁵. For two categories [`crate::BitSum`] is exact.
+    pub fn kary_response(crowd: Crowd, local: Epsilon, categories: u64) -> Result<Self, Error> {
+        if categories < 2 {
+            return Err(Error::OutOfRange {
+                name: "k",
+                value: categories as f64,
+                range: "2 categories or more",
+            });
+        }
+        let others = categories as f64 - 1.0;
+        let unit = 1.0 / (local_odds(local)? + others);
+        Ok(Self {
+            crowd: crowd.get(),
+            local: local.get(),
+            apart: unit,
+            both: 0.0,
+            neither: (others - 1.0) * unit,
+            categories: Some(categories),
+        })
+    }
+
+    /// Subset selection: a subset of `size` of `k` categories, with odds `e^ε₀` for those that hold
+    /// the truth.
+    pub fn subset_selection(
+        crowd: Crowd,
+        local: Epsilon,
+        categories: u64,
+        size: u64,
+    ) -> Result<Self, Error> {
+        if categories < 2 || size == 0 || size >= categories {
+            return Err(Error::OutOfRange {
+                name: "size",
+                value: size as f64,
+                range: "at least 1 and below k, with k at least 2",
+            });
+        }
+        // In units of the number of subsets: shares of those that hold both, one or none of two.
+        let (k, s) = (categories as f64, size as f64);
+        let hold = s / k;
+        let both = hold * (s - 1.0) / (k - 1.0);
+        let apart = hold * (k - s) / (k - 1.0);
+        let neither = (k - s) / k * (k - s - 1.0) / (k - 1.0);
+        let unit = 1.0 / (local_odds(local)? * hold + (1.0 - hold));
+        Ok(Self {
+            crowd: crowd.get(),
+            local: local.get(),
+            apart: apart * unit,
+            both: both * unit,
+            neither: neither * unit,
+            categories: None,
+        })
+    }
+
+    /// Local hashing to `buckets`, the hash function public: k-ary response on the hashed value.
+    ///
+    /// `collision` is a proven lower bound on the probability that two given values collide. With
+    /// none known use 0, which is k-ary response with `buckets` categories: a family that merely
+    /// has *at most* 1/g collisions does not reach the bound for exactly 1/g.
+    pub fn local_hashing(
+        crowd: Crowd,
+        local: Epsilon,
+        buckets: u64,
+        collision: f64,
+    ) -> Result<Self, Error> {
+        if !(0.0..1.0).contains(&collision) {
+            return Err(Error::OutOfRange {
+                name: "collision",
+                value: collision,
+                range: "from 0 to below 1",
+            });
+        }
+        let apart_only = Self::kary_response(crowd, local, buckets)?;
+        let (unit, g, c0) = (apart_only.apart, buckets as f64, collision);
+        Ok(Self {
+            apart: (1.0 - c0) * unit,
+            both: c0 * unit,
+            neither: ((1.0 - c0) * (g - 2.0) + c0 * (g - 1.0)) * unit,
+            categories: None,
+            ..apart_only
+        })
+    }
+
+    /// Unary encoding: one bit per category, a 1 kept with probability `keep`, a 0 set with
+    /// probability `set`. RAPPOR's one-time response has this form with one hash function.
+    pub fn unary_encoding(
+        crowd: Crowd,
+        keep: Probability,
+        set: Probability,
+    ) -> Result<Self, Error> {
+        let (ps, q) = (keep.get(), set.get());
+        if ps <= q {
+            return Err(Error::OutOfRange {
+                name: "keep",
+                value: ps,
+                range: "above the probability that a 0 is set",
+            });
+        }
+        let odds = ps * (1.0 - q) / (q * (1.0 - ps));
+        // The floor of the two bits that matter; the other bits have the same law either way.
+        let b = (1.0 - ps) / (1.0 - q);
+        Ok(Self {
+            crowd: crowd.get(),
+            local: odds.ln(),
+            apart: b * q * (1.0 - q),
+            both: b * q * q,
+            neither: b * (1.0 - q) * (1.0 - q),
+            categories: None,
+        })
+    }
+
+    /// `δ(ε)` of the explicit dataset, rounded down; 0 where none is known.
+    pub(crate) fn lower_delta(&self, epsilon: f64) -> f64 {
+        match self.categories {
+            Some(k) if k >= 3 && epsilon < self.local => {
+                mean_positive_part(&self.third_value(epsilon, k), self.crowd).lower
+            }
+            _ => 0.0,
+        }
+    }
+
+    fn odds(&self) -> f64 {
+        self.local.exp()
+    }
+
+    /// G of the blanket at ε.
+    fn summand(&self, epsilon: f64) -> Summand {
+        let p = self.odds();
+        // p − E, 1 − pE, p(1 − E) and 1 − E, from differences of exponents.
+        let gain = -epsilon.exp_m1();
+        Summand {
+            atoms: [
+                (epsilon.exp() * (self.local - epsilon).exp_m1(), self.apart),
+                (-(self.local + epsilon).exp_m1(), self.apart),
+                (p * gain, self.both),
+                (gain, self.neither),
+            ]
+            .into_iter()
+            .filter(|atom| atom.1 > 0.0)
+            .collect(),
+            mean: gain,
+        }
+    }
+
+    /// G of k-ary response on the dataset where everyone else holds a third value: exact.
+    fn third_value(&self, epsilon: f64, categories: u64) -> Summand {
+        let p = self.odds();
+        let gain = -epsilon.exp_m1();
+        let mut law = self.summand(epsilon);
+        law.atoms.truncate(2);
+        // The third value is p times as likely from the others, so it tells p times less.
+        law.atoms.push((gain / p, p * self.apart));
+        if categories > 3 {
+            law.atoms.push((gain, (categories as f64 - 3.0) * self.apart));
+        }
+        law
+    }
+}
+
+impl Profile for Blanket {
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        let epsilon = epsilon.get();
+        if epsilon >= self.local {
+            return Band::ZERO;
+        }
+        let upper = mean_positive_part(&self.summand(epsilon), self.crowd).upper.min(1.0);
+        Band { lower: self.lower_delta(epsilon), upper }
+    }
+
+    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+        if epsilon.get() >= self.local {
+            return 0.0;
+        }
+        mean_positive_part(&self.summand(epsilon.get()), self.crowd).upper.min(1.0)
+    }
+
+    fn pure(&self) -> Option<Epsilon> {
+        Some(Epsilon::at(self.local))
+    }
+
+    fn theorem(&self) -> Theorem {
+        Theorem::Blanket
+    }
+
+    fn witness(&self, _: Epsilon) -> Option<Dataset> {
+        self.categories.filter(|&k| k >= 3).map(|_| Dataset::ThirdValue)
+    }
+}
+
+fn local_odds(local: Epsilon) -> Result<f64, Error> {
+    let value = local.get();
+    if value <= 0.0 || value > MAX_LOCAL {
+        return Err(Error::OutOfRange { name: "epsilon0", value, range: "above 0, to 300" });
+    }
+    Ok(value.exp())
+}
+
+const MAX_LOCAL: f64 = 300.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Delta;
+    use crate::testing::{Row, assert_close, vectors};
+
+    fn blanket(row: &Row) -> Blanket {
+        let crowd = Crowd::new(row.u64("n")).unwrap();
+        let local = || Epsilon::at(row.f64("epsilon0"));
+        match row.text("family").as_str() {
+            "kary" => Blanket::kary_response(crowd, local(), row.u64("k")),
+            "subset" => Blanket::subset_selection(crowd, local(), row.u64("k"), row.u64("size")),
+            "hash" => Blanket::local_hashing(crowd, local(), row.u64("g"), row.f64("collision")),
+            _ => Blanket::unary_encoding(
+                crowd,
+                Probability::new("keep", row.f64("keep")).unwrap(),
+                Probability::new("set", row.f64("flip")).unwrap(),
+            ),
+        }
+        .unwrap()
+    }
+
+    #[test]
+    fn the_kernel_contains_the_enumerated_values_on_both_routes() {
+        for row in vectors("blanket.json") {
+            let (blanket, epsilon) = (blanket(&row), row.f64("epsilon"));
+            let (law, n) = (blanket.summand(epsilon), row.u64("n"));
+            let delta = row.f64("delta");
+            let band = mean_positive_part(&law, n);
+            assert!(band.lower <= delta && delta <= band.upper, "{row:?}: {band:?}");
+        }
+    }
+
+    #[test]
+    fn kary_response_is_bracketed_to_a_ten_thousandth() {
+        for (n, local, k, lower, upper) in [
+            (1_000, 1.0, 10, 0.1028934, 0.1029545),
+            (1_000, 4.0, 10, 1.99473, 1.99688),
+            (1_000, 1.0, 100, 0.0341197, 0.0341242),
+            (10_000, 1.0, 10, 0.0309161, 0.0309178),
+            (1_000_000, 1.0, 10, 0.00272920, 0.00272920),
+            (100_000_000, 1.0, 10, 0.0002324, 0.0002324),
+        ] {
+            let law =
+                Blanket::kary_response(Crowd::new(n).unwrap(), Epsilon::at(local), k).unwrap();
+            let found = law.epsilon(Delta::new(1e-8).unwrap()).unwrap();
+            println!("{n} {local} {k} {found:?} want {lower} {upper}");
+            assert_close(found.epsilon.get(), upper, 2e-4);
+            assert_close(found.lower.unwrap().epsilon.get(), lower, 2e-4);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Calibration: the least noise that keeps a promise, on integers a sampler can use.
+//!
+//! Every answer has been accounted for again at the very parameter returned, so it is safe even where
+//! privacy is not monotone in the parameter (`two-message-count`). The search tolerance is a millionth
+//! of the parameter.
+
+use crate::bag::Bag;
+use crate::bit_sum::checked_flip;
+use crate::solve::smallest_safe;
+use crate::special::round_up;
+use crate::{
+    BitSum, Blanket, ClonePair, Crowd, Delta, Epsilon, Error, Probability, Profile, RealSum,
+    Threshold, TwoMessageCount,
+};
+
+/// A mechanism that keeps `(ε, δ)`, with the coin its sampler throws.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Calibrated<M> {
+    /// The mechanism, at exactly the probability of the coin.
+    pub mechanism: M,
+    /// The coin.
+    pub coin: Threshold,
+    /// δ at the ε asked for, rounded up.
+    pub delta: f64,
+}
+
+/// The least λ for `bit-sum`. The coin flips a bit.
+pub fn bit_sum(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Calibrated<BitSum>, Error> {
+    let bag = |flip| Bag { others: crowd.get() - 1, own: 1, flip };
+    calibrate_bag(bag, "lambda", epsilon, delta, |flip| BitSum::with_flip(crowd, flip))
+}
+
+/// The least λ for `real-sum` with `bits` bits per user. The coin flips a bit.
+pub fn real_sum(
+    crowd: Crowd,
+    bits: u64,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Calibrated<RealSum>, Error> {
+    RealSum::with_flip(crowd, 0.25, bits)?;
+    let bag = |flip| Bag { others: (crowd.get() - 1) * bits, own: bits, flip };
+    calibrate_bag(bag, "lambda", epsilon, delta, |flip| RealSum::with_flip(crowd, flip, bits))
+}
+
+/// The least p, up to ½, for `two-message-count`. The coin sends the extra 1.
+pub fn two_message_count(
+    crowd: Crowd,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Calibrated<TwoMessageCount>, Error> {
+    let at = |p: f64| {
+        Probability::new("p", p)
+            .map(|p| {
+                let coin = Threshold::at_least(p);
+                (coin, TwoMessageCount { crowd, p: coin.probability() })
+            })
+            .map(|(coin, mechanism)| (coin, mechanism, mechanism.delta(epsilon).upper))
+    };
+    let safe = |p: f64| at(p).is_ok_and(|(_, _, found)| found <= delta.get());
+    // δ wobbles with p as cuts move over the lattice. Beyond the last crossing found it is safe.
+    let most = 0.5;
+    if !safe(most) {
+        let best = TwoMessageCount { crowd, p: most }
+            .epsilon(delta)
+            .map_or(f64::INFINITY, |g| g.epsilon.get());
+        return Err(cannot("p", epsilon, delta, best));
+    }
+    let least = smallest_safe(1e-15, most, PRECISION, safe);
+    let (coin, mechanism, found) = at(least)?;
+    Ok(Calibrated { mechanism, coin, delta: found })
+}
+
+/// The largest ε₀ that a crowd hides down to (ε, δ), for any ε₀-LDP randomizer, rounded down.
+pub fn local_epsilon(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Epsilon, Error> {
+    largest_local(epsilon, |local| {
+        ClonePair::strong(crowd, local).is_ok_and(|pair| pair.delta(epsilon).upper <= delta.get())
+    })
+}
+
+/// The largest ε₀ for k-ary response. The coin replaces the value by a uniform one of the k.
+pub fn kary_response(
+    crowd: Crowd,
+    categories: u64,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Calibrated<Blanket>, Error> {
+    let at = |local: Epsilon| Blanket::kary_response(crowd, local, categories);
+    let local = largest_local(epsilon, |local| {
+        at(local).is_ok_and(|blanket| blanket.bulk_delta(epsilon) <= delta.get())
+    })?;
+    // P[uniform] = k/(e^ε₀ + k − 1), rounded up to a coin, and the ε₀ of that coin.
+    let k = categories as f64;
+    let coin = Threshold::at_least(Probability::new("coin", k / (local.get().exp() + k - 1.0))?);
+    let gamma = coin.probability();
+    let exact = at(Epsilon::at(round_up((k * (1.0 - gamma) / gamma).ln_1p())))?;
+    let found = exact.bulk_delta(epsilon);
+    if found > delta.get() {
+        // The outward rounding of ε₀ itself crossed the line: step inside it.
+        let inside = Epsilon::at(local.get() * (1.0 - PRECISION));
+        let coin =
+            Threshold::at_least(Probability::new("coin", k / (inside.get().exp() + k - 1.0))?);
+        let mechanism = at(local)?;
+        return Ok(Calibrated { mechanism, coin, delta: mechanism.bulk_delta(epsilon) });
+    }
+    Ok(Calibrated { mechanism: exact, coin, delta: found })
+}
+
+/// The smallest crowd that hides an ε₀-LDP randomizer down to (ε, δ).
+pub fn crowd(local: Epsilon, epsilon: Epsilon, delta: Delta) -> Result<Crowd, Error> {
+    let safe = |n: u64| -> Result<bool, Error> {
+        Ok(ClonePair::strong(Crowd::new(n)?, local)?.delta(epsilon).upper <= delta.get())
+    };
+    let mut high = 1;
+    while !safe(high)? {
+        high *= 2;
+    }
+    let mut low = high / 2;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if safe(middle)? {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Crowd::new(high)
+}
+
+/// Privacy of a bag is monotone in the flip probability. An explicit dataset, which costs
+/// microseconds, brackets it from below; the full search decides.
+fn calibrate_bag<M>(
+    bag: impl Fn(f64) -> Bag,
+    parameter: &'static str,
+    epsilon: Epsilon,
+    delta: Delta,
+    mechanism: impl Fn(f64) -> Result<M, Error>,
+) -> Result<Calibrated<M>, Error> {
+    let (eps, limit) = (epsilon.get(), delta.get());
+    let explicit = |flip: f64| {
+        let bag = bag(flip);
+        eps >= bag.pure() || round_up(bag.delta_at(bag.others, eps)) <= limit
+    };
+    let full = |flip: f64| bag(flip).delta(eps).band.upper <= limit;
+    // Just below ½ there is nothing left of the data, nor of its use.
+    let most = 0.5 * (1.0 - 1e-9);
+    if !full(most) {
+        let best = bag(most).epsilon(limit).band.upper;
+        return Err(cannot(parameter, epsilon, delta, best));
+    }
+    let floor = smallest_safe(1e-12, most, PRECISION, explicit);
+    let mut ceiling = (floor * (1.0 + 1e-4)).min(most);
+    while !full(ceiling) {
+        ceiling = (ceiling + 10.0 * (ceiling - floor)).min(most);
+    }
+    let flip = smallest_safe(floor * (1.0 - PRECISION), ceiling, PRECISION, full);
+    let coin = Threshold::at_least(Probability::new("flip probability", checked_flip(flip)?)?);
+    let exact = coin.probability();
+    Ok(Calibrated { mechanism: mechanism(exact)?, coin, delta: bag(exact).delta(eps).band.upper })
+}
+
+/// The largest ε₀ ≥ ε for which `safe` holds; ε itself always does.
+fn largest_local(epsilon: Epsilon, safe: impl Fn(Epsilon) -> bool) -> Result<Epsilon, Error> {
+    if epsilon.get() == 0.0 {
+        return Err(Error::OutOfRange { name: "epsilon", value: 0.0, range: "above 0" });
+    }
+    let (mut low, mut high) = (epsilon.get(), 2.0 * epsilon.get());
+    while high < MAX_LOCAL && safe(Epsilon::at(high)) {
+        (low, high) = (high, 2.0 * high);
+    }
+    // Searched downward: the reciprocal has its smallest safe value there.
+    let inverse = smallest_safe(1.0 / high, 1.0 / low, PRECISION, |x| safe(Epsilon::at(1.0 / x)));
+    Ok(Epsilon::at((1.0 / inverse).min(MAX_LOCAL)))
+}
+
+fn cannot(parameter: &'static str, epsilon: Epsilon, delta: Delta, best: f64) -> Error {
+    Error::CannotCalibrate { parameter, epsilon: epsilon.get(), delta: delta.get(), best }
+}
+
+const PRECISION: f64 = 1e-6;
+const MAX_LOCAL: f64 = 200.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_close;
+
+    fn promise(epsilon: f64, delta: f64) -> (Epsilon, Delta) {
+        (Epsilon::at(epsilon), Delta::new(delta).unwrap())
+    }
+
+    // λ from datasets t ≤ 10 (lower) to a coarser certificate (upper).
+    #[test]
+    fn lambda_lies_where_independent_programs_put_it() {
+        for (n, epsilon, delta, low, high) in [
+            (1_000, 0.5, 1e-6, 142.24, 142.43),
+            (1_000, 1.0, 1e-6, 61.48, 61.60),
+            (10_000, 0.1, 1e-6, 2002.2, 2007.5),
+            (10_000, 1.0, 1e-6, 67.43, 67.69),
+            (10_000, 1.0, 1e-9, 112.8, 113.3),
+            (1_000_000, 1.0, 1e-6, 68.12, 68.2),
+        ] {
+            let (eps, delta) = promise(epsilon, delta);
+            let crowd = Crowd::new(n).unwrap();
+            let found = bit_sum(crowd, eps, delta).unwrap();
+            let lambda = found.mechanism.lambda();
+            assert!(lambda > low - 0.05 && lambda < high + 0.05, "n = {n}: {lambda}");
+            // What is returned keeps the promise; a little less noise would not.
+            assert!(found.mechanism.delta(eps).upper <= delta.get());
+            assert_eq!(found.mechanism.flip(), found.coin.probability());
+            let less = BitSum::new(crowd, lambda * (1.0 - 1e-5)).unwrap();
+            assert!(less.delta(eps).lower > delta.get());
+        }
+    }
+
+    #[test]
+    fn two_message_noise_lies_where_independent_programs_put_it() {
+        for (n, epsilon, delta, np) in [
+            (1_000, 0.5, 1e-6, 94.51),
+            (1_000, 1.0, 1e-6, 34.00),
+            (10_000, 0.1, 1e-6, 1651.8),
+            (10_000, 1.0, 1e-9, 57.37),
+            (100_000, 0.1, 1e-6, 1426.5),
+        ] {
+            let (eps, delta) = promise(epsilon, delta);
+            let found = two_message_count(Crowd::new(n).unwrap(), eps, delta).unwrap();
+            assert_close(found.mechanism.p * n as f64, np, 1e-3);
+            assert!(found.mechanism.delta(eps).upper <= delta.get());
+        }
+        let (eps, delta) = promise(0.25, 1e-9);
+        let refused = two_message_count(Crowd::new(1_000).unwrap(), eps, delta);
+        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn real_sum_needs_the_noise_of_one_bag() {
+        let (eps, delta) = promise(1.0, 1e-6);
+        let found = real_sum(Crowd::new(10_000).unwrap(), 100, eps, delta).unwrap();
+        assert_close(2e4 * found.mechanism.flip(), 2372.2, 1e-3);
+        assert!(found.mechanism.delta(eps).upper <= delta.get());
+    }
+
+    #[test]
+    fn the_largest_local_epsilon_is_just_hidden() {
+        let crowd = Crowd::new(10_000).unwrap();
+        let (eps, delta) = promise(0.1, 1e-6);
+        let local = local_epsilon(crowd, eps, delta).unwrap();
+        let delta_at = |x: f64| ClonePair::strong(crowd, Epsilon::at(x)).unwrap().delta(eps);
+        assert!(delta_at(local.get()).upper <= delta.get());
+        assert!(delta_at(local.get() * 1.00001).lower > delta.get());
+        let kary = kary_response(crowd, 10, eps, delta).unwrap();
+        assert!(kary.delta <= delta.get() && kary.mechanism.pure().unwrap() > local);
+        assert!(kary.mechanism.delta(eps).upper <= delta.get());
+    }
+
+    #[test]
+    fn the_smallest_crowd_is_the_smallest() {
+        let (eps, delta) = promise(0.1, 1e-6);
+        let local = Epsilon::at(1.0);
+        let found = crowd(local, eps, delta).unwrap().get();
+        let safe = |n| {
+            let pair = ClonePair::strong(Crowd::new(n).unwrap(), local).unwrap();
+            pair.delta(eps).upper <= delta.get()
+        };
+        assert!(safe(found) && !safe(found - 1), "{found}");
+    }
+
+    #[test]
+    fn an_impossible_promise_is_refused_with_the_best_there_is() {
+        let (eps, delta) = promise(1e-12, 1e-15);
+        let refused = bit_sum(Crowd::new(2).unwrap(), eps, delta);
+        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
+    }
+}

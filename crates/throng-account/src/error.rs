@@ -1,0 +1,69 @@
+/// Why a question has no answer, by what the caller can do about it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter is outside the range in which it means anything.
+    #[error("{name} = {value} is out of range: it must be {range}")]
+    OutOfRange {
+        /// The parameter, as the caller knows it.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// The range that would do, in words.
+        range: &'static str,
+    },
+
+    /// A theorem is asked outside the range it is proved for.
+    #[error("{theorem} does not apply: it needs {name} {relation} {limit}, but {name} = {value}")]
+    NotValid {
+        /// The theorem.
+        theorem: &'static str,
+        /// The parameter that leaves its range.
+        name: &'static str,
+        /// `>=`, `<=`, `<` or `>`.
+        relation: &'static str,
+        /// The smallest (or largest) value that would do.
+        limit: f64,
+        /// What was given.
+        value: f64,
+    },
+
+    /// No finite ε holds at this δ, because an outcome of larger probability gives the user away.
+    #[error(
+        "no finite epsilon holds at delta = {delta}: one outcome reveals the user with probability {least}, so delta must be at least that"
+    )]
+    Unreachable {
+        /// The δ asked for.
+        delta: f64,
+        /// The smallest δ that some finite ε reaches.
+        least: f64,
+    },
+
+    /// No parameter in the mechanism's range keeps the promise.
+    #[error(
+        "no {parameter} reaches epsilon = {epsilon}, delta = {delta}: the most private setting has epsilon {best}; enlarge the crowd, epsilon or delta"
+    )]
+    CannotCalibrate {
+        /// The parameter searched.
+        parameter: &'static str,
+        /// The ε asked for.
+        epsilon: f64,
+        /// The δ asked for.
+        delta: f64,
+        /// ε at the most private setting.
+        best: f64,
+    },
+
+    /// A charge would exceed the cap of a ledger; nothing was recorded.
+    #[error(
+        "refused: the spending would reach epsilon = {epsilon} at delta = {delta}, above the cap of {cap}"
+    )]
+    OverBudget {
+        /// Total ε with the refused charge.
+        epsilon: f64,
+        /// The δ of the ledger.
+        delta: f64,
+        /// The cap.
+        cap: f64,
+    },
+}

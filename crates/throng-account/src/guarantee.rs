@@ -1,0 +1,258 @@
+//! What the accountant hands out: a guarantee, where it comes from, and how far from the truth it
+//! can be.
+
+use crate::solve::smallest_epsilon;
+use crate::special::round_up;
+use crate::{Band, Crowd, Delta, Epsilon, Error};
+
+/// The privacy profile `δ(ε)` of a mechanism, bounded from both sides.
+///
+/// # Contract
+/// For every pair of neighbouring datasets, in both directions, and every ε ≥ 0, the hockey-stick
+/// divergence at ε is at most `delta(ε).upper`; and for some pair it is at least `delta(ε).lower`.
+/// Both are non-increasing in ε, up to the outward rounding.
+pub trait Profile {
+    /// `δ(ε)`, rounded outward.
+    fn delta(&self, epsilon: Epsilon) -> Band;
+
+    /// The ε at and above which δ is 0, where it is finite.
+    fn pure(&self) -> Option<Epsilon>;
+
+    /// Where the upper bound comes from.
+    fn theorem(&self) -> Theorem;
+
+    /// The dataset that achieves the lower bound at this ε.
+    fn witness(&self, epsilon: Epsilon) -> Option<Dataset>;
+
+    /// An upper bound on `δ(ε)`, perhaps a little looser, for callers that need hundreds of them.
+    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+        self.delta(epsilon).upper
+    }
+
+    /// The smallest ε that holds at `delta`, on the safe side, with the lower bound beside it.
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        let limit = match self.pure() {
+            Some(pure) => pure.get(),
+            None => self.limit(delta)?,
+        };
+        let upper = smallest_epsilon(delta.get(), limit, 0.0, |e| self.delta(Epsilon::at(e)).upper);
+        let lower =
+            smallest_epsilon(delta.get(), limit, upper, |e| self.delta(Epsilon::at(e)).lower);
+        Ok(self.guarantee(delta, upper, lower))
+    }
+
+    /// A finite ε whose δ is at most `delta`, for profiles that never reach 0.
+    fn limit(&self, delta: Delta) -> Result<f64, Error> {
+        let mut limit = 1.0;
+        while self.delta(Epsilon::at(limit)).upper > delta.get() {
+            limit *= 2.0;
+            if limit > 400.0 {
+                let least = self.delta(Epsilon::at(limit)).lower;
+                return Err(Error::Unreachable { delta: delta.get(), least });
+            }
+        }
+        Ok(limit)
+    }
+
+    /// The guarantee made of a safe ε and the solution of the lower profile.
+    fn guarantee(&self, delta: Delta, upper: f64, lower: f64) -> Guarantee {
+        // The solution is the safe end of a bracket; the truth is above the other end.
+        let lower = Epsilon::at((lower * (1.0 - 2e-10)).min(upper));
+        Guarantee {
+            epsilon: Epsilon::at(upper),
+            delta,
+            neighbours: Neighbours::ReplaceOne,
+            theorem: self.theorem(),
+            lower: self.witness(lower).map(|dataset| Witness { epsilon: lower, dataset }),
+        }
+    }
+}
+
+/// `(ε, δ)` against whoever sees the shuffled reports, with its reason.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guarantee {
+    /// ε, rounded up.
+    pub epsilon: Epsilon,
+    /// δ.
+    pub delta: Delta,
+    /// What "one user's data" means.
+    pub neighbours: Neighbours,
+    /// The theorem that gives ε.
+    pub theorem: Theorem,
+    /// How small ε could be at best, where that is known.
+    pub lower: Option<Witness>,
+}
+
+impl Guarantee {
+    /// ε that each user's single report keeps on its own, at the same δ, should every mix collude:
+    /// `ε + ln n`, for one-message protocols in which all n users run the same randomizer.
+    ///
+    /// Upper bound. Cheu et al. (2019), Theorem 26. A mechanism that knows its own ε₀ reports the
+    /// smaller of the two.
+    pub fn local_floor(&self, crowd: Crowd) -> Epsilon {
+        Epsilon::at(round_up(self.epsilon.get() + (crowd.get() as f64).ln()))
+    }
+}
+
+/// A dataset on which ε cannot be smaller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Witness {
+    /// ε of this dataset, rounded down.
+    pub epsilon: Epsilon,
+    /// The others' data.
+    pub dataset: Dataset,
+}
+
+/// The neighbouring relation.
+///
+/// There is one: the shuffler's output shows how many reports there are, so adding or removing a
+/// user is never hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Neighbours {
+    /// One user's value is replaced by another; everyone else's stays.
+    ReplaceOne,
+}
+
+/// What the other users hold in the dataset that achieves a lower bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dataset {
+    /// `ones` of the other users' bits are 1, the rest 0.
+    Ones {
+        /// Bits that are 1.
+        ones: u64,
+        /// All bits of the other users.
+        of: u64,
+    },
+    /// Everyone else holds a third value, different from both of the user's.
+    ThirdValue,
+    /// The divergence is the same on every dataset.
+    Every,
+}
+
+impl std::fmt::Display for Dataset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ones { ones, of } => write!(f, "{ones} of the other {of} bits are 1"),
+            Self::ThirdValue => f.write_str("everyone else holds a third value"),
+            Self::Every => f.write_str("every dataset alike"),
+        }
+    }
+}
+
+/// The theorems that guarantees come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Theorem {
+    /// The exact law of the bag of bits, worst over all datasets.
+    ExactBag,
+    /// The exact law of the two-message count.
+    ExactCount,
+    /// The clone pair with blanket mass 2/(e^ε₀+1), valid for every ε₀-LDP randomizer.
+    StrongClones,
+    /// The clone pair with blanket mass e^−ε₀.
+    StandardClones,
+    /// The privacy blanket of the concrete randomizer.
+    Blanket,
+    /// Without amplification: the randomizer's own ε₀.
+    Local,
+    /// Erlingsson et al., Theorem 7, general form.
+    SwapGeneral,
+    /// Erlingsson et al., Theorem 7, second form.
+    SwapSecond,
+    /// Erlingsson et al., Theorem 7, third form.
+    SwapThird,
+    /// Erlingsson et al., Remark 1.
+    SwapRenyi,
+    /// Feldman et al., Theorem 3.1, closed form.
+    ClonesClosed,
+    /// Numerical composition of dominating pairs.
+    Composition,
+}
+
+impl Theorem {
+    /// A stable key for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ExactBag => "exact-bag",
+            Self::ExactCount => "exact-count",
+            Self::StrongClones => "strong-clones",
+            Self::StandardClones => "standard-clones",
+            Self::Blanket => "blanket",
+            Self::Local => "local",
+            Self::SwapGeneral => "swap-general",
+            Self::SwapSecond => "swap-second",
+            Self::SwapThird => "swap-third",
+            Self::SwapRenyi => "swap-renyi",
+            Self::ClonesClosed => "clones-closed",
+            Self::Composition => "composition",
+        }
+    }
+
+    /// Where to read it.
+    pub fn source(self) -> &'static str {
+        match self {
+            Self::ExactBag => {
+                "the law of the bag of bits, maximised over all datasets (docs/privacy.md, 2)"
+            }
+            Self::ExactCount => "Bin(n, p) against itself shifted by one (docs/privacy.md, 4)",
+            Self::StrongClones => {
+                "one dominating pair for every pure LDP randomizer (docs/privacy.md, 5)"
+            }
+            Self::StandardClones => {
+                "Feldman, McMillan, Talwar, Hiding Among the Clones (2021), Theorem 3.2"
+            }
+            Self::Blanket => {
+                "Balle, Bell, Gascon, Nissim, The Privacy Blanket of the Shuffle Model (2019), \
+                 Lemma 5.3, evaluated with certified error (docs/privacy.md, 6)"
+            }
+            Self::Local => "the randomizer's own epsilon0, without shuffling",
+            Self::SwapGeneral => {
+                "Erlingsson et al., Amplification by Shuffling (2019), Theorem 7, general form"
+            }
+            Self::SwapSecond => {
+                "Erlingsson et al., Amplification by Shuffling (2019), Theorem 7, second form"
+            }
+            Self::SwapThird => {
+                "Erlingsson et al., Amplification by Shuffling (2019), Theorem 7, third form"
+            }
+            Self::SwapRenyi => "Erlingsson et al., Amplification by Shuffling (2019), Remark 1",
+            Self::ClonesClosed => {
+                "Feldman, McMillan, Talwar, Hiding Among the Clones (2021), Theorem 3.1"
+            }
+            Self::Composition => {
+                "composition of dominating pairs, connect-the-dots discretisation \
+                 (docs/privacy.md, 9)"
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, vectors};
+    use crate::{BitSum, Declared};
+
+    #[test]
+    fn the_local_floor_agrees_with_fifty_digits_and_covers_the_mechanism() {
+        let rows = vectors("published.json");
+        for row in rows.iter().filter(|row| row.text("name") == "local_floor") {
+            let declared = Declared::new(Epsilon::at(row.f64("epsilon")), 0.0).unwrap();
+            let guarantee = declared.guarantee(Delta::new(1e-6).unwrap(), row.f64("epsilon"), 0.0);
+            let crowd = Crowd::new(row.u64("n")).unwrap();
+            assert_close(guarantee.local_floor(crowd).get(), row.f64("value"), 3e-9);
+        }
+        // What one report shows at the floor is at most what the crowd shows.
+        for (n, lambda) in [(10, 2.0), (100, 58.0), (1000, 20.0)] {
+            let crowd = Crowd::new(n).unwrap();
+            let protocol = BitSum::new(crowd, lambda).unwrap();
+            for delta in [1e-2, 1e-5] {
+                let delta = Delta::new(delta).unwrap();
+                let floor = protocol.epsilon(delta).unwrap().local_floor(crowd).get();
+                let alone = (1.0 - protocol.flip()) - floor.exp() * protocol.flip();
+                assert!(alone <= delta.get(), "n = {n}: {alone}");
+            }
+        }
+    }
+}

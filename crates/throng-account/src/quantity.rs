@@ -1,0 +1,242 @@
+//! Numbers with a meaning: types that cannot hold nonsense.
+
+use crate::Error;
+use crate::binomial::Binomial;
+use crate::special::round_up;
+
+/// A privacy loss ε: finite and not negative.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Epsilon(f64);
+
+impl Epsilon {
+    /// Perfect indistinguishability, up to δ.
+    pub const ZERO: Self = Self(0.0);
+
+    /// Refuses negative values, infinities and NaN.
+    pub fn new(value: f64) -> Result<Self, Error> {
+        if !(value >= 0.0 && value.is_finite()) {
+            return Err(Error::OutOfRange {
+                name: "epsilon",
+                value,
+                range: "a finite number, 0 or more",
+            });
+        }
+        Ok(Self(value))
+    }
+
+    /// For values that are finite and not negative by construction.
+    pub(crate) fn at(value: f64) -> Self {
+        debug_assert!(value >= 0.0 && value.is_finite(), "{value}");
+        Self(value)
+    }
+
+    /// The number itself.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// A failure probability δ, strictly between 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Delta(f64);
+
+impl Delta {
+    /// Refuses 0 (ask for the pure ε₀ of the mechanism instead), 1, and everything outside.
+    pub fn new(value: f64) -> Result<Self, Error> {
+        if !(MIN_DELTA..1.0).contains(&value) {
+            return Err(Error::OutOfRange {
+                name: "delta",
+                value,
+                range: "at least 1e-200 and below 1",
+            });
+        }
+        Ok(Self(value))
+    }
+
+    /// The number itself.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// How many honest reports, the user's own included, are shuffled together.
+///
+/// A guarantee is computed for this number and holds for every larger one, so it is always a lower
+/// bound: [`Crowd::honest`] and [`Crowd::remaining`] derive it from what a deployment knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Crowd(u64);
+
+impl Crowd {
+    /// From 1 to 2⁴⁰ (about 10¹²) reports.
+    pub fn new(reports: u64) -> Result<Self, Error> {
+        if !(1..=MAX_CROWD).contains(&reports) {
+            return Err(Error::OutOfRange {
+                name: "crowd",
+                value: reports as f64,
+                range: "from 1 to 2^40 reports",
+            });
+        }
+        Ok(Self(reports))
+    }
+
+    /// The honest part of `received` reports when at most the fraction `corrupt` of them was sent by,
+    /// or is known to, the adversary.
+    pub fn honest(received: u64, corrupt: f64) -> Result<Self, Error> {
+        if !(0.0..1.0).contains(&corrupt) {
+            return Err(Error::OutOfRange {
+                name: "corrupt fraction",
+                value: corrupt,
+                range: "from 0 to below 1",
+            });
+        }
+        // Corrupt reports are rounded up. A product that should be an integer may miss it by an ulp.
+        let lost = (received as f64 * corrupt * (1.0 - 1e-15)).ceil() as u64;
+        Self::new(received.saturating_sub(lost))
+    }
+
+    /// What is left of `invited` users when at most the fraction `dropout` never reports: the robust
+    /// shuffle model. The promise is computed for those, and holds for more.
+    pub fn remaining(invited: u64, dropout: f64) -> Result<Self, Error> {
+        Self::honest(invited, dropout)
+    }
+
+    /// A crowd that forms except with probability `failure`, when each of `users` joins it
+    /// independently with probability `share`. The failure is part of δ and has to be added to it.
+    pub fn likely(users: u64, share: Probability, failure: Delta) -> Result<Self, Error> {
+        let law = Binomial::new(users, share.get());
+        // The largest m with P[Bin < m] ≤ failure, by bisection on the increasing tail.
+        let (mut safe, mut unsafe_) = (0, users + 1);
+        while unsafe_ - safe > 1 {
+            let middle = safe + (unsafe_ - safe) / 2;
+            if round_up(law.lower(middle - 1)) <= failure.get() {
+                safe = middle;
+            } else {
+                unsafe_ = middle;
+            }
+        }
+        Self::new(safe)
+    }
+
+    /// The number itself.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// A probability strictly between 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Probability(f64);
+
+impl Probability {
+    /// Refuses 0, 1, NaN and everything outside.
+    pub fn new(name: &'static str, value: f64) -> Result<Self, Error> {
+        if !(value > 0.0 && value < 1.0) {
+            return Err(Error::OutOfRange { name, value, range: "strictly between 0 and 1" });
+        }
+        Ok(Self(value))
+    }
+
+    /// The number itself.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// A probability that a sampler draws exactly: an integer `threshold` out of 2⁶⁴, chosen so that the
+/// quotient is also exactly an `f64`. A coin is `rng.next_u64() < threshold`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Threshold(u64);
+
+impl Threshold {
+    /// The smallest drawable probability that is at least `probability`.
+    pub fn at_least(probability: Probability) -> Self {
+        let scaled = probability.get() * TWO_64;
+        // An `f64` at or above 2⁵³ is an integer already; the largest below 2⁶⁴ fits a `u64`.
+        Self(scaled.ceil() as u64)
+    }
+
+    /// The integer to compare a uniform `u64` with.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The probability of the coin, without rounding.
+    pub fn probability(self) -> f64 {
+        self.0 as f64 / TWO_64
+    }
+}
+
+/// A number known to lie between two others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// At or below the truth; 0 where nothing better is known.
+    pub lower: f64,
+    /// At or above the truth.
+    pub upper: f64,
+}
+
+impl Band {
+    /// Nothing there: the exact zero.
+    pub const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
+
+    /// `upper/lower − 1`, or 0 for the exact zero.
+    pub fn relative_gap(self) -> f64 {
+        if self.upper == 0.0 { 0.0 } else { self.upper / self.lower - 1.0 }
+    }
+}
+
+const MIN_DELTA: f64 = 1e-200;
+const MAX_CROWD: u64 = 1 << 40;
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_has_no_type() {
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(Epsilon::new(bad).is_err(), "{bad}");
+        }
+        for bad in [0.0, 1.0, -0.5, f64::NAN, 1e-300] {
+            assert!(Delta::new(bad).is_err(), "{bad}");
+        }
+        for bad in [0, (1 << 40) + 1] {
+            assert!(Crowd::new(bad).is_err(), "{bad}");
+        }
+        for bad in [0.0, 1.0, f64::NAN] {
+            assert!(Probability::new("p", bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_partial_crowd_is_rounded_down() {
+        assert_eq!(Crowd::honest(1000, 0.1).unwrap().get(), 900);
+        assert_eq!(Crowd::honest(1001, 0.1).unwrap().get(), 900);
+        assert_eq!(Crowd::remaining(10, 0.5).unwrap().get(), 5);
+        assert!(Crowd::honest(10, 1.0).is_err() && Crowd::honest(1, 0.5).is_err());
+    }
+
+    #[test]
+    fn a_likely_crowd_fails_as_seldom_as_promised_and_no_more() {
+        let (share, failure) =
+            (Probability::new("share", 0.25).unwrap(), Delta::new(1e-9).unwrap());
+        let crowd = Crowd::likely(100_000, share, failure).unwrap().get();
+        let law = Binomial::new(100_000, 0.25);
+        assert!(law.lower(crowd - 1) <= 1e-9 && law.lower(crowd) > 1e-9 * (1.0 - 1e-8));
+        // Too small for any crowd: even one report is not certain enough.
+        assert!(Crowd::likely(3, share, failure).is_err());
+    }
+
+    #[test]
+    fn a_threshold_is_exact_and_never_below_what_was_asked() {
+        for p in [1e-30, 1e-9, 0.1, 1.0 / 3.0, 0.5, 1.0 - f64::EPSILON / 2.0] {
+            let coin = Threshold::at_least(Probability::new("p", p).unwrap());
+            assert!(coin.probability() >= p, "{p}");
+            // A smaller integer would be below what was asked.
+            assert!((coin.get() - 1) as f64 / TWO_64 < p || coin.get() > 1 << 53, "{p}");
+            // The quotient loses nothing: scaling back gives the integer.
+            assert_eq!((coin.probability() * TWO_64) as u64, coin.get(), "{p}");
+        }
+    }
+}

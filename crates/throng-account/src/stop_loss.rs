@@ -1,0 +1,211 @@
+//! `E[(G₁ + … + Gₙ)₊]/n` for independent, identically distributed G with few values, from both
+//! sides: the kernel of every privacy blanket.
+//!
+//! Small cases are enumerated. Otherwise let X be the sum and ξ an independent `N(0, σ²)`. Adding ξ
+//! can only raise the expectation of a convex function, and by a known amount at most:
+//!
+//! ```text
+//! E(X+ξ)₊ − σ²·d  ≤  E(X)₊  ≤  E(X+ξ)₊,     d = density of X + ξ at 0,
+//! ```
+//!
+//! because `E(x+ξ)₊ − x₊ = σ·(φ(z) − |z|·Φ(−|z|)) ≤ σ·φ(z)` with `z = x/σ`, which is `σ²` times the
+//! density of ξ at `−x`. Both sides are contour integrals of the characteristic function of X + ξ,
+//! tilted so that its mean is near 0 and nothing cancels:
+//!
+//! ```text
+//! E(X+ξ)₊ = e^{K(s)} · (1/2π) ∫ χ(u)/(s+iu)² du,   d = e^{K(s)} · (1/2π) ∫ χ(u) du.
+//! ```
+//!
+//! The trapezoidal rule with step `2π/Λ` computes, by Poisson's formula, the integral plus
+//! `e^{−slΛ}·E(X+ξ+lΛ)₊ ≥ 0` summed over `l ≠ 0`: an upper bound stays one, and for the lower bound
+//! the extra is bounded and taken off. ξ makes χ fall like a Gaussian, so the sum ends after some
+//! ten thousand terms whatever the crowd; with σ a hundredth of the deviation of X the two sides
+//! differ by a few parts in 10⁵ of δ, a millionth of ε.
+
+use crate::binomial::Binomial;
+use crate::complex::ln_1p;
+use crate::special::{exp_m1_minus, round_down, round_up};
+use crate::{Band, work};
+use realfft::num_complex::Complex64;
+
+/// The law of one summand: `(value, probability)`; what is missing to 1 is at 0.
+pub(crate) struct Summand {
+    pub(crate) atoms: Vec<(f64, f64)>,
+    /// `E[G]`, which the caller knows without cancellation.
+    pub(crate) mean: f64,
+}
+
+/// `E[(G₁ + … + Gₙ)₊]/n`, from both sides, rounded outward.
+pub(crate) fn mean_positive_part(law: &Summand, n: u64) -> Band {
+    if law.atoms.iter().all(|&(value, _)| value <= 0.0) {
+        return Band::ZERO;
+    }
+    let compositions = (0..law.atoms.len()).fold(1.0, |ways, i| ways * (n as f64 + 1.0 + i as f64));
+    let band = if compositions < MAX_ENUMERATED {
+        let value = enumerate(&law.atoms, n, 1.0, 0.0);
+        Band { lower: value, upper: value }
+    } else {
+        Contour::new(law, n as f64).positive_part()
+    };
+    Band { lower: round_down(band.lower / n as f64), upper: round_up(band.upper / n as f64) }
+}
+
+/// `E[(base + G₁ + … + Gₙ)₊]` over all counts, atom by atom; `left` is the mass not yet decided on.
+fn enumerate(atoms: &[(f64, f64)], n: u64, left: f64, base: f64) -> f64 {
+    let Some(&(value, mass)) = atoms.first() else {
+        work::count(1);
+        return base.max(0.0);
+    };
+    // Given the atoms before it, each remaining summand takes this value with mass/left.
+    let law = Binomial::new(n, (mass / left).min(1.0));
+    (0..=n)
+        .map(|k| {
+            let weight = law.pmf(k);
+            let rest = || enumerate(&atoms[1..], n - k, left - mass, base + k as f64 * value);
+            if weight > 0.0 { weight * rest() } else { 0.0 }
+        })
+        .sum()
+}
+
+/// The tilted, smoothed characteristic function and its trapezoidal rule.
+struct Contour {
+    n: f64,
+    s: f64,
+    sigma: f64,
+    /// Deviation of the tilted sum.
+    deviation: f64,
+    /// `ln E e^{s(X+ξ)}`.
+    exponent: f64,
+    /// Values with their tilted probabilities.
+    atoms: Vec<(f64, f64)>,
+    /// `ln E e^{v(X+ξ)}` at a second, larger tilt `v`, to bound the far tail.
+    far: (f64, f64),
+}
+
+impl Contour {
+    fn new(law: &Summand, n: f64) -> Self {
+        let centre = law.centring_tilt();
+        // A tilt of less than one deviation would make 1/(s+iu)² too steep.
+        let s = centre.max(1.0 / (law.variance(centre) * n).sqrt());
+        let deviation = (law.variance(s) * n).sqrt();
+        let sigma = SMOOTHING / s.max(1.0 / deviation).max(SMOOTHING / deviation);
+        let smoothed = |t: f64| n * law.cumulant(t) + 0.5 * (sigma * t).powi(2);
+        let far = s + 8.0 / deviation;
+        Self {
+            n,
+            s,
+            sigma,
+            deviation,
+            exponent: smoothed(s),
+            atoms: law.tilted(s),
+            far: (far, smoothed(far)),
+        }
+    }
+
+    fn positive_part(&self) -> Band {
+        let x = self.s * self.deviation;
+        // Far enough that a shift by Λ leaves e^-40 of the result on either side.
+        let period = self.deviation * (12.0_f64).max(x / 2.0 + 45.0 / x);
+        let step = std::f64::consts::TAU / period;
+        let end = 9.0 / self.sigma;
+        let (mut hinge, mut density) = (0.0, 0.0);
+        let mut index = 0_u64;
+        loop {
+            let u = step * index as f64;
+            if u > end {
+                break;
+            }
+            let value = self.characteristic(u);
+            let weight = if index == 0 { 1.0 } else { 2.0 };
+            let pole = Complex64::new(self.s, u);
+            hinge += weight * (value / (pole * pole)).re;
+            density += weight * value.re;
+            index += 1;
+        }
+        work::count(index);
+        let scale = self.exponent.exp() / period;
+        // Beyond the end |χ| ≤ e^{−(σu)²/2}, at most e^-40.5 at the end and falling from there.
+        let cut = (-0.5 * (self.sigma * end).powi(2)).exp();
+        let hinge_cut = 2.0 * cut / (end * end) * (1.0 + 1.0 / (self.sigma * step * 9.0));
+        let density_cut = 2.0 * cut * (1.0 + 1.0 / (self.sigma * step * 9.0));
+        let upper = scale * (hinge + hinge_cut);
+        let smoothing = self.sigma.powi(2) * scale * (density + density_cut).max(0.0);
+        let lower = scale * (hinge - hinge_cut) - smoothing - self.wrapped(period, upper);
+        Band { lower: lower.max(0.0), upper }
+    }
+
+    /// Bounds `Σ over l ≠ 0 of e^{−slΛ}·E(X+ξ+lΛ)₊`.
+    fn wrapped(&self, period: f64, positive_part: f64) -> f64 {
+        // l ≥ 1: E(X+ξ+lΛ)₊ ≤ lΛ + E(X+ξ)₊, and Σ l·y^l = y/(1−y)².
+        let y = (-self.s * period).exp();
+        let above = (period + positive_part) * y / (1.0 - y).powi(2);
+        // l ≤ −1: E(X+ξ−m)₊ ≤ E e^{v(X+ξ)}·e^{−vm}/(e·v) at the second tilt v > s.
+        let (v, cumulant) = self.far;
+        let z = (-(v - self.s) * period).exp();
+        above + cumulant.exp() / (std::f64::consts::E * v) * z / (1.0 - z)
+    }
+
+    /// The tilted characteristic function of X + ξ at `u`; zero where it is below e^-60.
+    fn characteristic(&self, u: f64) -> Complex64 {
+        let mut moved = Complex64::new(0.0, 0.0);
+        for &(value, mass) in &self.atoms {
+            let (sin, cos) = (0.5 * u * value).sin_cos();
+            // e^{iuv} − 1 = 2i·sin(uv/2)·e^{iuv/2}
+            moved += Complex64::new(-2.0 * sin * sin, 2.0 * sin * cos) * mass;
+        }
+        let square = 2.0 * moved.re + moved.norm_sqr();
+        if 0.5 * self.n * square.max(-1.0).ln_1p() < -60.0 {
+            return Complex64::new(0.0, 0.0);
+        }
+        let log = ln_1p(moved) * self.n;
+        let smooth = self.sigma * self.sigma * u;
+        Complex64::from_polar((log.re - 0.5 * smooth * u).exp(), log.im + smooth * self.s)
+    }
+}
+
+impl Summand {
+    /// `ln E e^{tG}`, without cancellation.
+    fn cumulant(&self, t: f64) -> f64 {
+        let curved: f64 = self.atoms.iter().map(|&(v, m)| m * exp_m1_minus(t * v)).sum();
+        (t * self.mean + curved).ln_1p()
+    }
+
+    /// The atoms weighted by `e^{tG}` and normalised.
+    fn tilted(&self, t: f64) -> Vec<(f64, f64)> {
+        let total = self.cumulant(t).exp();
+        self.atoms.iter().map(|&(v, m)| (v, m * (t * v).exp() / total)).collect()
+    }
+
+    /// Variance of G tilted by `t`.
+    fn variance(&self, t: f64) -> f64 {
+        let atoms = self.tilted(t);
+        let mean: f64 = atoms.iter().map(|&(v, m)| m * v).sum();
+        atoms.iter().map(|&(v, m)| m * v * v).sum::<f64>() - mean * mean
+    }
+
+    /// The tilt ≥ 0 under which G has mean 0, by bisection on the increasing tilted mean.
+    fn centring_tilt(&self) -> f64 {
+        let slope = |t: f64| {
+            self.mean + self.atoms.iter().map(|&(v, m)| m * v * (t * v).exp_m1()).sum::<f64>()
+        };
+        let largest = self.atoms.iter().map(|a| a.0).fold(0.0, f64::max);
+        let (mut low, mut high) = (0.0, 1.0 / largest);
+        while slope(high) < 0.0 && high * largest < 600.0 {
+            (low, high) = (high, 2.0 * high);
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if slope(middle) < 0.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high
+    }
+}
+
+/// σ in units of 1/s: the two sides differ by about its square, relatively.
+const SMOOTHING: f64 = 5e-3;
+/// Combinations of counts that are enumerated instead.
+const MAX_ENUMERATED: f64 = 3e5;

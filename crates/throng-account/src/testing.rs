@@ -1,0 +1,54 @@
+//! Shared by the unit tests: vectors made by an independent program, and comparison.
+
+use serde_json::Value;
+
+/// One row of a vector file.
+#[derive(Debug)]
+pub(crate) struct Row(Value);
+
+impl Row {
+    pub(crate) fn f64(&self, field: &str) -> f64 {
+        self.0[field].as_f64().unwrap_or_else(|| panic!("no number {field} in {:?}", self.0))
+    }
+
+    pub(crate) fn u64(&self, field: &str) -> u64 {
+        self.f64(field) as u64
+    }
+
+    pub(crate) fn text(&self, field: &str) -> String {
+        self.0[field].as_str().unwrap_or_else(|| panic!("no text {field} in {:?}", self.0)).into()
+    }
+
+    pub(crate) fn list(&self, field: &str) -> Vec<f64> {
+        numbers(&self.0[field])
+    }
+
+    pub(crate) fn arg(&self, index: usize) -> f64 {
+        self.0["args"][index].as_f64().expect("an argument")
+    }
+}
+
+/// The rows of `vectors/<file>`.
+pub(crate) fn vectors(file: &str) -> Vec<Row> {
+    let path = format!("{}/../../vectors/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let value: Value = serde_json::from_str(&text).expect("valid JSON");
+    let rows: Vec<Row> = value["rows"].as_array().expect("rows").iter().cloned().map(Row).collect();
+    assert!(!rows.is_empty(), "{path} has no rows");
+    rows
+}
+
+/// Panics unless the two agree to a relative `tolerance`; zero agrees with zero only.
+#[track_caller]
+pub(crate) fn assert_close(found: f64, expected: f64, tolerance: f64) {
+    let error = (found - expected).abs();
+    assert!(
+        error <= tolerance * expected.abs(),
+        "{found:e} instead of {expected:e}: relative error {:e}",
+        error / expected.abs()
+    );
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
+}

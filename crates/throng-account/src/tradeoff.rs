@@ -1,0 +1,213 @@
+//! Trade-off functions: how well a test can do that tells one user's two values apart.
+//!
+//! `f(α)` is the least type II error of a test whose type I error is α; `α + f(α) = 1` is perfect
+//! privacy. The exact function of `bit-sum` is the lower envelope, over all datasets and both orders,
+//! of piecewise linear functions with break points `(P[K ≥ j], P'[K < j])`.
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | K | the number of ones among the reports |
+//! | P, P' | its law when the user holds 0, or 1 |
+//! | z(p) | the upper normal quantile |
+
+use crate::binomial::Binomial;
+use crate::special::{lower_normal_quantile, normal_cdf, round_down, round_up};
+use crate::{BitSum, Crowd, Error};
+
+/// The exact trade-off function of `bit-sum`, for crowds of up to 1 000.
+#[derive(Debug, Clone)]
+pub struct TradeOff {
+    /// Break points `(α, β)` of each dataset, α ascending from 0 to 1.
+    curves: Vec<Vec<(f64, f64)>>,
+    mu: f64,
+}
+
+impl TradeOff {
+    /// Enumerates all datasets. Beyond 1 000 users ask for δ(ε) instead, which needs no enumeration.
+    pub fn new(crowd: Crowd, protocol: &BitSum) -> Result<Self, Error> {
+        let n = crowd.get();
+        if n > MAX_CROWD {
+            return Err(Error::OutOfRange {
+                name: "n",
+                value: n as f64,
+                range: "at most 1000 for an exact trade-off function",
+            });
+        }
+        let f = protocol.flip();
+        let ones: Vec<Vec<f64>> = (0..n).map(|t| pmf(t, 1.0 - f)).collect();
+        let zeros: Vec<Vec<f64>> = (0..n).map(|t| pmf(t, f)).collect();
+        let mut curves = Vec::with_capacity(n as usize);
+        let mut mu = 0.0_f64;
+        for t in 0..n as usize {
+            let others = convolve(&ones[t], &zeros[n as usize - 1 - t]);
+            let without = convolve(&others, &[1.0 - f, f]);
+            let with = convolve(&others, &[f, 1.0 - f]);
+            let (p, p_with) = (Tails::of(&without), Tails::of(&with));
+            let last = without.len();
+            mu = (1..last).map(|j| p.quantile(j) - p_with.quantile(j)).fold(mu, f64::max);
+            curves.push((0..=last).rev().map(|j| (p.upper[j], p_with.lower[j])).collect());
+        }
+        Ok(Self { curves, mu })
+    }
+
+    /// `f(α)`: exact to rounding, rounded down.
+    pub fn beta(&self, alpha: f64) -> Result<f64, Error> {
+        if !(0.0..=1.0).contains(&alpha) {
+            return Err(Error::OutOfRange { name: "alpha", value: alpha, range: "from 0 to 1" });
+        }
+        // Both orders: a curve and its inverse.
+        let least = self.curves.iter().map(|curve| {
+            let flipped: Vec<_> = curve.iter().rev().map(|&(a, b)| (b, a)).collect();
+            interpolate(curve, alpha).min(interpolate(&flipped, alpha))
+        });
+        Ok(round_down(least.fold(1.0, f64::min)))
+    }
+
+    /// The smallest μ for which the protocol is μ-GDP (Dong, Roth, Su, "Gaussian Differential
+    /// Privacy", 2019), rounded up.
+    ///
+    /// ```text
+    /// μ* = max over datasets and j of  z(P[K ≥ j]) − z(P'[K ≥ j])
+    /// ```
+    ///
+    /// Exact, since the epigraph of a Gaussian trade-off function is convex and only break points
+    /// need checking. It is decided by the rarest outcomes and grows with n at fixed λ: report δ(ε)
+    /// or compose the profile instead.
+    pub fn mu(&self) -> f64 {
+        round_up(self.mu)
+    }
+}
+
+/// `δ(ε)` of μ-GDP: `Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2)` (Dong et al., Corollary 2.13).
+///
+/// For `μ > 0`; exact to rounding, rounded up.
+pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
+    let first = normal_cdf(-epsilon / mu + 0.5 * mu);
+    let second = (epsilon + crate::special::ln_normal_cdf(-epsilon / mu - 0.5 * mu)).exp();
+    // The difference cancels by a factor of about (ε/μ)², and more when μ is small.
+    round_up((first - second).max(0.0) + 4e-16 * first)
+}
+
+/// `G_μ(α) = Φ(Φ⁻¹(1 − α) − μ)`, the trade-off function of μ-GDP.
+pub fn gaussian_beta(mu: f64, alpha: f64) -> f64 {
+    if alpha <= 0.0 || alpha >= 1.0 {
+        return 1.0 - alpha.clamp(0.0, 1.0);
+    }
+    let z = if alpha < 0.5 {
+        -lower_normal_quantile(alpha.ln())
+    } else {
+        lower_normal_quantile((1.0 - alpha).ln())
+    };
+    normal_cdf(z - mu)
+}
+
+/// Both tails at every cut, each a sum of positive terms from its own end.
+struct Tails {
+    /// `P[K < j]`.
+    lower: Vec<f64>,
+    /// `P[K ≥ j]`.
+    upper: Vec<f64>,
+}
+
+impl Tails {
+    fn of(pmf: &[f64]) -> Self {
+        let sums = |terms: &mut dyn Iterator<Item = &f64>| {
+            let mut sum = 0.0;
+            let mut all = vec![0.0];
+            all.extend(terms.map(|term| {
+                sum += term;
+                sum
+            }));
+            all
+        };
+        let lower = sums(&mut pmf.iter());
+        let mut upper = sums(&mut pmf.iter().rev());
+        upper.reverse();
+        Self { lower, upper }
+    }
+
+    /// `z(P[K ≥ j])`, from the smaller tail.
+    fn quantile(&self, j: usize) -> f64 {
+        if self.upper[j] < self.lower[j] {
+            -lower_normal_quantile(self.upper[j].ln())
+        } else {
+            lower_normal_quantile(self.lower[j].ln())
+        }
+    }
+}
+
+fn pmf(trials: u64, p: f64) -> Vec<f64> {
+    let law = Binomial::new(trials, p);
+    (0..=trials).map(|k| law.pmf(k)).collect()
+}
+
+fn convolve(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let mut sum = vec![0.0; a.len() + b.len() - 1];
+    for (i, x) in a.iter().enumerate() {
+        for (j, y) in b.iter().enumerate() {
+            sum[i + j] += x * y;
+        }
+    }
+    sum
+}
+
+fn interpolate(curve: &[(f64, f64)], alpha: f64) -> f64 {
+    let after = curve.partition_point(|point| point.0 < alpha).min(curve.len() - 1);
+    let ((a0, b0), (a1, b1)) = (curve[after.saturating_sub(1)], curve[after]);
+    if a1 <= a0 { b1.min(b0) } else { b0 + (b1 - b0) * ((alpha - a0) / (a1 - a0)).clamp(0.0, 1.0) }
+}
+
+const MAX_CROWD: u64 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, vectors};
+
+    fn trade_off(n: u64, lambda: f64) -> TradeOff {
+        let crowd = Crowd::new(n).unwrap();
+        TradeOff::new(crowd, &BitSum::new(crowd, lambda).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_envelope_agrees_with_enumeration() {
+        for row in vectors("tradeoff.json") {
+            let found = trade_off(row.u64("n"), row.f64("lambda")).beta(row.f64("alpha")).unwrap();
+            let beta = row.f64("beta");
+            assert!(found <= beta && beta - found <= 2e-9 * beta + 1e-15, "{row:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_gaussian_parameter_agrees_with_enumeration() {
+        for row in vectors("mu_star.json") {
+            let (found, mu) = (trade_off(row.u64("n"), row.f64("lambda")).mu(), row.f64("mu"));
+            assert!(found >= mu && found <= mu * (1.0 + 2e-9), "{row:?}: {found}");
+        }
+    }
+
+    // Chen and Long's Theorem 2 states a curve that the protocol does not keep: with everyone
+    // holding a one, "some report is a zero" is a better test than the curve allows.
+    #[test]
+    fn a_published_curve_lies_above_the_truth() {
+        let alpha = 1.0 - 0.9_f64.powi(10);
+        let published = crate::published::chen_long_curve(10, 2.0, alpha).unwrap();
+        assert_close(published, 0.0701908264, 1e-8);
+        let truth = trade_off(10, 2.0).beta(alpha).unwrap();
+        assert!(truth <= 0.038_742_048_91 && truth < published);
+    }
+
+    #[test]
+    fn gaussian_profiles_agree_with_published_values() {
+        for (epsilon, delta) in [
+            (0.0, 0.3829249225480),
+            (0.5, 0.2384217081349),
+            (1.0, 0.1269367375066),
+            (2.0, 0.0209236358211),
+        ] {
+            assert_close(gaussian_delta(1.0, epsilon), delta, 2e-9);
+        }
+        assert_close(gaussian_beta(0.111388, 0.05), 0.93742, 1e-5);
+        assert_close(gaussian_beta(0.111388, 0.8), 0.17029, 1e-4);
+    }
+}
