@@ -157,7 +157,7 @@ impl Walk {
         let mut sum = self.term(&anchor);
         let mut step = anchor;
         while step.c < self.crowd {
-            let ratio = self.odds * (self.crowd - step.c) as f64 / (step.c + 1) as f64;
+            let ratio = self.odds * float(self.crowd - step.c) / float(step.c + 1);
             step = self.up(step, ratio);
             let term = self.term(&step);
             sum += term;
@@ -172,7 +172,7 @@ impl Walk {
         }
         step = anchor;
         while step.c > 1 {
-            let ratio = step.c as f64 / ((self.crowd - step.c + 1) as f64 * self.odds);
+            let ratio = float(step.c) / (float(self.crowd - step.c + 1) * self.odds);
             step = self.down(step, ratio);
             sum += self.term(&step);
             if step.c.is_multiple_of(CHECK_EVERY) {
@@ -187,7 +187,7 @@ impl Walk {
     }
 
     fn term(&self, step: &Step) -> f64 {
-        let (c, a) = (step.c as f64, step.a as f64);
+        let (c, a) = (float(step.c), float(step.a));
         // Two ways to write the same difference; the second is small term by term near ε₀. Zero
         // where a > c: no outcome beats the cut.
         let loss = if self.beta < 0.25 {
@@ -205,12 +205,12 @@ impl Walk {
         if Self::needs_fresh(&step, next) || cut > next {
             return Step { weight: step.weight * ratio, ..self.fresh(next) };
         }
-        let (c, a) = (step.c as f64, step.a as f64);
+        let (c, a) = (float(step.c), float(step.a));
         let tail = step.tail + 0.5 * step.pmf * a / (c - a + 1.0);
         let pmf = step.pmf * 0.5 * (c + 1.0) / (c + 1.0 - a);
         let mut moved = Step { c: next, weight: step.weight * ratio, a: step.a, pmf, tail };
         while moved.a < cut {
-            let a = moved.a as f64;
+            let a = float(moved.a);
             moved.tail -= moved.pmf;
             moved.pmf *= (c + 1.0 - a) / (a + 1.0);
             moved.a += 1;
@@ -225,13 +225,13 @@ impl Walk {
         if Self::needs_fresh(&step, next) || cut > next || step.a > next {
             return Step { weight: step.weight * ratio, ..self.fresh(next) };
         }
-        let (c, a) = (step.c as f64, step.a as f64);
+        let (c, a) = (float(step.c), float(step.a));
         let pmf = step.pmf * 2.0 * (c - a) / c;
         // P[Bin(c) ≥ a] = P[Bin(c−1) ≥ a] + ½·P[Bin(c−1) = a−1]
         let tail = step.tail - 0.5 * pmf * a / (c - a);
         let mut moved = Step { c: next, weight: step.weight * ratio, a: step.a, pmf, tail };
         while moved.a > cut {
-            let a = moved.a as f64;
+            let a = float(moved.a);
             moved.pmf *= a / (c - a);
             moved.tail += moved.pmf;
             moved.a -= 1;
@@ -260,11 +260,17 @@ impl Walk {
     /// `⌊c·(½ + β)⌋ + 1`; an error of the last bit moves a term of relative size 1e-16.
     fn cut(&self, c: u64) -> u64 {
         if self.beta < 0.25 {
-            (c as f64 * (0.5 + self.beta)).floor() as u64 + 1
+            // Truncation, which is what an `f64` does on its way to an integer, is ⌊·⌋ here.
+            (float(c) * (0.5 + self.beta)) as i64 as u64 + 1
         } else {
             c + 1 - (c as f64 * self.slack).ceil() as u64
         }
     }
+}
+
+/// Counts here are far below 2⁶³, and a signed conversion is one instruction.
+fn float(count: u64) -> f64 {
+    count as i64 as f64
 }
 
 impl Step {

@@ -1,0 +1,139 @@
+//! `throng calibrate`: how much noise does a promise need?
+
+use crate::args::{Calibrate, Promise};
+use crate::report::Report;
+use anyhow::Result;
+use throng_account::calibrate::{self, Calibrated};
+use throng_account::{ClonePair, Crowd, Delta, Epsilon, Error, Profile};
+
+/// Answers one request.
+pub fn run(request: Calibrate) -> Result<Report> {
+    match request {
+        Calibrate::BitSum(promise) => {
+            let (crowd, epsilon, delta) = promise.parts()?;
+            let found = calibrate::bit_sum(crowd, epsilon, delta)?;
+            let report = promise
+                .header("bit-sum")
+                .line("lambda", "lambda", 2.0 * promise.crowd.n as f64 * found.mechanism.flip())
+                .line("flip", "flip probability", found.mechanism.flip());
+            Ok(coin(report, &found, "flip if u64 <")
+                .line(
+                    "standard_error",
+                    "standard error of the count",
+                    found.mechanism.standard_error(),
+                )
+                .line("local_floor", "local floor", pure(&found.mechanism)))
+        }
+        Calibrate::TwoMessageCount(promise) => {
+            let (crowd, epsilon, delta) = promise.parts()?;
+            let found = calibrate::two_message_count(crowd, epsilon, delta)?;
+            let report =
+                promise.header("two-message-count").line("p", "p", found.coin.probability());
+            Ok(coin(report, &found, "noise 1 if u64 <")
+                .line(
+                    "standard_error",
+                    "standard error of the count",
+                    found.mechanism.standard_error(),
+                )
+                .line("local_floor", "local floor", "infinity"))
+        }
+        Calibrate::RealSum { promise, r, max_messages } => {
+            let (crowd, epsilon, delta) = promise.parts()?;
+            let wanted = (epsilon.get() * (crowd.get() as f64).sqrt()).ceil().max(1.0) as u64;
+            let bits = r.unwrap_or(wanted).min(max_messages.unwrap_or(u64::MAX));
+            let found = calibrate::real_sum(crowd, bits, epsilon, delta)?;
+            let (noise, rounding) =
+                (found.mechanism.standard_error(), found.mechanism.rounding_error());
+            let report = promise
+                .header("real-sum")
+                .line("r", "bits per user", bits)
+                .line("lambda", "lambda", 2.0 * promise.crowd.n as f64 * found.mechanism.flip())
+                .line("flip", "flip probability", found.mechanism.flip());
+            Ok(coin(report, &found, "flip if u64 <")
+                .line("noise_error", "noise in the sum", noise)
+                .line("rounding_error", "rounding in the sum, at most", rounding)
+                .line("standard_error", "standard error, at most", noise.hypot(rounding))
+                .line("local_floor", "local floor of a report", pure(&found.mechanism)))
+        }
+        Calibrate::KaryResponse { promise, k } => {
+            let (crowd, epsilon, delta) = promise.parts()?;
+            // Two categories have an exact account of their own.
+            if k == 2 {
+                return binary_response(&promise, "kary-response");
+            }
+            let found = calibrate::kary_response(crowd, k, epsilon, delta)?;
+            let local = pure(&found.mechanism);
+            let report = promise.header("kary-response").line("k", "categories", k).line(
+                "epsilon0",
+                "local epsilon0",
+                local,
+            );
+            // Of a category that nobody holds: each report says it with probability 1/(e^eps0+k-1).
+            let (n, rest) = (crowd.get() as f64, local.exp() + k as f64 - 1.0);
+            let error = (n / rest * (1.0 - 1.0 / rest)).sqrt() * rest / local.exp_m1();
+            Ok(coin(report, &found, "uniform category if u64 <")
+                .line("standard_error", "standard error of a rare count", error)
+                .line("local_floor", "local floor", local))
+        }
+        Calibrate::RandomizedResponse(promise) => binary_response(&promise, "randomized-response"),
+        Calibrate::General(promise) => {
+            let (crowd, epsilon, delta) = promise.parts()?;
+            let local = calibrate::local_epsilon(crowd, epsilon, delta)?;
+            let found = ClonePair::strong(crowd, local)?.delta(epsilon);
+            Ok(promise
+                .header("general")
+                .line("epsilon0", "largest local epsilon0", local.get())
+                .line("delta_upper", "delta, at most", found.upper)
+                .line("standard_error", "standard error", "depends on the randomizer"))
+        }
+        Calibrate::Crowd { epsilon0, epsilon, delta } => {
+            let (local, eps) = (Epsilon::new(epsilon0)?, Epsilon::new(epsilon)?);
+            let crowd = calibrate::crowd(local, eps, Delta::new(delta)?)?;
+            let found = ClonePair::strong(crowd, local)?.delta(eps);
+            Ok(Report::default()
+                .field("mechanism", "crowd")
+                .line("epsilon0", "local epsilon0", epsilon0)
+                .line("epsilon", "epsilon", epsilon)
+                .line("delta", "delta", delta)
+                .line("n", "smallest crowd", crowd.get())
+                .line("delta_upper", "delta, at most", found.upper))
+        }
+    }
+}
+
+fn binary_response(promise: &Promise, name: &str) -> Result<Report> {
+    let (crowd, epsilon, delta) = promise.parts()?;
+    let found = calibrate::bit_sum(crowd, epsilon, delta)?;
+    let report = promise
+        .header(name)
+        .line("epsilon0", "local epsilon0", pure(&found.mechanism))
+        .line("flip", "flip probability", found.mechanism.flip());
+    Ok(coin(report, &found, "flip if u64 <")
+        .line("standard_error", "standard error of the count", found.mechanism.standard_error())
+        .line("local_floor", "local floor", pure(&found.mechanism)))
+}
+
+fn coin<M>(report: Report, found: &Calibrated<M>, label: &str) -> Report {
+    report.line("threshold", label, found.coin.get()).line(
+        "delta_upper",
+        "delta, at most",
+        found.delta,
+    )
+}
+
+fn pure(profile: &impl Profile) -> f64 {
+    profile.pure().map_or(f64::INFINITY, Epsilon::get)
+}
+
+impl Promise {
+    fn parts(&self) -> Result<(Crowd, Epsilon, Delta), Error> {
+        Ok((self.crowd.crowd()?, Epsilon::new(self.epsilon)?, Delta::new(self.delta)?))
+    }
+
+    fn header(&self, mechanism: &str) -> Report {
+        self.crowd
+            .header(mechanism)
+            .line("epsilon", "epsilon", self.epsilon)
+            .line("delta", "delta", self.delta)
+    }
+}

@@ -1,0 +1,371 @@
+//! `throng figures`: the figures of the papers with the true curves beside the printed ones.
+
+use crate::chart::{Axis, Chart, Scale, Series, Stroke};
+use crate::report::Report;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+use throng_account::{
+    BitSum, Composition, Crowd, Delta, Epsilon, Probability, Profile, RealSum, Shuffled, TradeOff,
+    TwoMessageCount, calibrate, compose, gaussian_beta, gaussian_delta, published, shuffled_rounds,
+};
+
+/// Draws every figure into `out`, one SVG and one CSV each, saying on standard error how far it is.
+pub fn write(out: &Path) -> Result<Report> {
+    fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+    let mut files = Vec::new();
+    for (index, (name, draw)) in FIGURES.iter().enumerate() {
+        eprintln!("[{}/{}] {name}", index + 1, FIGURES.len());
+        let chart = draw()?;
+        for (suffix, text) in [("svg", chart.svg()), ("csv", chart.csv())] {
+            let path = out.join(format!("{name}.{suffix}"));
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            files.push(path.display().to_string());
+        }
+    }
+    Ok(Report::default()
+        .say("figures", FIGURES.len().to_string())
+        .say("in", out.display().to_string())
+        .field("files", files))
+}
+
+type Draw = fn() -> Result<Chart>;
+
+const FIGURES: [(&str, Draw); 12] = [
+    ("bit-sum-trade-off", bit_sum_trade_off),
+    ("bit-sum-profile", bit_sum_profile),
+    ("real-sum-trade-off", real_sum_trade_off),
+    ("real-sum-profile", real_sum_profile),
+    ("coins-trade-off", coins_trade_off),
+    ("coins-profile", coins_profile),
+    ("amplification-0.5", || amplification(0.5)),
+    ("amplification-1", || amplification(1.0)),
+    ("amplification-2", || amplification(2.0)),
+    ("amplification-4", || amplification(4.0)),
+    ("count-error", count_error),
+    ("composition", composition),
+];
+
+/// Chen and Long, Figure 1(a): n = 100, λ = 58.
+fn bit_sum_trade_off() -> Result<Chart> {
+    let crowd = Crowd::new(100)?;
+    let curve = TradeOff::new(crowd, &BitSum::new(crowd, 58.0)?)?;
+    let delta = least_valid_delta();
+    let epsilon = published::bit_sum_closed(crowd, 58.0, delta)?;
+    Ok(trade_off_chart(
+        "Telling one user's bit: bit-sum, n = 100, λ = 58 (Chen & Long, Figure 1a)",
+        vec![
+            series("exact, worst dataset", Stroke::Solid, alphas(), |a| curve.beta(a).ok()),
+            series("Gaussian, exact μ* = 0.1114", Stroke::Dashed, alphas(), |a| {
+                Some(gaussian_beta(curve.mu(), a))
+            }),
+            series(
+                "Chen & Long Theorem 2 (not a bound in general)",
+                Stroke::Dotted,
+                alphas(),
+                |a| published::chen_long_curve(100, 58.0, a).ok(),
+            ),
+            series("Cheu et al. Corollary 17, δ = 0.0635", Stroke::Dashed, alphas(), |a| {
+                Some(line_bound(epsilon, delta.get(), a))
+            }),
+        ],
+    ))
+}
+
+/// Chen and Long, Figure 1(b): the same as δ(ε).
+fn bit_sum_profile() -> Result<Chart> {
+    let crowd = Crowd::new(100)?;
+    let protocol = BitSum::new(crowd, 58.0)?;
+    let mu = TradeOff::new(crowd, &protocol)?.mu();
+    let printed = TwoMessageCount::new(crowd, Probability::new("flip", protocol.flip())?);
+    Ok(profile_chart(
+        "Privacy profile: bit-sum, n = 100, λ = 58 (Chen & Long, Figure 1b)",
+        vec![
+            series("exact, worst dataset", Stroke::Solid, grid(0.0, 1.2, 121), |e| {
+                delta_at(&protocol, e)
+            }),
+            series("Gaussian, exact μ* = 0.1114", Stroke::Dashed, grid(0.0, 1.2, 121), |e| {
+                Some(gaussian_delta(mu, e))
+            }),
+            series("Chen & Long Theorem 2, as δ(ε)", Stroke::Dotted, grid(0.0, 1.2, 121), |e| {
+                delta_at(&printed, e)
+            }),
+            closed_form_profile(|delta| published::bit_sum_closed(crowd, 58.0, delta).ok()),
+        ],
+    ))
+}
+
+/// Chen and Long, Figure 1(c): r = 10 bits per user in one bag.
+fn real_sum_trade_off() -> Result<Chart> {
+    let (bag, mu) = ten_bits()?;
+    let lines: Vec<(f64, f64)> =
+        grid(0.0, 4.0, 161).into_iter().filter_map(|e| Some((e, delta_at(&bag, e)?))).collect();
+    let envelope = |a: f64| lines.iter().map(|&(e, d)| line_bound(e, d, a)).reduce(f64::max);
+    Ok(trade_off_chart(
+        "Telling one user's ten bits: real-sum, n = 100, λ = 58, r = 10 (Chen & Long, Figure 1c)",
+        vec![
+            series("exact, one bag", Stroke::Solid, alphas(), envelope),
+            series("Gaussian, √10·μ* (valid, looser)", Stroke::Dashed, alphas(), |a| {
+                Some(gaussian_beta(mu, a))
+            }),
+        ],
+    ))
+}
+
+/// Chen and Long, Figure 1(d): the same as δ(ε).
+fn real_sum_profile() -> Result<Chart> {
+    let (bag, mu) = ten_bits()?;
+    let one = BitSum::new(Crowd::new(100)?, 58.0)?;
+    let columns = Composition::new().and(&one, 10);
+    Ok(profile_chart(
+        "Privacy profile: real-sum, n = 100, λ = 58, r = 10 (Chen & Long, Figure 1d)",
+        vec![
+            series("exact, one bag", Stroke::Solid, grid(0.0, 2.0, 81), |e| delta_at(&bag, e)),
+            series("ten separate columns, composed", Stroke::Markers, grid(0.0, 2.0, 21), |e| {
+                columns.delta(Epsilon::new(e).ok()?).ok()
+            }),
+            series("Gaussian, √10·μ*", Stroke::Dashed, grid(0.0, 2.0, 81), |e| {
+                Some(gaussian_delta(mu, e))
+            }),
+        ],
+    ))
+}
+
+/// Chen and Long, Figure 2(a): a sum with 50 fair coins added.
+fn coins_trade_off() -> Result<Chart> {
+    let coins = fifty_coins()?;
+    let lines: Vec<(f64, f64)> =
+        grid(0.0, 8.0, 801).into_iter().filter_map(|e| Some((e, delta_at(&coins, e)?))).collect();
+    let envelope = |a: f64| lines.iter().map(|&(e, d)| line_bound(e, d, a)).reduce(f64::max);
+    // Claim 14 speaks of δ/2, for δ above 4·e^(−50/8).
+    let delta = Delta::new(4.0 * (-50.0_f64 / 8.0).exp() * (1.0 + 1e-9))?;
+    let epsilon = published::coins_closed(50, delta)?;
+    Ok(trade_off_chart(
+        "A sum with 50 fair coins added (Chen & Long, Figure 2a)",
+        vec![
+            series("exact", Stroke::Solid, alphas(), envelope),
+            series("Chen & Long Claim B.4, printed steps", Stroke::Dotted, alphas(), |a| {
+                published::coins_curve(50, a).ok()
+            }),
+            series("Cheu et al. Claim 14, δ = 0.0077", Stroke::Dashed, alphas(), |a| {
+                Some(line_bound(epsilon, 0.5 * delta.get(), a))
+            }),
+        ],
+    ))
+}
+
+/// Chen and Long, Figure 2(b): the same as δ(ε).
+fn coins_profile() -> Result<Chart> {
+    let coins = fifty_coins()?;
+    Ok(profile_chart(
+        "A sum with 50 fair coins added, as δ(ε) (Chen & Long, Figure 2b)",
+        vec![
+            series("exact", Stroke::Solid, grid(0.0, 2.5, 126), |e| delta_at(&coins, e)),
+            Series {
+                name: "Cheu et al. Claim 14, where valid".into(),
+                ..closed_form_profile(|delta| {
+                    published::coins_closed(50, Delta::new(2.0 * delta.get()).ok()?).ok()
+                })
+            },
+        ],
+    ))
+}
+
+/// ε after shuffling against the crowd, every bound, at one ε₀.
+fn amplification(local: f64) -> Result<Chart> {
+    let delta = Delta::new(1e-6)?;
+    let epsilon0 = Epsilon::new(local)?;
+    let mut upper: Vec<Series> = Vec::new();
+    let mut lower = Vec::new();
+    for n in logarithmic(1e2, 1e8, 25) {
+        let mechanism = Shuffled::new(Crowd::new(n as u64)?, epsilon0)?;
+        for bound in mechanism.bounds(delta)? {
+            let name = bound.theorem.name();
+            let y = bound.epsilon.map_or(f64::NAN, Epsilon::get);
+            match upper.iter_mut().find(|series| series.name == name) {
+                Some(series) => series.points.push((n, y)),
+                None => upper.push(Series {
+                    name: name.into(),
+                    stroke: Stroke::Dashed,
+                    points: vec![(n, y)],
+                }),
+            }
+        }
+        if let Some(witness) = mechanism.epsilon(delta)?.lower {
+            lower.push((n, witness.epsilon.get()));
+        }
+    }
+    // Bounds are listed by size, which changes with n: fix an order for the legend.
+    upper.sort_by(|a, b| last(a).total_cmp(&last(b)));
+    if let Some(best) = upper.first_mut() {
+        best.stroke = Stroke::Solid;
+    }
+    upper.insert(0, Series { name: "lower bound".into(), stroke: Stroke::Dotted, points: lower });
+    Ok(Chart {
+        title: format!("Amplification by shuffling, ε₀ = {local}, δ = 10⁻⁶"),
+        x: axis("reports in the crowd, n", Scale::Log),
+        y: axis("ε after shuffling", Scale::Log),
+        series: upper,
+    })
+}
+
+/// Standard error of a count at (1, 10⁻⁶) in the three models.
+fn count_error() -> Result<Chart> {
+    let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+    // Lemma 18 stops just short of ε = 1.
+    let below = Epsilon::new(1.0 - 1e-9)?;
+    let e = std::f64::consts::E;
+    let crowds = || logarithmic(100.0, 1e8, 25);
+    let error = |crowd: Crowd, lambda: f64| Some(BitSum::new(crowd, lambda).ok()?.standard_error());
+    Ok(Chart {
+        title: "Counting ones at ε = 1, δ = 10⁻⁶: standard error of the count".into(),
+        x: axis("users, n", Scale::Log),
+        y: axis("standard error", Scale::Log),
+        series: vec![
+            series("local: randomized response", Stroke::Solid, crowds(), |n| {
+                Some((n * e).sqrt() / (e - 1.0))
+            }),
+            series("shuffled: Cheu et al. Lemma 18", Stroke::Dashed, crowds(), |n| {
+                let crowd = Crowd::new(n as u64).ok()?;
+                error(crowd, published::bit_sum_lambda(crowd, below, delta).ok()?)
+            }),
+            series("shuffled: bit-sum, exact account", Stroke::Solid, crowds(), |n| {
+                let crowd = Crowd::new(n as u64).ok()?;
+                Some(calibrate::bit_sum(crowd, epsilon, delta).ok()?.mechanism.standard_error())
+            }),
+            series("shuffled: two-message-count, exact account", Stroke::Dashed, crowds(), |n| {
+                let crowd = Crowd::new(n as u64).ok()?;
+                let found = calibrate::two_message_count(crowd, epsilon, delta).ok()?;
+                Some(found.mechanism.standard_error())
+            }),
+            series("central: geometric noise", Stroke::Solid, crowds(), |_| {
+                Some((2.0 / e).sqrt() / (1.0 - 1.0 / e))
+            }),
+        ],
+    })
+}
+
+/// ε of T rounds, n = 10⁵, ε₀ = 1.
+fn composition() -> Result<Chart> {
+    let (crowd, local, delta) = (Crowd::new(100_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+    let mechanism = Shuffled::new(crowd, local)?;
+    let rounds = || logarithmic(1.0, 1e4, 17);
+    let bands: Vec<(f64, throng_account::Guarantee)> = rounds()
+        .into_iter()
+        .map(|t| Ok((t, shuffled_rounds(crowd, local, t as u64, delta)?)))
+        .collect::<Result<_>>()?;
+    let each = |t: f64, share: f64| {
+        Some(mechanism.epsilon(Delta::new(share * delta.get() / t).ok()?).ok()?.epsilon)
+    };
+    let rho = 2.0 * ((2.0_f64).exp() * 1.0_f64.exp_m1()).powi(2) / 1e5;
+    Ok(Chart {
+        title: "T rounds together: n = 10⁵, ε₀ = 1, δ = 10⁻⁶ in all".into(),
+        x: axis("rounds, T", Scale::Log),
+        y: axis("ε of all rounds", Scale::Log),
+        series: vec![
+            Series {
+                name: "lower bound (binary response)".into(),
+                stroke: Stroke::Dotted,
+                points: bands
+                    .iter()
+                    .filter_map(|(t, g)| Some((*t, g.lower.as_ref()?.epsilon.get())))
+                    .collect(),
+            },
+            Series {
+                name: "dominating pairs, composed numerically".into(),
+                stroke: Stroke::Solid,
+                points: bands.iter().map(|(t, g)| (*t, g.epsilon.get())).collect(),
+            },
+            series("advanced composition", Stroke::Dashed, rounds(), |t| {
+                Some(compose::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
+            }),
+            series("Erlingsson et al. Remark 1 (Rényi)", Stroke::Dashed, rounds(), |t| {
+                Some(published::renyi_epsilon(|alpha| alpha * rho * t, delta))
+            }),
+            series("basic composition", Stroke::Dashed, rounds(), |t| {
+                Some(t * each(t, 1.0)?.get())
+            }),
+            series("without shuffling, T·ε₀", Stroke::Dashed, rounds(), Some),
+        ],
+    })
+}
+
+fn ten_bits() -> Result<(RealSum, f64)> {
+    let crowd = Crowd::new(100)?;
+    let mu = TradeOff::new(crowd, &BitSum::new(crowd, 58.0)?)?.mu();
+    Ok((RealSum::new(crowd, 58.0, 10)?, compose::gaussian(mu, 10)))
+}
+
+/// A sum with 50 fair coins is a two-message count with p = ½ among 50 users.
+fn fifty_coins() -> Result<TwoMessageCount> {
+    Ok(TwoMessageCount::new(Crowd::new(50)?, Probability::new("p", 0.5)?))
+}
+
+/// Corollary 17 needs λ ≥ 14·ln(4/δ): the least δ for λ = 58.
+fn least_valid_delta() -> Delta {
+    Delta::new(4.0 * (-58.0_f64 / 14.0).exp() * (1.0 + 1e-9)).expect("0.0635")
+}
+
+/// What (ε, δ)-DP says of a trade-off function.
+fn line_bound(epsilon: f64, delta: f64, alpha: f64) -> f64 {
+    let (steep, flat) =
+        (1.0 - delta - epsilon.exp() * alpha, (-epsilon).exp() * (1.0 - delta - alpha));
+    steep.max(flat).max(0.0)
+}
+
+/// δ against ε of a closed form that is solved for ε, over the δ it is valid for.
+fn closed_form_profile(epsilon: impl Fn(Delta) -> Option<f64>) -> Series {
+    let points = logarithmic(1e-3, 0.4, 200)
+        .into_iter()
+        .filter_map(|d| Some((epsilon(Delta::new(d).ok()?)?, d)))
+        .collect();
+    Series { name: "Cheu et al. Corollary 17, where valid".into(), stroke: Stroke::Dashed, points }
+}
+
+fn trade_off_chart(title: &str, mut series: Vec<Series>) -> Chart {
+    series.push(Series {
+        name: "perfect privacy".into(),
+        stroke: Stroke::Dotted,
+        points: vec![(0.0, 1.0), (1.0, 0.0)],
+    });
+    let unit = |label: &str| Axis { range: Some((0.0, 1.0)), ..axis(label, Scale::Linear) };
+    Chart { title: title.into(), x: unit("type I error α"), y: unit("type II error β"), series }
+}
+
+fn profile_chart(title: &str, series: Vec<Series>) -> Chart {
+    let y = Axis { range: Some((1e-10, 1.0)), ..axis("δ", Scale::Log) };
+    Chart { title: title.into(), x: axis("ε", Scale::Linear), y, series }
+}
+
+fn delta_at(profile: &dyn Profile, epsilon: f64) -> Option<f64> {
+    Some(profile.delta(Epsilon::new(epsilon).ok()?).upper)
+}
+
+fn series(name: &str, stroke: Stroke, xs: Vec<f64>, y: impl Fn(f64) -> Option<f64>) -> Series {
+    let points = xs.into_iter().map(|x| (x, y(x).unwrap_or(f64::NAN))).collect();
+    Series { name: name.into(), stroke, points }
+}
+
+fn axis(label: &str, scale: Scale) -> Axis {
+    Axis { label: label.into(), scale, range: None }
+}
+
+fn alphas() -> Vec<f64> {
+    grid(0.0, 1.0, 201)
+}
+
+fn grid(from: f64, to: f64, points: usize) -> Vec<f64> {
+    (0..points).map(|i| from + (to - from) * i as f64 / (points - 1) as f64).collect()
+}
+
+/// Whole numbers spread evenly over the decades where they are large, exact values otherwise.
+fn logarithmic(from: f64, to: f64, points: usize) -> Vec<f64> {
+    let spread = grid(from.ln(), to.ln(), points).into_iter().map(f64::exp);
+    let mut all: Vec<f64> = spread.map(|x| if from >= 1.0 { x.round() } else { x }).collect();
+    all.dedup();
+    all
+}
+
+fn last(series: &Series) -> f64 {
+    series.points.last().map_or(f64::INFINITY, |point| point.1)
+}
