@@ -88,3 +88,8 @@ pub use real_sum::RealSum;
 pub use tradeoff::{TradeOff, gaussian_beta, gaussian_delta};
 pub use two_message::TwoMessageCount;
 pub use work::terms_visited;
+
+/// The README's program, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -6,8 +6,9 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 use throng_account::{
-    BitSum, Composition, Crowd, Delta, Epsilon, Probability, Profile, RealSum, Shuffled, TradeOff,
-    TwoMessageCount, calibrate, compose, gaussian_beta, gaussian_delta, published, shuffled_rounds,
+    BitSum, Composition, Crowd, Delta, Epsilon, Probability, Profile, RealSum, Shuffled, Theorem,
+    TradeOff, TwoMessageCount, calibrate, compose, gaussian_beta, gaussian_delta, published,
+    shuffled_rounds,
 };
 
 /// Draws every figure into `out`, one SVG and one CSV each, saying on standard error how far it is.
@@ -97,16 +98,22 @@ fn bit_sum_profile() -> Result<Chart> {
 
 /// Chen and Long, Figure 1(c): r = 10 bits per user in one bag.
 fn real_sum_trade_off() -> Result<Chart> {
-    let (bag, mu) = ten_bits()?;
-    let lines: Vec<(f64, f64)> =
-        grid(0.0, 4.0, 161).into_iter().filter_map(|e| Some((e, delta_at(&bag, e)?))).collect();
-    let envelope = |a: f64| lines.iter().map(|&(e, d)| line_bound(e, d, a)).reduce(f64::max);
+    let (bag, printed, mu) = ten_bits()?;
+    let columns = Composition::new().and(&printed, 10);
+    let lines = |delta: &dyn Fn(f64) -> Option<f64>, points: usize| -> Vec<(f64, f64)> {
+        grid(0.0, 4.0, points).into_iter().filter_map(|e| Some((e, delta(e)?))).collect()
+    };
+    let exact = lines(&|e| delta_at(&bag, e), 161);
+    let theirs = lines(&|e| composed_delta(&columns, e), 81);
     Ok(trade_off_chart(
-        "Telling one user's ten bits: real-sum, n = 100, λ = 58, r = 10 (Chen & Long, Figure 1c)",
+        "Telling ten bits: real-sum, n = 100, λ = 58, r = 10 (Chen & Long, Figure 1c)",
         vec![
-            series("exact, one bag", Stroke::Solid, alphas(), envelope),
+            series("exact, one bag", Stroke::Solid, alphas(), |a| envelope(&exact, a)),
             series("Gaussian, √10·μ* (valid, looser)", Stroke::Dashed, alphas(), |a| {
                 Some(gaussian_beta(mu, a))
+            }),
+            series("Chen & Long Theorem 3, as printed", Stroke::Dotted, alphas(), |a| {
+                envelope(&theirs, a)
             }),
         ],
     ))
@@ -114,18 +121,22 @@ fn real_sum_trade_off() -> Result<Chart> {
 
 /// Chen and Long, Figure 1(d): the same as δ(ε).
 fn real_sum_profile() -> Result<Chart> {
-    let (bag, mu) = ten_bits()?;
+    let (bag, printed, mu) = ten_bits()?;
     let one = BitSum::new(Crowd::new(100)?, 58.0)?;
-    let columns = Composition::new().and(&one, 10);
+    let (columns, theirs) =
+        (Composition::new().and(&one, 10), Composition::new().and(&printed, 10));
     Ok(profile_chart(
         "Privacy profile: real-sum, n = 100, λ = 58, r = 10 (Chen & Long, Figure 1d)",
         vec![
             series("exact, one bag", Stroke::Solid, grid(0.0, 2.0, 81), |e| delta_at(&bag, e)),
             series("ten separate columns, composed", Stroke::Markers, grid(0.0, 2.0, 21), |e| {
-                columns.delta(Epsilon::new(e).ok()?).ok()
+                composed_delta(&columns, e)
             }),
             series("Gaussian, √10·μ*", Stroke::Dashed, grid(0.0, 2.0, 81), |e| {
                 Some(gaussian_delta(mu, e))
+            }),
+            series("Chen & Long Theorem 3, as printed", Stroke::Dotted, grid(0.0, 2.0, 41), |e| {
+                composed_delta(&theirs, e)
             }),
         ],
     ))
@@ -136,14 +147,13 @@ fn coins_trade_off() -> Result<Chart> {
     let coins = fifty_coins()?;
     let lines: Vec<(f64, f64)> =
         grid(0.0, 8.0, 801).into_iter().filter_map(|e| Some((e, delta_at(&coins, e)?))).collect();
-    let envelope = |a: f64| lines.iter().map(|&(e, d)| line_bound(e, d, a)).reduce(f64::max);
     // Claim 14 speaks of δ/2, for δ above 4·e^(−50/8).
     let delta = Delta::new(4.0 * (-50.0_f64 / 8.0).exp() * (1.0 + 1e-9))?;
     let epsilon = published::coins_closed(50, delta)?;
     Ok(trade_off_chart(
         "A sum with 50 fair coins added (Chen & Long, Figure 2a)",
         vec![
-            series("exact", Stroke::Solid, alphas(), envelope),
+            series("exact", Stroke::Solid, alphas(), |a| envelope(&lines, a)),
             series("Chen & Long Claim B.4, printed steps", Stroke::Dotted, alphas(), |a| {
                 published::coins_curve(50, a).ok()
             }),
@@ -181,7 +191,9 @@ fn amplification(local: f64) -> Result<Chart> {
         let mechanism = Shuffled::new(Crowd::new(n as u64)?, epsilon0)?;
         for bound in mechanism.bounds(delta)? {
             let name = bound.theorem.name();
-            let y = bound.epsilon.map_or(f64::NAN, Epsilon::get);
+            // A bound that says no more than ε₀ is left to the line of ε₀ itself.
+            let useful = |e: &Epsilon| *e < epsilon0 || bound.theorem == Theorem::Local;
+            let y = bound.epsilon.ok().filter(useful).map_or(f64::NAN, Epsilon::get);
             match upper.iter_mut().find(|series| series.name == name) {
                 Some(series) => series.points.push((n, y)),
                 None => upper.push(Series {
@@ -195,6 +207,7 @@ fn amplification(local: f64) -> Result<Chart> {
             lower.push((n, witness.epsilon.get()));
         }
     }
+    upper.retain(|series| series.points.iter().any(|point| point.1.is_finite()));
     // Bounds are listed by size, which changes with n: fix an order for the legend.
     upper.sort_by(|a, b| last(a).total_cmp(&last(b)));
     if let Some(best) = upper.first_mut() {
@@ -290,10 +303,13 @@ fn composition() -> Result<Chart> {
     })
 }
 
-fn ten_bits() -> Result<(RealSum, f64)> {
+/// The bag of ten bits per user, the printed law of one bit, and the exact μ of ten.
+fn ten_bits() -> Result<(RealSum, TwoMessageCount, f64)> {
     let crowd = Crowd::new(100)?;
-    let mu = TradeOff::new(crowd, &BitSum::new(crowd, 58.0)?)?.mu();
-    Ok((RealSum::new(crowd, 58.0, 10)?, compose::gaussian(mu, 10)))
+    let one = BitSum::new(crowd, 58.0)?;
+    let mu = TradeOff::new(crowd, &one)?.mu();
+    let printed = TwoMessageCount::new(crowd, Probability::new("flip", one.flip())?);
+    Ok((RealSum::new(crowd, 58.0, 10)?, printed, compose::gaussian(mu, 10)))
 }
 
 /// A sum with 50 fair coins is a two-message count with p = ½ among 50 users.
@@ -311,6 +327,11 @@ fn line_bound(epsilon: f64, delta: f64, alpha: f64) -> f64 {
     let (steep, flat) =
         (1.0 - delta - epsilon.exp() * alpha, (-epsilon).exp() * (1.0 - delta - alpha));
     steep.max(flat).max(0.0)
+}
+
+/// The trade-off function that a profile, sampled as (ε, δ), says at least.
+fn envelope(lines: &[(f64, f64)], alpha: f64) -> Option<f64> {
+    lines.iter().map(|&(e, d)| line_bound(e, d, alpha)).reduce(f64::max)
 }
 
 /// δ against ε of a closed form that is solved for ε, over the δ it is valid for.
@@ -339,6 +360,10 @@ fn profile_chart(title: &str, series: Vec<Series>) -> Chart {
 
 fn delta_at(profile: &dyn Profile, epsilon: f64) -> Option<f64> {
     Some(profile.delta(Epsilon::new(epsilon).ok()?).upper)
+}
+
+fn composed_delta(rounds: &Composition, epsilon: f64) -> Option<f64> {
+    rounds.delta(Epsilon::new(epsilon).ok()?).ok()
 }
 
 fn series(name: &str, stroke: Stroke, xs: Vec<f64>, y: impl Fn(f64) -> Option<f64>) -> Series {
