@@ -60,6 +60,7 @@ mod error;
 mod guarantee;
 mod ledger;
 mod longitudinal;
+mod loss;
 pub mod published;
 mod quantity;
 mod rappor;

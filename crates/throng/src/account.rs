@@ -71,7 +71,7 @@ pub fn run(query: Account) -> anyhow::Result<Report> {
                 [("f", f), ("p", p), ("q", q)].map(|(name, x)| Probability::new(name, x));
             let rappor = Rappor::new(hashes, f?, p?, q?)?;
             Ok(Report::default()
-                .field("mechanism", "rappor")
+                .line("mechanism", "mechanism", "rappor")
                 .field("hashes", hashes)
                 .line("epsilon_one", "epsilon of one report", rappor.one_report().get())
                 .line("reports", "reports on one value", reports)
@@ -201,7 +201,9 @@ fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow
     let advanced = compose::advanced(per_round, rounds, slack);
     let basic = compose::basic(per_round, each.get(), rounds).0;
     let rho = 2.0 * ((2.0 * epsilon0).exp() * epsilon0.exp_m1()).powi(2) / reports.get() as f64;
-    let renyi = published::renyi_epsilon(|alpha| alpha * rho * rounds as f64, delta);
+    let unshuffled = rounds as f64 * epsilon0;
+    let renyi =
+        published::renyi_epsilon(|alpha| alpha * rho * rounds as f64, delta).min(unshuffled);
     let report = crowd
         .header("compose")
         .line("epsilon0", "local epsilon0", epsilon0)
@@ -210,8 +212,8 @@ fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow
     let others = [
         ("basic", basic, "each round at delta/2T, epsilons added"),
         ("advanced", advanced, "Dwork, Rothblum, Vadhan (2010)"),
-        ("renyi", renyi, "Erlingsson et al. (2019), Remark 1, composed"),
-        ("local", rounds as f64 * epsilon0, "without shuffling"),
+        ("swap-renyi", renyi, "Erlingsson et al. (2019), Remark 1, composed"),
+        ("local", unshuffled, "without shuffling"),
     ];
     let json: Vec<_> = others
         .iter()
@@ -244,7 +246,7 @@ fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> anyhow::Resu
     };
     let found = protocol.shuffled(crowd, half)?;
     Ok(Report::default()
-        .field("mechanism", "longitudinal")
+        .line("mechanism", "mechanism", "longitudinal")
         .line("n", "users", n)
         .line("periods", "periods", periods)
         .line("levels", "levels of the tree", levels)

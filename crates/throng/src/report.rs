@@ -97,13 +97,17 @@ impl Report {
 
 /// Six significant digits, scientific where that is shorter.
 pub fn number(value: f64) -> String {
-    if value == 0.0 || (1e-3..1e7).contains(&value.abs()) {
-        let digits = (5 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 9);
-        let text = format!("{value:.*}", digits as usize);
-        let trimmed = text.trim_end_matches('0').trim_end_matches('.');
-        return if text.contains('.') { trimmed.into() } else { text };
+    let trim = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_string();
+    if value != 0.0 && !(1e-3..1e7).contains(&value.abs()) {
+        let text = format!("{value:.5e}");
+        return match text.split_once('e') {
+            Some((mantissa, exponent)) => format!("{}e{exponent}", trim(mantissa)),
+            None => text,
+        };
     }
-    format!("{value:.5e}")
+    let digits = (5 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 9);
+    let text = format!("{value:.*}", digits as usize);
+    if text.contains('.') { trim(&text) } else { text }
 }
 
 fn shown(value: &Value) -> String {
@@ -118,4 +122,25 @@ fn blank(fancy: bool) -> Table {
     let mut table = Table::new();
     table.load_style(if fancy { UTF8_FULL_CONDENSED } else { NOTHING });
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_keep_six_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1e-6, "1e-6"),
+            (1.25e-9, "1.25e-9"),
+            (0.00351352, "0.00351352"),
+            (68.130000001, "68.13"),
+            (1234567.0, "1234567"),
+            (5.11085e7, "5.11085e7"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
 }
