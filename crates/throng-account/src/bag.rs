@@ -57,14 +57,15 @@ pub(crate) struct Worst {
 }
 
 impl Bag {
-    /// ε₀ of the user's own bits: the loss when nobody else's are in the bag.
+    /// ε₀ of the user's own bits, rounded up: the loss when nobody else's are in the bag.
     pub(crate) fn pure(&self) -> f64 {
-        self.own as f64 * self.bit_loss()
+        let bit = ((1.0 - self.flip) / self.flip).ln();
+        self.own as f64 * (bit + 1e-15 * (1.0 + bit))
     }
 
     /// `δ(ε)` on the dataset with `ones` ones among the others' bits, ones against zeros.
     pub(crate) fn delta_at(&self, ones: u64, epsilon: f64) -> f64 {
-        self.block_delta(Block { first: ones, last: ones }, epsilon)
+        self.block_delta(Block::single(ones), epsilon)
     }
 
     /// `δ(ε)` over all datasets.
@@ -74,7 +75,7 @@ impl Bag {
             return Worst { band: Band::ZERO, ones: 0 };
         }
         // δ vanishes with what is left to ε₀, of which rounding moves the last bits.
-        let edge = 1e-15 * (1.0 + self.pure()) / left;
+        let edge = 4e-15 * (1.0 + self.pure()) / left;
         let search = self.search(epsilon, BLOCKS);
         let lower = round_down(search.best * (1.0 - edge)).max(0.0);
         let upper = round_up(search.ceiling() * (1.0 + edge)).min(1.0);
@@ -102,19 +103,24 @@ impl Bag {
         // A worse dataset turned up: solve there and search again, which it rarely takes twice.
         for _ in 0..4 {
             let better = solve(Block::single(search.ones), lower);
-            if better <= lower * (1.0 + 1e-9) {
+            if better <= lower {
                 break;
             }
             (ones, lower) = (search.ones, better);
             search = self.search(lower, BLOCKS);
         }
+        // Raise ε until nothing looked at is above δ: blocks still open, and single datasets.
         let mut upper = lower;
-        for block in search.open.into_sorted_vec().into_iter().rev() {
+        for block in search.open.into_iter().chain(search.closed) {
             if round_up(block.bound) > delta
                 && round_up(self.block_delta(block.range, upper)) > delta
             {
                 upper = upper.max(solve(block.range, upper));
             }
+        }
+        // Near ε₀ the last bits of ε decide about δ.
+        if upper > 0.0 {
+            upper = (upper + 1e-15 * (1.0 + pure)).min(pure);
         }
         // `lower` was solved on a value rounded up; the true ε of that dataset is this at least.
         let floor = smallest_epsilon(delta, pure, lower, |e| {
@@ -125,10 +131,11 @@ impl Bag {
 
     /// Best-first branch and bound over blocks of datasets.
     fn search(&self, epsilon: f64, blocks: usize) -> Search {
-        let mut search = Search { best: 0.0, ones: self.others, open: BinaryHeap::new() };
-        let explicit = [self.others, 0, self.others / 2, self.others - self.others.min(1)];
-        for ones in explicit {
-            search.try_dataset(ones, self.delta_at(ones, epsilon));
+        let mut search =
+            Search { best: 0.0, ones: self.others, open: BinaryHeap::new(), closed: Vec::new() };
+        // Good datasets to start from let most blocks be dismissed unsplit.
+        for ones in [self.others, 0, self.others / 2, self.others.saturating_sub(1)] {
+            search.push(self, Block::single(ones), epsilon);
         }
         search.push(self, Block { first: 0, last: self.others }, epsilon);
         for _ in 0..blocks {
@@ -148,10 +155,6 @@ impl Bag {
     fn block_delta(&self, block: Block, epsilon: f64) -> f64 {
         let zeros = self.others - block.last;
         Hypotheses { up: zeros, down: block.first, own: self.own, flip: self.flip, epsilon }.delta()
-    }
-
-    fn bit_loss(&self) -> f64 {
-        ((1.0 - self.flip) / self.flip).ln()
     }
 }
 
@@ -190,26 +193,25 @@ impl Ord for Open {
 }
 
 struct Search {
-    /// The largest δ of a single dataset.
+    /// The largest δ of a single dataset, and that dataset.
     best: f64,
     ones: u64,
     open: BinaryHeap<Open>,
+    /// Single datasets.
+    closed: Vec<Open>,
 }
 
 impl Search {
-    fn try_dataset(&mut self, ones: u64, delta: f64) {
-        if delta > self.best {
-            (self.best, self.ones) = (delta, ones);
-        }
-    }
-
     fn push(&mut self, bag: &Bag, range: Block, epsilon: f64) {
         let bound = bag.block_delta(range, epsilon);
-        if range.first == range.last {
-            self.try_dataset(range.first, bound);
-        } else {
+        if range.first < range.last {
             self.open.push(Open { bound, range });
+            return;
         }
+        if bound > self.best {
+            (self.best, self.ones) = (bound, range.first);
+        }
+        self.closed.push(Open { bound, range });
     }
 
     /// No dataset is above this.

@@ -228,7 +228,7 @@ mod tests {
     fn nothing_is_left_at_the_local_epsilon() {
         let protocol = bit_sum(100, 58.0);
         let pure = protocol.pure().unwrap().get();
-        assert_close(pure, (200.0_f64 / 58.0 - 1.0).ln(), 1e-15);
+        assert_close(pure, (200.0_f64 / 58.0 - 1.0).ln(), 1e-14);
         assert_eq!(protocol.delta(Epsilon::at(pure)), Band::ZERO);
         assert_eq!(protocol.delta(Epsilon::at(1.0)), Band::ZERO);
         assert!(protocol.delta(Epsilon::at(pure * (1.0 - 1e-6))).lower > 0.0);
