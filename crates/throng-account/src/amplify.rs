@@ -2,7 +2,6 @@
 
 use crate::bag::Bag;
 use crate::solve::smallest_epsilon;
-use crate::special::round_down;
 use crate::{
     Band, Blanket, ClonePair, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours,
     Profile, Theorem, Witness, published,
@@ -68,13 +67,9 @@ impl Shuffled {
     fn binary(&self, epsilon: f64) -> (f64, u64) {
         let others = self.crowd.get() - 1;
         let bag = Bag { others, own: 1, flip: 1.0 / (self.local.get().exp() + 1.0) };
-        // Rounding of f moves ε₀ by an ulp; there is nothing to gain that close to it.
-        if epsilon >= bag.pure() * (1.0 - 1e-9) {
-            return (0.0, others);
-        }
         [others, others.saturating_sub(1), others / 2]
             .into_iter()
-            .map(|ones| (round_down(bag.delta_at(ones, epsilon)), ones))
+            .map(|ones| (bag.delta_at(ones, epsilon).lower, ones))
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap_or((0.0, others))
     }

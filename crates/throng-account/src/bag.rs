@@ -36,10 +36,11 @@ use crate::Band;
 use crate::binomial::Product;
 use crate::complex::{exp_m1, ln_1p};
 use crate::solve::smallest_epsilon;
-use crate::special::{exp_m1_minus, round_down, round_up, sin_minus};
+use crate::special::{exp_m1_minus, round_down, round_up, sin_minus, upper_delta};
 use crate::work;
 use realfft::num_complex::Complex64;
 use std::collections::BinaryHeap;
+use std::f64::consts::TAU;
 
 /// The bag, but for how many of the others' bits are ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,35 +60,25 @@ pub(crate) struct Worst {
 impl Bag {
     /// ε₀ of the user's own bits, rounded up: the loss when nobody else's are in the bag.
     pub(crate) fn pure(&self) -> f64 {
-        let bit = ((1.0 - self.flip) / self.flip).ln();
-        self.own as f64 * (bit + 1e-15 * (1.0 + bit))
+        let bit = ((1.0 - 2.0 * self.flip) / self.flip).ln_1p();
+        self.own as f64 * bit * (1.0 + 1e-15)
     }
 
     /// `δ(ε)` on the dataset with `ones` ones among the others' bits, ones against zeros.
-    pub(crate) fn delta_at(&self, ones: u64, epsilon: f64) -> f64 {
+    pub(crate) fn delta_at(&self, ones: u64, epsilon: f64) -> Band {
         self.block_delta(Block::single(ones), epsilon)
     }
 
     /// `δ(ε)` over all datasets.
     pub(crate) fn delta(&self, epsilon: f64) -> Worst {
-        let left = self.pure() - epsilon;
-        if left <= 0.0 {
-            return Worst { band: Band::ZERO, ones: 0 };
-        }
-        // δ vanishes with what is left to ε₀, of which rounding moves the last bits.
-        let edge = 4e-15 * (1.0 + self.pure()) / left;
         let search = self.search(epsilon, BLOCKS);
-        let lower = round_down(search.best * (1.0 - edge)).max(0.0);
-        let upper = round_up(search.ceiling() * (1.0 + edge)).min(1.0);
-        Worst { band: Band { lower, upper }, ones: search.ones }
+        let band = Band { lower: search.best, upper: search.ceiling() };
+        Worst { band, ones: search.ones }
     }
 
     /// An upper bound on `δ(ε)` over all datasets from a smaller search, for use in bulk.
     pub(crate) fn coarse_delta(&self, epsilon: f64) -> f64 {
-        if epsilon >= self.pure() {
-            return 0.0;
-        }
-        round_up(self.search(epsilon, COARSE_BLOCKS).ceiling())
+        self.search(epsilon, COARSE_BLOCKS).ceiling()
     }
 
     /// The smallest ε at `delta` over all datasets: solved on the worst dataset found, then raised
@@ -95,44 +86,45 @@ impl Bag {
     pub(crate) fn epsilon(&self, delta: f64) -> Worst {
         let pure = self.pure();
         let solve = |block: Block, guess: f64| {
-            smallest_epsilon(delta, pure, guess, |e| round_up(self.block_delta(block, e)))
+            smallest_epsilon(delta, pure, guess, |e| self.block_delta(block, e).upper)
         };
         let mut ones = self.others;
         let mut lower = solve(Block::single(ones), 0.0);
         let mut search = self.search(lower, BLOCKS);
-        // A worse dataset turned up: solve there and search again, which it rarely takes twice.
+        // When a worse dataset turns up, solve there; search again if that moved ε noticeably.
         for _ in 0..4 {
-            let better = solve(Block::single(search.ones), lower);
-            if better <= lower {
+            let worse = solve(Block::single(search.ones), lower);
+            let settled = worse <= lower * (1.0 + 1e-6);
+            if worse > lower {
+                (ones, lower) = (search.ones, worse);
+            }
+            if settled {
                 break;
             }
-            (ones, lower) = (search.ones, better);
             search = self.search(lower, BLOCKS);
         }
         // Raise ε until nothing looked at is above δ: blocks still open, and single datasets.
         let mut upper = lower;
         for block in search.open.into_iter().chain(search.closed) {
-            if round_up(block.bound) > delta
-                && round_up(self.block_delta(block.range, upper)) > delta
-            {
+            if block.bound > delta && self.block_delta(block.range, upper).upper > delta {
                 upper = upper.max(solve(block.range, upper));
             }
         }
-        // Near ε₀ the last bits of ε decide about δ.
-        if upper > 0.0 {
-            upper = (upper + 1e-15 * (1.0 + pure)).min(pure);
-        }
         // `lower` was solved on a value rounded up; the true ε of that dataset is this at least.
-        let floor = smallest_epsilon(delta, pure, lower, |e| {
-            round_down(self.block_delta(Block::single(ones), e))
-        });
-        Worst { band: Band { lower: floor.min(upper), upper }, ones }
+        let floor =
+            smallest_epsilon(delta, pure, lower, |e| self.delta_at(ones, e).lower).min(upper);
+        Worst { band: Band { lower: floor, upper }, ones }
     }
 
     /// Best-first branch and bound over blocks of datasets.
     fn search(&self, epsilon: f64, blocks: usize) -> Search {
-        let mut search =
-            Search { best: 0.0, ones: self.others, open: BinaryHeap::new(), closed: Vec::new() };
+        let mut search = Search {
+            best: 0.0,
+            peak: 0.0,
+            ones: self.others,
+            open: BinaryHeap::new(),
+            closed: Vec::new(),
+        };
         // Good datasets to start from let most blocks be dismissed unsplit.
         for ones in [self.others, 0, self.others / 2, self.others.saturating_sub(1)] {
             search.push(self, Block::single(ones), epsilon);
@@ -140,21 +132,40 @@ impl Bag {
         search.push(self, Block { first: 0, last: self.others }, epsilon);
         for _ in 0..blocks {
             let Some(top) = search.open.peek() else { break };
-            if top.bound <= search.best * (1.0 + 1e-12) {
+            if top.bound <= search.peak {
                 break;
             }
             let Block { first, last } = search.open.pop().expect("peeked").range;
             let middle = first + (last - first) / 2;
+            // Its middle stands for a block that is too wide to be split down to single datasets.
+            search.push(self, Block::single(middle), epsilon);
             search.push(self, Block { first, last: middle }, epsilon);
             search.push(self, Block { first: middle + 1, last }, epsilon);
         }
         search
     }
 
-    /// Bounds `δ(ε)` of every dataset of the block; exact for a single dataset.
-    fn block_delta(&self, block: Block, epsilon: f64) -> f64 {
+    /// Bounds `δ(ε)` of every dataset of the block from above, and one of the bag that stands for it
+    /// from below: for a single dataset, the same up to rounding.
+    fn block_delta(&self, block: Block, epsilon: f64) -> Band {
+        let left = self.pure() - epsilon;
+        if left <= 0.0 {
+            return Band::ZERO;
+        }
+        // No event gains more than a factor e^(ε₀−ε) allows, whatever else is in the bag.
+        let cap = round_up(-(-left).exp_m1());
         let zeros = self.others - block.last;
-        Hypotheses { up: zeros, down: block.first, own: self.own, flip: self.flip, epsilon }.delta()
+        let Self { own, flip, .. } = *self;
+        let laws = Hypotheses { up: zeros, down: block.first, own, flip, epsilon };
+        // δ vanishes with what is left to ε₀, of which rounding moves the last bits.
+        let edge = 4e-16 * (2.0 * own as f64 + self.pure()) / left;
+        match laws.delta() {
+            Some(value) if edge < 0.5 => Band {
+                lower: round_down(value * (1.0 - edge)),
+                upper: upper_delta(value / (1.0 - edge)).min(cap),
+            },
+            _ => Band { lower: 0.0, upper: cap },
+        }
     }
 }
 
@@ -193,9 +204,11 @@ impl Ord for Open {
 }
 
 struct Search {
-    /// The largest δ of a single dataset, and that dataset.
+    /// The largest lower bound of a single dataset, and that dataset.
     best: f64,
     ones: u64,
+    /// The largest upper bound of a single dataset.
+    peak: f64,
     open: BinaryHeap<Open>,
     /// Single datasets.
     closed: Vec<Open>,
@@ -203,20 +216,21 @@ struct Search {
 
 impl Search {
     fn push(&mut self, bag: &Bag, range: Block, epsilon: f64) {
-        let bound = bag.block_delta(range, epsilon);
+        let Band { lower, upper: bound } = bag.block_delta(range, epsilon);
         if range.first < range.last {
             self.open.push(Open { bound, range });
             return;
         }
-        if bound > self.best {
-            (self.best, self.ones) = (bound, range.first);
+        if lower > self.best {
+            (self.best, self.ones) = (lower, range.first);
         }
+        self.peak = self.peak.max(bound);
         self.closed.push(Open { bound, range });
     }
 
     /// No dataset is above this.
     fn ceiling(&self) -> f64 {
-        self.open.peek().map_or(self.best, |top| top.bound.max(self.best))
+        self.open.peek().map_or(self.peak, |top| top.bound.max(self.peak))
     }
 }
 
@@ -230,54 +244,43 @@ struct Hypotheses {
 }
 
 impl Hypotheses {
-    /// `max over k of P[W' ≥ k] − e^ε·P[W ≥ k]`.
-    fn delta(&self) -> f64 {
-        let (f, q) = (self.flip, 1.0 - self.flip);
-        let per_bit = self.epsilon / self.own as f64;
+    /// `max over k of P[W' ≥ k] − e^ε·P[W ≥ k]`, to a relative 1e-10; `None` where that cannot be
+    /// said, which takes laws so far apart that δ is close to 1 or ε close to ε₀.
+    fn delta(&self) -> Option<f64> {
+        let r = self.own as f64;
+        let per_bit = self.epsilon / r;
+        let gain = per_bit.exp_m1();
         // The tilt that makes the two laws cross at the worst cut: (f + q·e^s)/(q + f·e^s) = e^(ε/r).
-        let denominator = q - f * per_bit.exp();
+        let denominator = (1.0 - 2.0 * self.flip) - self.flip * gain;
         if denominator <= 0.0 {
-            return 0.0;
+            return None;
         }
-        let crossing = (per_bit.exp_m1() / denominator).ln_1p();
-        let at_crossing = self.tilt(crossing);
+        let crossing = (gain / denominator).ln_1p();
+        let at_crossing = Tilted::new(self, crossing);
         // The tails converge like e^(−s·m), so a tilt below one deviation would need a long circle.
         let s = crossing.max(1.0 / at_crossing.deviation.max(0.5));
-        let tilted = if s > crossing { self.tilt(s) } else { at_crossing };
-        let ratio = self.own as f64 * (tilted.log_ratio(self.flip) - per_bit);
+        let mut tilted = at_crossing;
+        if s > crossing {
+            tilted = Tilted::new(self, s);
+        }
+        // ln η: how far the laws of the user's bits are from crossing at this tilt.
+        let ratio = r * ((tilted.odds_gain(self.flip) - gain) / (1.0 + gain)).ln_1p();
         // P[W' ≥ k] − e^ε·P[W ≥ k] rises to its maximum in k and falls from there; a climb that
         // turns around has found it, up to rounding.
-        let mut k = at_crossing.cut(self.own as f64);
+        let mut k = at_crossing.cut(r);
         let mut direction = 0.0;
-        loop {
+        for _ in 0..MAX_CLIMB {
             let [below, here, above] = tilted.cuts(self, k, ratio);
-            let uphill = if below > above { -1.0 } else { 1.0 };
-            if here >= below.max(above) || here.is_nan() || uphill == -direction {
-                return here.max(below).max(above).clamp(0.0, 1.0);
+            let (uphill, next) =
+                if below.value > above.value { (-1.0, below) } else { (1.0, above) };
+            if here.value >= next.value || uphill == -direction {
+                let highest = if here.value >= next.value { here } else { next };
+                return (highest.error <= 1e-10 * highest.value).then_some(highest.value.min(1.0));
             }
             direction = uphill;
             k += direction;
         }
-    }
-
-    fn tilt(&self, s: f64) -> Tilted {
-        let (f, q) = (self.flip, 1.0 - self.flip);
-        // Probabilities of a flip among zeros (total rises) and ones (total falls), after tilting.
-        let flipped = f / (f + q * (-s).exp());
-        let fallen = f * (-s).exp() / (f * (-s).exp() + q);
-        let kept = q / (q + f * (-s).exp());
-        let (up, down) = ((self.up + self.own) as f64, self.down as f64);
-        let variance = up * flipped * (1.0 - flipped) + down * fallen * (1.0 - fallen);
-        let (rise, fall) = (Product::new(up, flipped), Product::new(down, fallen));
-        Tilted {
-            s,
-            flipped,
-            fallen,
-            kept,
-            deviation: variance.sqrt(),
-            mean: (rise.high - fall.high) + (rise.low - fall.low),
-            exponent: up * centred_cumulant(f, s) + down * centred_cumulant(f, -s),
-        }
+        None
     }
 }
 
@@ -285,12 +288,14 @@ impl Hypotheses {
 #[derive(Clone, Copy)]
 struct Tilted {
     s: f64,
-    /// Tilted flip probability of a zero.
+    /// Tilted probabilities that a zero is flipped, or not.
     flipped: f64,
-    /// Tilted flip probability of a one.
+    stayed: f64,
+    /// Tilted probabilities that a one is flipped, or not.
     fallen: f64,
-    /// Tilted probability that a one of the user's stays a one.
     kept: f64,
+    /// `kept − flipped`, which is how a bit of the user's differs between the worlds.
+    apart: f64,
     deviation: f64,
     mean: f64,
     /// `ln E e^{sW} − s·E W`, the mean being that before tilting.
@@ -298,11 +303,29 @@ struct Tilted {
 }
 
 impl Tilted {
-    /// `ln((f + q·e^s)/(q + f·e^s))`: how the two laws of one bit differ at this tilt.
-    fn log_ratio(&self, f: f64) -> f64 {
-        // (f + q·e^s)/(q + f·e^s) − 1 = (q − f)(e^s − 1)/(q + f·e^s)
-        let q = 1.0 - f;
-        ((q - f) * -(-self.s).exp_m1() / (q * (-self.s).exp() + f)).ln_1p()
+    fn new(laws: &Hypotheses, s: f64) -> Self {
+        let (f, q, decay) = (laws.flip, 1.0 - laws.flip, (-s).exp());
+        let (zero, one) = (f + q * decay, q + f * decay);
+        let (flipped, stayed) = (f / zero, q * decay / zero);
+        let (fallen, kept) = (f * decay / one, q / one);
+        let (up, down) = ((laws.up + laws.own) as f64, laws.down as f64);
+        let (rise, fall) = (Product::new(up, flipped), Product::new(down, fallen));
+        Self {
+            s,
+            flipped,
+            stayed,
+            fallen,
+            kept,
+            apart: (1.0 - 2.0 * f) * decay / (zero * one),
+            deviation: (up * flipped * stayed + down * fallen * kept).sqrt(),
+            mean: (rise.high - fall.high) + (rise.low - fall.low),
+            exponent: up * centred_cumulant(f, s) + down * centred_cumulant(f, -s),
+        }
+    }
+
+    /// `(f + q·e^s)/(q + f·e^s) − 1`: how the two laws of one bit differ at this tilt.
+    fn odds_gain(&self, f: f64) -> f64 {
+        (1.0 - 2.0 * f) * -(-self.s).exp_m1() / ((1.0 - f) * (-self.s).exp() + f)
     }
 
     /// Where the two laws cross, to the order of their skewness: the first guess of the worst cut.
@@ -319,36 +342,42 @@ impl Tilted {
     /// ```text
     /// e^ε·E[e^{sW}]·e^{−sj} · (1/L)·Σ_θ Ŵ(θ)·e^{−iθj}·(η·(A/B)^r − 1) / (1 − e^{−s−iθ})
     /// ```
-    fn cuts(&self, laws: &Hypotheses, k: f64, ratio: f64) -> [f64; 3] {
+    fn cuts(&self, laws: &Hypotheses, k: f64, ratio: f64) -> [Estimate; 3] {
         let r = laws.own as f64;
-        let (up, down) = ((laws.up + laws.own) as f64, laws.down as f64);
+        let (others, down) = (laws.up as f64, laws.down as f64);
         let points = self.points(k, r);
-        let step = std::f64::consts::TAU / points;
+        let step = TAU / points;
         let decay = (-self.s).exp();
         let offset = k - self.mean;
-        let mut sums = [0.0; 3];
+        let (mut sums, mut size) = ([0.0; 3], 0.0);
         let mut visited = 0;
         for index in 0..=(points / 2.0) as u64 {
             visited += 1;
             let theta = step * index as f64;
             let half = (0.5 * theta).sin();
-            let rise = Coin::new(self.flipped, theta, half);
-            let fall = Coin::new(self.fallen, theta, half);
-            let log_modulus = up * rise.log_modulus + down * fall.log_modulus;
-            let own = self.log_quotient(theta, half) * r + ratio;
-            // The moduli of both laws only fall towards θ = π; what is left out is below e^-NATS.
-            if log_modulus.max(log_modulus + own.re) < -NATS {
+            let rise = Coin::new(self.flipped, self.stayed, theta, half);
+            let fall = Coin::new(self.fallen, self.kept, theta, half);
+            let held = Coin::new(self.kept, self.fallen, theta, half);
+            // The two laws share the others' bits and differ in the user's.
+            let shared = rise.power(others).plus(fall.power(-down));
+            let zeros = shared.plus(rise.power(r)).turned(-theta * offset);
+            let ones = shared.plus(held.power(r)).turned(-theta * (offset - r * self.apart));
+            let ones = Polar { log_modulus: ones.log_modulus + ratio, ..ones };
+            // Both moduli only fall towards θ = π; what is left out is below e^-NATS of the whole.
+            if zeros.log_modulus.max(ones.log_modulus) < -NATS {
                 break;
             }
             // 1 − e^{−iθ} = 2·sin²(θ/2) + i·sin θ
             let turn = Complex64::new(2.0 * half * half, theta.sin());
             let tail = turn * decay - (-self.s).exp_m1();
-            let angle = up * rise.angle - down * fall.angle - theta * offset;
-            let difference = if own.re < 1.0 {
-                Complex64::from_polar(log_modulus.exp(), angle) * exp_m1(own)
+            // B = 1 + flipped·(e^{iθ} − 1). Where it is not small, A/B is the safer way to the
+            // difference of the two laws, which are close for small θ.
+            let b = -turn.conj() * self.flipped + 1.0;
+            let own = ln_1p(-turn.conj() * self.apart / b) * r + ratio;
+            let difference = if b.norm_sqr() > 0.25 && own.re < 1.0 {
+                zeros.complex() * exp_m1(own)
             } else {
-                Complex64::from_polar((log_modulus + own.re).exp(), angle + own.im)
-                    - Complex64::from_polar(log_modulus.exp(), angle)
+                ones.complex() - zeros.complex()
             };
             let term = difference / tail;
             let weight = if index == 0 || 2 * index == points as u64 { 1.0 } else { 2.0 };
@@ -357,48 +386,100 @@ impl Tilted {
             sums[0] += weight * (term * spin).re;
             sums[1] += weight * term.re;
             sums[2] += weight * (term * spin.conj()).re;
+            // Relative error of a term: that of its logarithms and angles, absolutely.
+            let doubt = 8.0 + zeros.doubt.max(ones.doubt);
+            let larger = zeros.log_modulus.max(ones.log_modulus).exp() / tail.norm();
+            let reached = if own.re < 1.0 { term.norm() } else { larger };
+            size += weight * doubt * reached;
         }
         work::count(visited);
-        let rise = Product::new(up - down, laws.flip);
+        let rise = Product::new(others + r - down, laws.flip);
         let distance = (k - rise.high) - rise.low;
-        let scale = |shift: f64| {
-            (self.exponent - self.s * (distance + shift) + laws.epsilon).exp() / points
+        let power = self.exponent - self.s * distance + laws.epsilon;
+        let lost = (-NATS).exp() * 16.0 * (1.0 + ratio.exp()) * points / -(-self.s).exp_m1();
+        let exponents = 2e-16 * (self.exponent.abs() + (self.s * distance).abs() + laws.epsilon);
+        let estimate = |shift: f64, sum: f64| {
+            let scale = (power - self.s * shift).exp() / points;
+            let error = scale * (4e-16 * size + lost + exponents * sum.abs());
+            Estimate { value: scale * sum, error }
         };
-        [scale(-1.0) * sums[0], scale(0.0) * sums[1], scale(1.0) * sums[2]]
-    }
-
-    /// `ln(A/B)`, without cancellation where A and B are close.
-    fn log_quotient(&self, theta: f64, half: f64) -> Complex64 {
-        // e^{iθ} − 1, A − B = (kept − flipped)(e^{iθ} − 1) and B = 1 + flipped·(e^{iθ} − 1)
-        let turn = Complex64::new(-2.0 * half * half, theta.sin());
-        ln_1p(turn * (self.kept - self.flipped) / (turn * self.flipped + 1.0))
+        [estimate(-1.0, sums[0]), estimate(0.0, sums[1]), estimate(1.0, sums[2])]
     }
 
     /// How many places the circle needs so that wrapping around it moves less than e^-NATS of
     /// the mass (Bernstein's inequality) and of the tail sum.
     fn points(&self, k: f64, r: f64) -> f64 {
-        let spread = self.deviation.powi(2) + r * self.kept * (1.0 - self.kept);
+        let spread = self.deviation.powi(2) + r * self.kept * self.fallen;
         let reach = NATS / 3.0 + (NATS * NATS / 9.0 + 2.0 * NATS * spread).sqrt();
-        let apart = r * (self.kept - self.flipped);
-        let half = (reach + (k - self.mean).abs() + apart + 2.0).max(NATS / self.s);
+        let half = (reach + (k - self.mean).abs() + r * self.apart + 2.0).max(NATS / self.s);
         2.0 * half.ceil()
     }
 }
 
+/// A number and how far it may be off.
+#[derive(Clone, Copy)]
+struct Estimate {
+    value: f64,
+    error: f64,
+}
+
 /// A tilted coin's characteristic function around its mean: `E e^{iθ(X−p)}` in polar form.
+#[derive(Clone, Copy)]
 struct Coin {
     log_modulus: f64,
     angle: f64,
 }
 
 impl Coin {
-    fn new(p: f64, theta: f64, half_sine: f64) -> Self {
-        let q = 1.0 - p;
-        let log_modulus = 0.5 * (-4.0 * p * q * half_sine * half_sine).ln_1p();
+    fn new(p: f64, q: f64, theta: f64, half_sine: f64) -> Self {
+        let square = half_sine * half_sine;
+        // |q + p·e^{iθ}|² = 1 − 4pq·sin²(θ/2) = (q − p)² + 4pq·cos²(θ/2)
+        let log_modulus = if square < 0.5 {
+            0.5 * (-4.0 * p * q * square).ln_1p()
+        } else {
+            let cosine = (0.5 * theta).cos();
+            0.5 * ((q - p).powi(2) + 4.0 * p * q * cosine * cosine).ln()
+        };
         let (a, b) = (q * theta, p * theta);
         let im = p * sin_minus(a) - q * sin_minus(b);
         let re = p * a.cos() + q * b.cos();
         Self { log_modulus, angle: im.atan2(re) }
+    }
+
+    /// The law of `count` such coins, or of minus their sum.
+    fn power(self, count: f64) -> Polar {
+        if count == 0.0 {
+            return Polar { log_modulus: 0.0, angle: 0.0, doubt: 0.0 };
+        }
+        let (log_modulus, angle) = (count.abs() * self.log_modulus, count * self.angle);
+        Polar { log_modulus, angle, doubt: log_modulus.abs() + angle.abs() }
+    }
+}
+
+/// A value of a characteristic function, by its logarithm.
+#[derive(Clone, Copy)]
+struct Polar {
+    log_modulus: f64,
+    angle: f64,
+    /// Sizes of what was added up, for the rounding error.
+    doubt: f64,
+}
+
+impl Polar {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            log_modulus: self.log_modulus + other.log_modulus,
+            angle: self.angle + other.angle,
+            doubt: self.doubt + other.doubt,
+        }
+    }
+
+    fn turned(self, angle: f64) -> Self {
+        Self { angle: self.angle + angle, doubt: self.doubt + angle.abs(), ..self }
+    }
+
+    fn complex(self) -> Complex64 {
+        Complex64::from_polar(self.log_modulus.exp(), self.angle)
     }
 }
 
@@ -408,8 +489,11 @@ fn centred_cumulant(f: f64, s: f64) -> f64 {
     (q * exp_m1_minus(-f * s) + f * exp_m1_minus(q * s)).ln_1p()
 }
 
-/// Splits of the full search: exact up to crowds of about 10⁵, a certified band beyond.
-const BLOCKS: usize = 2_000;
+/// Splits of the full search: a little over 2¹¹, so that a flat landscape is cut into 2¹¹ blocks. Exact
+/// up to crowds of about 10⁶, a certified band beyond.
+const BLOCKS: usize = 2_100;
 const COARSE_BLOCKS: usize = 120;
 /// What the wrapped circle and the truncated sum may lose: e^-NATS of the tilted mass.
-const NATS: f64 = 45.0;
+const NATS: f64 = 50.0;
+/// The first guess of a cut is off by a few places; anything further is lost.
+const MAX_CLIMB: usize = 64;

@@ -138,7 +138,7 @@ fn calibrate_bag<M>(
     let (eps, limit) = (epsilon.get(), delta.get());
     let explicit = |flip: f64| {
         let bag = bag(flip);
-        eps >= bag.pure() || round_up(bag.delta_at(bag.others, eps)) <= limit
+        bag.delta_at(bag.others, eps).upper <= limit
     };
     let full = |flip: f64| bag(flip).delta(eps).band.upper <= limit;
     // Just below ½ there is nothing left of the data, nor of its use.

@@ -140,7 +140,7 @@ pub fn shuffled_rounds(
         flip: 1.0 / (local.get().exp() + 1.0),
     };
     let lower = smallest_epsilon(delta.get(), bag.pure(), 0.7 * upper, |e| {
-        if e >= bag.pure() { 0.0 } else { round_down(bag.delta_at(bag.others, e)) }
+        bag.delta_at(bag.others, e).lower
     });
     Ok(Guarantee {
         epsilon: Epsilon::at(upper),

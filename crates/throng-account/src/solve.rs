@@ -30,7 +30,7 @@ pub(crate) fn smallest_epsilon(
         next = 2.5 * variation * std::f64::consts::SQRT_2 * target;
     }
     next = next.min(0.9 * limit);
-    let mut lean = 0.0;
+    let (mut lean, mut stride) = (0.0, 0.0_f64);
     for round in 0..200 {
         let gap = gap_at(next);
         if gap >= 0.0 {
@@ -50,10 +50,11 @@ pub(crate) fn smallest_epsilon(
             // Step a little past the root, so that the other end closes in as well.
             Some(gap) => (low - (high - low) * low_gap / (gap - low_gap) + 0.4 * lean * margin)
                 .clamp(low + 0.3 * margin, high - 0.3 * margin),
-            // Grow as a Gaussian profile would, and by a factor of two at most.
+            // Step as a Gaussian profile would, then twice as far each time.
             None => {
-                let factor = (target / (target + gap)).clamp(1.0, 2.0);
-                (next * factor + 0.4 * TOLERANCE * next).min(0.5 * (next + limit))
+                let gaussian = next * (target / (target + gap) - 1.0).clamp(0.0, 1.0);
+                stride = (2.0 * stride).max(gaussian + 0.4 * TOLERANCE * next);
+                (next + stride).min(0.5 * (next + limit))
             }
         };
         // The guess was far too large; perhaps even ε = 0 will do.
@@ -106,10 +107,12 @@ mod tests {
     fn the_answer_is_tested_safe_and_tight() {
         // A Gaussian-like profile, a linear one, and one with a jump to zero.
         type Case = (fn(f64) -> f64, f64, f64);
-        let profiles: [Case; 3] = [
+        let profiles: [Case; 4] = [
             (|e| 0.4 * (-50.0 * e * e).exp(), 1e-8, 0.591_69),
             (|e| (0.5 - 0.1 * e).max(0.0), 0.2, 3.0),
             (|e| if e < 1.5 { 0.1 } else { 0.0 }, 0.01, 1.5),
+            // Starts just above δ and hardly falls: a Gaussian slope would creep along.
+            (|e| 0.0101 * (-0.02 * e).exp(), 0.01, 0.497_52),
         ];
         for (profile, delta, expected) in profiles {
             for guess in [0.0, 1e-3, 0.3, 7.0] {

@@ -6,6 +6,8 @@
 //! digits. [`SLACK`] is ten times that. Rust has no directed rounding, so an upper bound is
 //! multiplied up by this budget and a lower bound down.
 
+use std::f64::consts::TAU;
+
 /// Relative allowance for floating-point error in every reported δ.
 pub(crate) const SLACK: f64 = 1e-9;
 
@@ -17,6 +19,11 @@ pub(crate) fn round_up(value: f64) -> f64 {
 /// A lower bound that covers the floating-point error of `value ≥ 0`.
 pub(crate) fn round_down(value: f64) -> f64 {
     (value * (1.0 - SLACK)).max(0.0)
+}
+
+/// An upper bound on a δ that is positive, however small: it does not underflow to a claim of none.
+pub(crate) fn upper_delta(value: f64) -> f64 {
+    round_up(value).clamp(1e-300, 1.0)
 }
 
 /// `e^x − 1 − x`, without cancellation.
@@ -66,7 +73,9 @@ pub(crate) fn ln_normal_cdf(z: f64) -> f64 {
 ///
 /// Newton's method on the concave function `ln Φ`, which converges from the left of the root.
 pub(crate) fn lower_normal_quantile(ln_p: f64) -> f64 {
-    let mut z = -(-2.0 * ln_p).sqrt();
+    // The tail is about φ(z)/|z|.
+    let twice = -2.0 * ln_p;
+    let mut z = -(twice - (TAU * twice).ln()).max(0.0).sqrt();
     for _ in 0..60 {
         let value = ln_normal_cdf(z);
         let slope = (ln_normal_pdf(z) - value).exp();
