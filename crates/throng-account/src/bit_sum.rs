@@ -163,6 +163,22 @@ mod tests {
         }
     }
 
+    // At ε₀ − ln 2 the tilted flip is a fair coin, whose characteristic function vanishes at π. The term
+    // there once got lost, and with it three per cent of δ. For one user δ is exact in closed form.
+    #[test]
+    fn a_tilted_fair_coin_loses_nothing() {
+        for flip in [1e-26, 1e-6, 1e-4, 1e-3, 0.1, 0.4999999999] {
+            let alone = BitSum::with_flip(Crowd::new(1).unwrap(), flip).unwrap();
+            let pure = alone.pure().unwrap().get();
+            for part in [0.0, 0.5, 0.9, 0.999_999, 1.0 - 2f64.ln() / pure] {
+                let epsilon = (part * pure).max(0.0);
+                let exact = (1.0 - 2.0 * flip) - flip * epsilon.exp_m1();
+                let band = alone.delta(Epsilon::at(epsilon));
+                assert!(band.lower <= exact && exact <= band.upper, "{flip} {epsilon}: {band:?}");
+            }
+        }
+    }
+
     // The all-equal dataset is often taken for the worst. It is not.
     #[test]
     fn the_all_equal_dataset_is_not_the_worst() {

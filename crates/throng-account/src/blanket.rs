@@ -39,11 +39,11 @@ impl Blanket {
     /// An upper bound, within 1e-3 of the explicit dataset "everyone else holds a third value" at
     /// n = 10³ and 1e-5 at 10⁵. For two categories [`crate::BitSum`] is exact.
     pub fn kary_response(crowd: Crowd, local: Epsilon, categories: u64) -> Result<Self, Error> {
-        if categories < 2 {
+        if !(2..=MAX_CATEGORIES).contains(&categories) {
             return Err(Error::OutOfRange {
                 name: "k",
                 value: categories as f64,
-                range: "2 categories or more",
+                range: "from 2 to 1000000000 categories",
             });
         }
         let others = categories as f64 - 1.0;
@@ -66,11 +66,11 @@ impl Blanket {
         categories: u64,
         size: u64,
     ) -> Result<Self, Error> {
-        if categories < 2 || size == 0 || size >= categories {
+        if !(2..=MAX_CATEGORIES).contains(&categories) || size == 0 || size >= categories {
             return Err(Error::OutOfRange {
                 name: "size",
                 value: size as f64,
-                range: "at least 1 and below k, with k at least 2",
+                range: "at least 1 and below k, with k from 2 to 1000000000",
             });
         }
         // In units of the number of subsets: shares of those that hold both, one or none of two.
@@ -201,7 +201,7 @@ impl Profile for Blanket {
         if epsilon >= self.local {
             return Band::ZERO;
         }
-        let upper = mean_positive_part(&self.summand(epsilon), self.crowd).upper.min(1.0);
+        let upper = mean_positive_part(&self.summand(epsilon), self.crowd).upper;
         Band { lower: self.lower_delta(epsilon), upper }
     }
 
@@ -209,7 +209,7 @@ impl Profile for Blanket {
         if epsilon.get() >= self.local {
             return 0.0;
         }
-        mean_positive_part(&self.summand(epsilon.get()), self.crowd).upper.min(1.0)
+        mean_positive_part(&self.summand(epsilon.get()), self.crowd).upper
     }
 
     fn pure(&self) -> Option<Epsilon> {
@@ -234,6 +234,7 @@ fn local_odds(local: Epsilon) -> Result<f64, Error> {
 }
 
 const MAX_LOCAL: f64 = 300.0;
+const MAX_CATEGORIES: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -85,24 +85,23 @@ pub fn kary_response(
     delta: Delta,
 ) -> Result<Calibrated<Blanket>, Error> {
     let at = |local: Epsilon| Blanket::kary_response(crowd, local, categories);
-    let local = largest_local(epsilon, |local| {
+    let mut local = largest_local(epsilon, |local| {
         at(local).is_ok_and(|blanket| blanket.bulk_delta(epsilon) <= delta.get())
     })?;
-    // P[uniform] = k/(e^ε₀ + k − 1), rounded up to a coin, and the ε₀ of that coin.
     let k = categories as f64;
-    let coin = Threshold::at_least(Probability::new("coin", k / (local.get().exp() + k - 1.0))?);
-    let gamma = coin.probability();
-    let exact = at(Epsilon::at(round_up((k * (1.0 - gamma) / gamma).ln_1p())))?;
-    let found = exact.bulk_delta(epsilon);
-    if found > delta.get() {
-        // The outward rounding of ε₀ itself crossed the line: step inside it.
-        let inside = Epsilon::at(local.get() * (1.0 - PRECISION));
-        let coin =
-            Threshold::at_least(Probability::new("coin", k / (inside.get().exp() + k - 1.0))?);
-        let mechanism = at(local)?;
-        return Ok(Calibrated { mechanism, coin, delta: mechanism.bulk_delta(epsilon) });
+    loop {
+        // P[uniform] = k/(e^ε₀ + k − 1), rounded up to a coin, and the ε₀ of that coin.
+        let uniform = Probability::new("coin", k / (local.get().exp() + k - 1.0))?;
+        let coin = Threshold::at_least(uniform);
+        let gamma = coin.probability();
+        let mechanism = at(Epsilon::at(round_up((k * (1.0 - gamma) / gamma).ln_1p())))?;
+        let found = mechanism.bulk_delta(epsilon);
+        if found <= delta.get() {
+            return Ok(Calibrated { mechanism, coin, delta: found });
+        }
+        // Rounding crossed the line: step inside it.
+        local = Epsilon::at(local.get() * (1.0 - PRECISION));
     }
-    Ok(Calibrated { mechanism: exact, coin, delta: found })
 }
 
 /// The smallest crowd that hides an ε₀-LDP randomizer down to (ε, δ).

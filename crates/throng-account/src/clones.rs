@@ -25,7 +25,7 @@
 
 use crate::binomial::{Binomial, shrinking_sum};
 use crate::solve::smallest_epsilon;
-use crate::special::{LN_SQRT_TAU, normal_cdf, round_down, round_up};
+use crate::special::{LN_SQRT_TAU, normal_cdf, round_down, upper_delta};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem, work};
 
 /// The pair of laws that dominates `crowd` shuffled reports of an ε₀-LDP randomizer.
@@ -66,6 +66,14 @@ impl ClonePair {
         })
     }
 
+    /// `P[A − c/2 ≥ βc] ≤ e^{−2β²c}` for every c, so `δ ≤ (scale·n/2)·E[e^{−2β²c}]`.
+    fn hoeffding(&self, epsilon: f64) -> f64 {
+        let beta = 0.5 * (0.5 * epsilon).tanh() / (0.5 * self.local).tanh();
+        let scale = (0.5 * self.local).tanh() * (epsilon.exp() + 1.0) / (2.0 * self.clone);
+        let kept = 2.0 * self.clone * (-2.0 * beta * beta).exp_m1();
+        scale * (self.crowd as f64 * kept.ln_1p()).exp()
+    }
+
     /// `δ(ε)` of the pair itself, exact to rounding.
     fn value(&self, epsilon: f64) -> f64 {
         // At ε₀ = 0 both worlds are one; at ε ≥ ε₀ no event has positive weight.
@@ -87,8 +95,16 @@ impl ClonePair {
 impl Profile for ClonePair {
     /// Upper and lower value of the pair. Only the upper one bounds a randomizer.
     fn delta(&self, epsilon: Epsilon) -> Band {
+        if epsilon.get() >= self.local {
+            return Band::ZERO;
+        }
+        // Where δ is beyond any use, Hoeffding's inequality spares a walk that would find only zeros.
+        let bound = self.hoeffding(epsilon.get());
+        if bound < 1e-210 {
+            return Band { lower: 0.0, upper: upper_delta(bound) };
+        }
         let value = self.value(epsilon.get());
-        Band { lower: round_down(value), upper: round_up(value).min(1.0) }
+        Band { lower: round_down(value), upper: upper_delta(value) }
     }
 
     fn pure(&self) -> Option<Epsilon> {

@@ -10,7 +10,7 @@ use crate::bag::Bag;
 use crate::loss::{Law, TotalLoss};
 use crate::published::renyi_epsilon;
 use crate::solve::smallest_epsilon;
-use crate::special::{lower_normal_quantile, round_down, round_up};
+use crate::special::{lower_normal_quantile, round_down, round_up, upper_delta};
 use crate::{
     Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours, Profile, Theorem, Witness,
 };
@@ -77,11 +77,17 @@ impl<'a> Composition<'a> {
     /// The same on a grid with so many steps per deviation of one round.
     fn epsilon_on(&self, steps: f64, delta: Delta) -> Result<Epsilon, Error> {
         let loss = self.discretise(steps, delta.get())?;
+        // Basic composition, where every round is pure.
+        let pure = |&(profile, times): &(&dyn Profile, u64)| {
+            profile.pure().map(|pure| basic(pure, 0.0, times).0)
+        };
+        let basic: Option<f64> = self.rounds.iter().map(pure).sum();
         if delta.get() <= loss.infinite() {
-            return Err(Error::Unreachable { delta: delta.get(), least: loss.infinite() });
+            let least = loss.infinite().min(1.0);
+            return basic.map(Epsilon::at).ok_or(Error::Unreachable { delta: delta.get(), least });
         }
-        // Basic composition: the largest loss on the grid, in every round.
         let found = smallest_epsilon(delta.get(), loss.largest_loss(), 0.0, |e| loss.delta(e));
+        let found = basic.map_or(found, |basic| found.min(basic));
         Ok(Epsilon::at(found))
     }
 
@@ -92,7 +98,7 @@ impl<'a> Composition<'a> {
 
     /// `target`: the order of δ at which the result is going to be used.
     fn discretise(&self, steps: f64, target: f64) -> Result<TotalLoss, Error> {
-        let total: u64 = self.rounds.iter().map(|round| round.1).sum();
+        let total = self.rounds.iter().fold(0_u64, |sum, round| sum.saturating_add(round.1));
         if total > MAX_ROUNDS {
             return Err(Error::OutOfRange {
                 name: "rounds",
@@ -107,12 +113,13 @@ impl<'a> Composition<'a> {
         };
         let square: f64 = self.rounds.iter().map(|&(p, t)| t as f64 * spread(p).powi(2)).sum();
         let mut step = (square / total.max(1) as f64).sqrt() / steps;
-        if step <= 0.0 {
+        if step.is_nan() || step <= 0.0 {
             return Ok(TotalLoss::new(1.0, Vec::new()));
         }
         // With one kind of round its largest loss can be a grid point.
         if let [(profile, _)] = self.rounds[..] {
-            step = profile.pure().map_or(step, |pure| pure.get() / (pure.get() / step).ceil());
+            let aligned = |pure: Epsilon| pure.get() / (pure.get() / step).ceil();
+            step = profile.pure().map(aligned).filter(|&step| step > 0.0).unwrap_or(step);
         }
         let floor = target * 1e-6 / total as f64;
         let law = |&(profile, times): &(&dyn Profile, u64)| {
@@ -133,7 +140,6 @@ pub fn shuffled_rounds(
 ) -> Result<Guarantee, Error> {
     let pair = crate::ClonePair::strong(crowd, local)?;
     let upper = Composition::new().and(&pair, rounds).epsilon(delta)?.get();
-    let upper = upper.min(basic(local, 0.0, rounds).0);
     let bag = Bag {
         others: (crowd.get() - 1) * rounds,
         own: rounds,
@@ -195,7 +201,7 @@ impl Profile for Declared {
         // (e^ε₀ − e^ε)/(e^ε₀ + 1), from the difference of the exponents.
         let share = -(-left).exp_m1() / (1.0 + (-self.epsilon).exp());
         let value = self.delta + (1.0 - self.delta) * share;
-        Band { lower: round_down(value), upper: round_up(value).min(1.0) }
+        Band { lower: round_down(value), upper: upper_delta(value) }
     }
 
     fn pure(&self) -> Option<Epsilon> {
@@ -341,6 +347,22 @@ mod tests {
         let single = Composition::new().and(&a, 1).epsilon(delta).unwrap().get();
         let exact = a.epsilon(delta).unwrap().epsilon.get();
         assert!(single >= exact && single < exact * 1.001, "{single} {exact}");
+    }
+
+    #[test]
+    fn extreme_rounds_cost_what_basic_composition_says_at_most() {
+        let delta = Delta::new(1e-6).unwrap();
+        let nothing = ClonePair::strong(Crowd::new(100).unwrap(), Epsilon::ZERO).unwrap();
+        assert_eq!(Composition::new().and(&nothing, 5).epsilon(delta).unwrap().get(), 0.0);
+        for (local, rounds) in [(30.0, 1), (40.0, 3), (1.0, 1)] {
+            let declared = Declared::new(Epsilon::at(local), 0.0).unwrap();
+            let found = Composition::new().and(&declared, rounds).epsilon(delta).unwrap().get();
+            let basic = local * rounds as f64;
+            assert!(found <= basic * (1.0 + 1e-8) && found > 0.9 * basic, "{local}: {found}");
+        }
+        let pair = pair(100, 1.0);
+        let many = Composition::new().and(&pair, u64::MAX).and(&pair, 2);
+        assert!(matches!(many.epsilon(delta), Err(Error::OutOfRange { .. })));
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub trait Profile {
         let mut limit = 1.0;
         while self.delta(Epsilon::at(limit)).upper > delta.get() {
             limit *= 2.0;
-            if limit > 400.0 {
+            if limit > 1e5 {
                 let least = self.delta(Epsilon::at(limit)).lower;
                 return Err(Error::Unreachable { delta: delta.get(), least });
             }

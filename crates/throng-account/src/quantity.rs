@@ -67,13 +67,13 @@ impl Delta {
 pub struct Crowd(u64);
 
 impl Crowd {
-    /// From 1 to 2⁴⁰ (about 10¹²) reports.
+    /// From 1 to 10¹⁰ reports.
     pub fn new(reports: u64) -> Result<Self, Error> {
         if !(1..=MAX_CROWD).contains(&reports) {
             return Err(Error::OutOfRange {
                 name: "crowd",
                 value: reports as f64,
-                range: "from 1 to 2^40 reports",
+                range: "from 1 to 1e10 reports",
             });
         }
         Ok(Self(reports))
@@ -103,6 +103,7 @@ impl Crowd {
     /// A crowd that forms except with probability `failure`, when each of `users` joins it
     /// independently with probability `share`. The failure is part of δ and has to be added to it.
     pub fn likely(users: u64, share: Probability, failure: Delta) -> Result<Self, Error> {
+        let users = Self::new(users)?.get();
         let law = Binomial::new(users, share.get());
         // The largest m with P[Bin < m] ≤ failure, by bisection on the increasing tail.
         let (mut safe, mut unsafe_) = (0, users + 1);
@@ -186,7 +187,7 @@ impl Band {
 }
 
 const MIN_DELTA: f64 = 1e-200;
-const MAX_CROWD: u64 = 1 << 40;
+const MAX_CROWD: u64 = 10_000_000_000;
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
@@ -201,7 +202,7 @@ mod tests {
         for bad in [0.0, 1.0, -0.5, f64::NAN, 1e-300] {
             assert!(Delta::new(bad).is_err(), "{bad}");
         }
-        for bad in [0, (1 << 40) + 1] {
+        for bad in [0, 10_000_000_001] {
             assert!(Crowd::new(bad).is_err(), "{bad}");
         }
         for bad in [0.0, 1.0, f64::NAN] {

@@ -29,6 +29,9 @@ impl Rappor {
         if q <= p {
             return Err(Error::OutOfRange { name: "q", value: q, range: "above p" });
         }
+        if f < 1e-300 {
+            return Err(Error::OutOfRange { name: "f", value: f, range: "at least 1e-300" });
+        }
         Ok(Self { hashes, f, p, q })
     }
 
@@ -52,8 +55,9 @@ impl Rappor {
     /// L increases with s, so the extremes are at its ends.
     pub fn reports(&self, reports: u64) -> Epsilon {
         let t = reports as f64;
-        let all = self.log_odds(t * (self.q / self.p).ln());
-        let none = self.log_odds(t * ((1.0 - self.q) / (1.0 - self.p)).ln());
+        let apart = self.q - self.p;
+        let all = self.log_odds(t * (apart / self.p).ln_1p());
+        let none = self.log_odds(t * (-apart / (1.0 - self.p)).ln_1p());
         Epsilon::at(round_up(f64::from(self.hashes) * (all - none)))
     }
 
@@ -65,10 +69,11 @@ impl Rappor {
 
     /// L as a function of the log-likelihood ratio of the reports given permanent bits 1 and 0.
     fn log_odds(&self, ratio: f64) -> f64 {
-        // Both sums divided by the larger likelihood, so that nothing overflows.
+        // Both likelihoods divided by the larger, and their difference without cancellation.
         let (one, zero) = (ratio.min(0.0).exp(), (-ratio).min(0.0).exp());
+        let difference = if ratio > 0.0 { -(-ratio).exp_m1() } else { ratio.exp_m1() };
         let half = 0.5 * self.f;
-        ((1.0 - half) * one + half * zero).ln() - (half * one + (1.0 - half) * zero).ln()
+        ((1.0 - self.f) * difference / (half * one + (1.0 - half) * zero)).ln_1p()
     }
 }
 
@@ -99,6 +104,14 @@ mod tests {
             };
             assert_close(found.get(), row.f64("value"), 3e-9);
         }
+    }
+
+    #[test]
+    fn nearly_equal_probabilities_keep_their_digits() {
+        // To first order in q − p the loss is h·(1−f)·(q−p)/(p(1−p)).
+        let (p, q) = (0.5, 0.5 + 1e-12);
+        let expected = 2.0 * 0.5 * (q - p) / 0.25;
+        assert_close(rappor(2, 0.5, p, q).one_report().get(), expected, 3e-9);
     }
 
     // Brute force over every pair of values, every filter and every report.

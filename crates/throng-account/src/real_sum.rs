@@ -33,11 +33,11 @@ impl RealSum {
 
     /// By the probability `0 < f < ½` that a bit is flipped, as the sampler draws it.
     pub fn with_flip(crowd: Crowd, flip: f64, bits: u64) -> Result<Self, Error> {
-        if bits == 0 || bits > MAX_BITS {
+        if bits == 0 || bits > MAX_BITS || crowd.get() > MAX_BAG / bits {
             return Err(Error::OutOfRange {
                 name: "r",
                 value: bits as f64,
-                range: "from 1 to 100000 bits",
+                range: "from 1 to 100000 bits, and at most 2^50 bits in the whole bag",
             });
         }
         Ok(Self { crowd, bits, flip: checked_flip(flip)? })
@@ -94,6 +94,8 @@ impl Profile for RealSum {
 }
 
 const MAX_BITS: u64 = 100_000;
+/// Totals stay well within the integers of an `f64`.
+const MAX_BAG: u64 = 1 << 50;
 
 #[cfg(test)]
 mod tests {
@@ -128,6 +130,27 @@ mod tests {
             assert!((found.epsilon.get() - 1.0).abs() < 1e-3, "{found:?}");
             assert!((protocol.standard_error() - 4.25).abs() < 0.05);
         }
+    }
+
+    // A user with thousands of bits and next to nobody to hide among: the two totals are far apart and
+    // almost nothing is private. Such laws once drowned the kernel in rounding and came out as safe.
+    #[test]
+    fn totals_far_apart_are_never_called_private() {
+        for (flip, bits) in [(0.2, 300), (0.2, 1_000), (0.2, 3_000), (0.001, 1_000), (1e-6, 7_803)]
+        {
+            let alone = RealSum::with_flip(Crowd::new(1).unwrap(), flip, bits).unwrap();
+            let delta = alone.delta(Epsilon::at(1.0));
+            // Distinguishable but for e^-10 and less: 1 − P[all the evidence goes astray].
+            assert!(delta.upper > 0.9999, "{flip} {bits}: {delta:?}");
+            let found = alone.epsilon(Delta::new(1e-6).unwrap()).unwrap().epsilon.get();
+            // The likeliest total of all ones has this loss alone.
+            let typical = bits as f64 * (1.0 - 2.0 * flip) * ((1.0 - flip) / flip).ln();
+            assert!(found > 0.9 * typical, "{flip} {bits}: {found}");
+        }
+        let (epsilon, delta) = (Epsilon::at(1.0), Delta::new(1e-6).unwrap());
+        let crowd = Crowd::new(100).unwrap();
+        let found = crate::calibrate::real_sum(crowd, 3_000, epsilon, delta).unwrap();
+        assert!((0.48..0.4995).contains(&found.mechanism.flip()), "{found:?}");
     }
 
     #[test]

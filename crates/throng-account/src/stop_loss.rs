@@ -24,7 +24,7 @@
 
 use crate::binomial::Binomial;
 use crate::complex::ln_1p;
-use crate::special::{exp_m1_minus, round_down, round_up};
+use crate::special::{exp_m1_minus, round_down, upper_delta};
 use crate::{Band, work};
 use realfft::num_complex::Complex64;
 
@@ -37,17 +37,25 @@ pub(crate) struct Summand {
 
 /// `E[(G₁ + … + Gₙ)₊]/n`, from both sides, rounded outward.
 pub(crate) fn mean_positive_part(law: &Summand, n: u64) -> Band {
-    if law.atoms.iter().all(|&(value, _)| value <= 0.0) {
+    // One summand alone: a positive part is never larger than the sum of the positive parts.
+    let alone: f64 = law.atoms.iter().map(|&(value, mass)| mass * value.max(0.0)).sum();
+    if alone == 0.0 {
         return Band::ZERO;
     }
-    let compositions = (0..law.atoms.len()).fold(1.0, |ways, i| ways * (n as f64 + 1.0 + i as f64));
+    let count = law.atoms.len() as u64;
+    let compositions: f64 = (1..=count).map(|i| (n + i) as f64 / i as f64).product();
     let band = if compositions < MAX_ENUMERATED {
         let value = enumerate(&law.atoms, n, 1.0, 0.0);
         Band { lower: value, upper: value }
     } else {
-        Contour::new(law, n as f64).positive_part()
+        Contour::new(law, n as f64)
+            .map_or(Band { lower: 0.0, upper: f64::INFINITY }, |contour| contour.positive_part())
     };
-    Band { lower: round_down(band.lower / n as f64), upper: round_up(band.upper / n as f64) }
+    let upper = law.chernoff(n as f64).min(band.upper) / n as f64;
+    Band {
+        lower: round_down(band.lower / n as f64),
+        upper: upper_delta(if upper < alone { upper } else { alone }),
+    }
 }
 
 /// `E[(base + G₁ + … + Gₙ)₊]` over all counts, atom by atom; `left` is the mass not yet decided on.
@@ -83,15 +91,20 @@ struct Contour {
 }
 
 impl Contour {
-    fn new(law: &Summand, n: f64) -> Self {
+    /// `None` where the sum would be too long: far out in a tail that Chernoff's bound covers well.
+    fn new(law: &Summand, n: f64) -> Option<Self> {
         let centre = law.centring_tilt();
         // A tilt of less than one deviation would make 1/(s+iu)² too steep.
         let s = centre.max(1.0 / (law.variance(centre) * n).sqrt());
         let deviation = (law.variance(s) * n).sqrt();
-        let sigma = SMOOTHING / s.max(1.0 / deviation).max(SMOOTHING / deviation);
+        let x = s * deviation;
+        if !(x.is_finite() && x < 60.0) {
+            return None;
+        }
+        let sigma = SMOOTHING / s.max(1.0 / deviation);
         let smoothed = |t: f64| n * law.cumulant(t) + 0.5 * (sigma * t).powi(2);
         let far = s + 8.0 / deviation;
-        Self {
+        Some(Self {
             n,
             s,
             sigma,
@@ -99,7 +112,7 @@ impl Contour {
             exponent: smoothed(s),
             atoms: law.tilted(s),
             far: (far, smoothed(far)),
-        }
+        })
     }
 
     fn positive_part(&self) -> Band {
@@ -109,28 +122,31 @@ impl Contour {
         let step = std::f64::consts::TAU / period;
         let end = 9.0 / self.sigma;
         let (mut hinge, mut density) = (0.0, 0.0);
-        let mut index = 0_u64;
-        loop {
+        let (mut hinge_size, mut density_size) = (0.0, 0.0);
+        let last = (end / step) as u64;
+        for index in 0..=last {
             let u = step * index as f64;
-            if u > end {
-                break;
-            }
-            let value = self.characteristic(u);
+            let (value, doubt) = self.characteristic(u);
             let weight = if index == 0 { 1.0 } else { 2.0 };
             let pole = Complex64::new(self.s, u);
             hinge += weight * (value / (pole * pole)).re;
             density += weight * value.re;
-            index += 1;
+            hinge_size += weight * doubt / pole.norm_sqr();
+            density_size += weight * doubt;
         }
-        work::count(index);
+        work::count(last + 1);
         let scale = self.exponent.exp() / period;
         // Beyond the end |χ| ≤ e^{−(σu)²/2}, at most e^-40.5 at the end and falling from there.
-        let cut = (-0.5 * (self.sigma * end).powi(2)).exp();
-        let hinge_cut = 2.0 * cut / (end * end) * (1.0 + 1.0 / (self.sigma * step * 9.0));
-        let density_cut = 2.0 * cut * (1.0 + 1.0 / (self.sigma * step * 9.0));
-        let upper = scale * (hinge + hinge_cut);
-        let smoothing = self.sigma.powi(2) * scale * (density + density_cut).max(0.0);
-        let lower = scale * (hinge - hinge_cut) - smoothing - self.wrapped(period, upper);
+        let cut = 2.0 * (-0.5 * (self.sigma * end).powi(2)).exp();
+        let cut = cut * (2.0 + 1.0 / (self.sigma * step * 9.0));
+        // Rounding of every term, of which the logarithms and angles are the larger part.
+        let hinge_error = cut / (end * end) + 4e-16 * hinge_size;
+        let density_error = cut + 4e-16 * density_size;
+        let upper = scale * (hinge + hinge_error);
+        let smoothing = self.sigma.powi(2) * scale * (density + density_error).max(0.0);
+        let lower = scale * (hinge - hinge_error) - smoothing - self.wrapped(period, upper);
+        // Where rounding is all there is, neither end says anything.
+        let upper = if hinge > hinge_error { upper } else { f64::INFINITY };
         Band { lower: lower.max(0.0), upper }
     }
 
@@ -145,8 +161,9 @@ impl Contour {
         above + cumulant.exp() / (std::f64::consts::E * v) * z / (1.0 - z)
     }
 
-    /// The tilted characteristic function of X + ξ at `u`; zero where it is below e^-60.
-    fn characteristic(&self, u: f64) -> Complex64 {
+    /// The tilted characteristic function of X + ξ at `u`, zero where it is below e^-60; and its
+    /// modulus times the size of its logarithm, for the rounding error.
+    fn characteristic(&self, u: f64) -> (Complex64, f64) {
         let mut moved = Complex64::new(0.0, 0.0);
         for &(value, mass) in &self.atoms {
             let (sin, cos) = (0.5 * u * value).sin_cos();
@@ -154,12 +171,15 @@ impl Contour {
             moved += Complex64::new(-2.0 * sin * sin, 2.0 * sin * cos) * mass;
         }
         let square = 2.0 * moved.re + moved.norm_sqr();
-        if 0.5 * self.n * square.max(-1.0).ln_1p() < -60.0 {
-            return Complex64::new(0.0, 0.0);
+        let smooth = self.sigma * self.sigma * u;
+        if 0.5 * self.n * square.max(-1.0).ln_1p() - 0.5 * smooth * u < -60.0 {
+            return (Complex64::new(0.0, 0.0), (-60.0_f64).exp());
         }
         let log = ln_1p(moved) * self.n;
-        let smooth = self.sigma * self.sigma * u;
-        Complex64::from_polar((log.re - 0.5 * smooth * u).exp(), log.im + smooth * self.s)
+        let modulus = (log.re - 0.5 * smooth * u).exp();
+        let value = Complex64::from_polar(modulus, log.im + smooth * self.s);
+        // An ulp of the sum `moved` counts n times in the logarithm.
+        (value, modulus * (8.0 + log.norm() + self.n * moved.norm() + smooth * (u + self.s)))
     }
 }
 
@@ -176,11 +196,21 @@ impl Summand {
         self.atoms.iter().map(|&(v, m)| (v, m * (t * v).exp() / total)).collect()
     }
 
-    /// Variance of G tilted by `t`.
+    /// Variance of G tilted by `t`, the atom at 0 included.
     fn variance(&self, t: f64) -> f64 {
         let atoms = self.tilted(t);
         let mean: f64 = atoms.iter().map(|&(v, m)| m * v).sum();
-        atoms.iter().map(|&(v, m)| m * v * v).sum::<f64>() - mean * mean
+        let rest = (1.0 - atoms.iter().map(|atom| atom.1).sum::<f64>()).max(0.0);
+        let spread = |&(v, m): &(f64, f64)| m * (v - mean).powi(2);
+        atoms.iter().map(spread).sum::<f64>() + rest * mean * mean
+    }
+
+    /// `E(X)₊ ≤ E e^{tX}/(e·t)`, at the tilt that centres X.
+    fn chernoff(&self, n: f64) -> f64 {
+        let t = self.centring_tilt();
+        // The power of n has its own rounding error, of the size of the logarithm.
+        let log = n * self.cumulant(t);
+        (log + 1e-14 * (1.0 + log.abs()) - 1.0).exp() / t
     }
 
     /// The tilt ≥ 0 under which G has mean 0, by bisection on the increasing tilted mean.

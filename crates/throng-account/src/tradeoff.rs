@@ -84,8 +84,9 @@ impl TradeOff {
 pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
     let first = normal_cdf(-epsilon / mu + 0.5 * mu);
     let second = (epsilon + crate::special::ln_normal_cdf(-epsilon / mu - 0.5 * mu)).exp();
-    // The difference cancels by a factor of about (ε/μ)², and more when μ is small.
-    round_up((first - second).max(0.0) + 4e-16 * first)
+    // The difference cancels, the more the smaller μ; each term is good to an ulp times (ε/μ)².
+    let z = epsilon / mu;
+    round_up((first - second).max(0.0) + 2e-15 * (2.0 + z * z) * first)
 }
 
 /// `G_μ(α) = Φ(Φ⁻¹(1 − α) − μ)`, the trade-off function of μ-GDP.

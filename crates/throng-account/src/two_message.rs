@@ -5,7 +5,7 @@
 //! one, the same for every dataset.
 
 use crate::binomial::Binomial;
-use crate::special::{round_down, round_up};
+use crate::special::{round_down, round_up, upper_delta};
 use crate::{
     Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
 };
@@ -38,8 +38,10 @@ impl TwoMessageCount {
         let law = Binomial::new(n, p);
         // P[Z ≤ k] − E·P[Z ≤ k−1] = P[Z = k] − (E−1)·P[Z ≤ k−1], and the mirror image. Each is
         // maximal at its cut; both neighbours of the rounding are tried, as any cut is a valid event.
-        let below = |k: u64| law.pmf(k) - if k == 0 { 0.0 } else { gain * law.lower(k - 1) };
-        let above = |k: u64| law.pmf(k - 1) - gain * law.upper(k);
+        // An empty tail costs nothing, at infinite gain too.
+        let cost = |tail: f64| if tail == 0.0 { 0.0 } else { gain * tail };
+        let below = |k: u64| law.pmf(k) - if k == 0 { 0.0 } else { cost(law.lower(k - 1)) };
+        let above = |k: u64| law.pmf(k - 1) - cost(law.upper(k));
         let trials = n as f64 + 1.0;
         let down = (trials * p / (p + e * q)).floor() as u64;
         let up = (trials * p / (q / e + p)).ceil() as u64;
@@ -67,7 +69,7 @@ impl Profile for TwoMessageCount {
     fn delta(&self, epsilon: Epsilon) -> Band {
         let (down, up) = self.directions(epsilon);
         let value = down.max(up);
-        Band { lower: round_down(value), upper: round_up(value).min(1.0) }
+        Band { lower: round_down(value), upper: upper_delta(value) }
     }
 
     /// There is none: some outcomes give the user away whatever ε.
@@ -133,6 +135,13 @@ mod tests {
         let Err(Error::Unreachable { least, .. }) = refused else { panic!("{refused:?}") };
         assert_close(least, 0.0316, 2e-3);
         assert!(count(10_000, p).epsilon(Delta::new(least * 1.001).unwrap()).is_ok());
+    }
+
+    // e^ε overflows here; what is left is the chance of an outcome that gives the user away.
+    #[test]
+    fn a_huge_epsilon_leaves_the_atoms() {
+        let band = count(1, 0.9).delta(Epsilon::at(710.0));
+        assert!(band.lower <= 0.9 && 0.9 <= band.upper, "{band:?}");
     }
 
     // More noise is not always more private.
