@@ -38,6 +38,11 @@ impl BitSum {
         Self::with_flip(crowd, 1.0 / (local.get().exp() + 1.0))
     }
 
+    /// The reports shuffled together.
+    pub fn crowd(&self) -> Crowd {
+        self.crowd
+    }
+
     /// The probability that a bit is flipped.
     pub fn flip(&self) -> f64 {
         self.flip

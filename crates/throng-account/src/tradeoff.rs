@@ -12,20 +12,20 @@
 
 use crate::binomial::Binomial;
 use crate::special::{lower_normal_quantile, normal_cdf, round_down, round_up};
-use crate::{BitSum, Crowd, Error};
+use crate::{BitSum, Error, Profile};
 
 /// The exact trade-off function of `bit-sum`, for crowds of up to 1 000.
 #[derive(Debug, Clone)]
 pub struct TradeOff {
-    /// Break points `(α, β)` of each dataset, α ascending from 0 to 1.
-    curves: Vec<Vec<(f64, f64)>>,
-    mu: f64,
+    /// Tails of the two laws, dataset by dataset.
+    datasets: Vec<(Tails, Tails)>,
+    pure: f64,
 }
 
 impl TradeOff {
     /// Enumerates all datasets. Beyond 1 000 users ask for δ(ε) instead, which needs no enumeration.
-    pub fn new(crowd: Crowd, protocol: &BitSum) -> Result<Self, Error> {
-        let n = crowd.get();
+    pub fn new(protocol: &BitSum) -> Result<Self, Error> {
+        let (n, f) = (protocol.crowd().get(), protocol.flip());
         if n > MAX_CROWD {
             return Err(Error::OutOfRange {
                 name: "n",
@@ -33,21 +33,15 @@ impl TradeOff {
                 range: "at most 1000 for an exact trade-off function",
             });
         }
-        let f = protocol.flip();
-        let ones: Vec<Vec<f64>> = (0..n).map(|t| pmf(t, 1.0 - f)).collect();
-        let zeros: Vec<Vec<f64>> = (0..n).map(|t| pmf(t, f)).collect();
-        let mut curves = Vec::with_capacity(n as usize);
-        let mut mu = 0.0_f64;
-        for t in 0..n as usize {
+        let laws = |p: f64| -> Vec<Vec<f64>> { (0..n).map(|t| pmf(t, p)).collect() };
+        let (ones, zeros) = (laws(1.0 - f), laws(f));
+        let dataset = |t: usize| {
             let others = convolve(&ones[t], &zeros[n as usize - 1 - t]);
-            let without = convolve(&others, &[1.0 - f, f]);
-            let with = convolve(&others, &[f, 1.0 - f]);
-            let (p, p_with) = (Tails::of(&without), Tails::of(&with));
-            let last = without.len();
-            mu = (1..last).map(|j| p.quantile(j) - p_with.quantile(j)).fold(mu, f64::max);
-            curves.push((0..=last).rev().map(|j| (p.upper[j], p_with.lower[j])).collect());
-        }
-        Ok(Self { curves, mu })
+            let tails = |own: [f64; 2]| Tails::of(&convolve(&others, &own));
+            (tails([1.0 - f, f]), tails([f, 1.0 - f]))
+        };
+        let pure = protocol.pure().map_or(f64::INFINITY, crate::Epsilon::get);
+        Ok(Self { datasets: (0..n as usize).map(dataset).collect(), pure })
     }
 
     /// `f(α)`: exact to rounding, rounded down.
@@ -56,9 +50,12 @@ impl TradeOff {
             return Err(Error::OutOfRange { name: "alpha", value: alpha, range: "from 0 to 1" });
         }
         // Both orders: a curve and its inverse.
-        let least = self.curves.iter().map(|curve| {
-            let flipped: Vec<_> = curve.iter().rev().map(|&(a, b)| (b, a)).collect();
-            interpolate(curve, alpha).min(interpolate(&flipped, alpha))
+        let least = self.datasets.iter().map(|(without, with)| {
+            let break_points = (0..with.lower.len()).map(|j| (without.upper[j], with.lower[j]));
+            let mut curve: Vec<(f64, f64)> = break_points.collect();
+            let flipped: Vec<_> = curve.iter().map(|&(a, b)| (b, a)).collect();
+            curve.reverse();
+            interpolate(&curve, alpha).min(interpolate(&flipped, alpha))
         });
         Ok(round_down(least.fold(1.0, f64::min)))
     }
@@ -74,7 +71,18 @@ impl TradeOff {
     /// need checking. It is decided by the rarest outcomes and grows with n at fixed λ: report δ(ε)
     /// or compose the profile instead.
     pub fn mu(&self) -> f64 {
-        round_up(self.mu)
+        let mut mu = 0.0_f64;
+        for (without, with) in &self.datasets {
+            for j in 1..with.lower.len() - 1 {
+                mu = mu.max(match (without.quantile(j), with.quantile(j)) {
+                    (Some(a), Some(b)) => a - b,
+                    // −ln of a tail grows at least by z per unit of z, so tails this small whose
+                    // logarithms differ by ε₀ at most have quantiles no further apart than this.
+                    _ => self.pure / FAR,
+                });
+            }
+        }
+        round_up(mu)
     }
 }
 
@@ -103,6 +111,7 @@ pub fn gaussian_beta(mu: f64, alpha: f64) -> f64 {
 }
 
 /// Both tails at every cut, each a sum of positive terms from its own end.
+#[derive(Debug, Clone)]
 struct Tails {
     /// `P[K < j]`.
     lower: Vec<f64>,
@@ -127,13 +136,11 @@ impl Tails {
         Self { lower, upper }
     }
 
-    /// `z(P[K ≥ j])`, from the smaller tail.
-    fn quantile(&self, j: usize) -> f64 {
-        if self.upper[j] < self.lower[j] {
-            -lower_normal_quantile(self.upper[j].ln())
-        } else {
-            lower_normal_quantile(self.lower[j].ln())
-        }
+    /// `z(P[K ≥ j])`, from the smaller tail; `None` where that is too small for a float.
+    fn quantile(&self, j: usize) -> Option<f64> {
+        let small = self.upper[j].min(self.lower[j]);
+        let z = (small > SMALLEST).then(|| lower_normal_quantile(small.ln()))?;
+        Some(if self.upper[j] < self.lower[j] { -z } else { z })
     }
 }
 
@@ -159,15 +166,20 @@ fn interpolate(curve: &[(f64, f64)], alpha: f64) -> f64 {
 }
 
 const MAX_CROWD: u64 = 1_000;
+/// Tails down to here are taken for what they are.
+const SMALLEST: f64 = 1e-290;
+/// Below the upper quantile of √`SMALLEST`, so that both of two tails, one of them that small and not more
+/// than a factor 1/√`SMALLEST` apart, lie beyond it.
+const FAR: f64 = 25.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Crowd;
     use crate::testing::{assert_close, vectors};
 
     fn trade_off(n: u64, lambda: f64) -> TradeOff {
-        let crowd = Crowd::new(n).unwrap();
-        TradeOff::new(crowd, &BitSum::new(crowd, lambda).unwrap()).unwrap()
+        TradeOff::new(&BitSum::new(Crowd::new(n).unwrap(), lambda).unwrap()).unwrap()
     }
 
     #[test]

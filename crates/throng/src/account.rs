@@ -111,7 +111,7 @@ fn bit_sum(
     if alpha.is_empty() {
         return Ok(report);
     }
-    let curve = TradeOff::new(reports, &protocol)?;
+    let curve = TradeOff::new(&protocol)?;
     let betas = alpha.iter().map(|&a| curve.beta(a)).collect::<Result<Vec<_>, _>>()?;
     let rows = alpha.iter().zip(&betas).map(|(a, b)| vec![number(*a), number(*b)]).collect();
     Ok(report

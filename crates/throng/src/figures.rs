@@ -50,7 +50,7 @@ const FIGURES: [(&str, Draw); 12] = [
 /// Chen and Long, Figure 1(a): n = 100, λ = 58.
 fn bit_sum_trade_off() -> Result<Chart> {
     let crowd = Crowd::new(100)?;
-    let curve = TradeOff::new(crowd, &BitSum::new(crowd, 58.0)?)?;
+    let curve = TradeOff::new(&BitSum::new(crowd, 58.0)?)?;
     let delta = least_valid_delta();
     let epsilon = published::bit_sum_closed(crowd, 58.0, delta)?;
     Ok(trade_off_chart(
@@ -77,7 +77,7 @@ fn bit_sum_trade_off() -> Result<Chart> {
 fn bit_sum_profile() -> Result<Chart> {
     let crowd = Crowd::new(100)?;
     let protocol = BitSum::new(crowd, 58.0)?;
-    let mu = TradeOff::new(crowd, &protocol)?.mu();
+    let mu = TradeOff::new(&protocol)?.mu();
     let printed = TwoMessageCount::new(crowd, Probability::new("flip", protocol.flip())?);
     Ok(profile_chart(
         "Privacy profile: bit-sum, n = 100, λ = 58 (Chen & Long, Figure 1b)",
@@ -307,7 +307,7 @@ fn composition() -> Result<Chart> {
 fn ten_bits() -> Result<(RealSum, TwoMessageCount, f64)> {
     let crowd = Crowd::new(100)?;
     let one = BitSum::new(crowd, 58.0)?;
-    let mu = TradeOff::new(crowd, &one)?.mu();
+    let mu = TradeOff::new(&one)?.mu();
     let printed = TwoMessageCount::new(crowd, Probability::new("flip", one.flip())?);
     Ok((RealSum::new(crowd, 58.0, 10)?, printed, compose::gaussian(mu, 10)))
 }
