@@ -58,6 +58,32 @@ impl Binomial {
         self.ln_pmf(k).exp()
     }
 
+    /// The first of the places around the mode whose mass is at least `least`, and their masses.
+    pub(crate) fn masses(&self, least: f64) -> (u64, Vec<f64>) {
+        let n = self.trials;
+        if n == 0 || self.p == 0.0 {
+            return (0, vec![1.0]);
+        }
+        if self.q == 0.0 {
+            return (n, vec![1.0]);
+        }
+        let mode = (((n + 1) as f64 * self.p) as u64).min(n);
+        let (peak, odds) = (self.pmf(mode), self.p / self.q);
+        let walk = |ratios: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
+            let masses = ratios.scan(peak, |mass, ratio| {
+                *mass *= ratio;
+                Some(*mass)
+            });
+            masses.take_while(|&mass| mass >= least).collect()
+        };
+        let mut all = walk(&mut (0..mode).rev().map(|j| (j + 1) as f64 / ((n - j) as f64 * odds)));
+        let first = mode - all.len() as u64;
+        all.reverse();
+        all.push(peak);
+        all.extend(walk(&mut (mode..n).map(|j| odds * (n - j) as f64 / (j + 1) as f64)));
+        (first, all)
+    }
+
     /// `P[X ≥ k]`.
     pub(crate) fn upper(&self, k: u64) -> f64 {
         if k == 0 {
@@ -189,6 +215,13 @@ mod tests {
         for (n, p) in [(1, 0.3), (7, 0.5), (40, 0.01), (1000, 0.999)] {
             let law = Binomial::new(n, p);
             assert_close((0..=n).map(|k| law.pmf(k)).sum(), 1.0, 1e-13);
+            let (first, masses) = law.masses(1e-40);
+            for (k, mass) in (first..).zip(&masses) {
+                assert_close(*mass, law.pmf(k), 1e-12);
+            }
+            assert!(first == 0 || law.pmf(first - 1) < 1e-40);
+            let next = first + masses.len() as u64;
+            assert!(next > n || law.pmf(next) < 1e-40);
             for k in 1..=n {
                 assert_close(law.upper(k) + law.lower(k - 1), 1.0, 1e-13);
             }

@@ -18,8 +18,11 @@
 //! | p·(1 − E) | `both` | likely under both |
 //! | 1 − E | `neither` | likely under neither |
 
+use crate::solve::smallest_epsilon;
 use crate::stop_loss::{Summand, mean_positive_part};
-use crate::{Band, Crowd, Dataset, Epsilon, Error, Probability, Profile, Theorem};
+use crate::{
+    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
+};
 
 /// The blanket of one randomizer, shared by `crowd` users.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -223,6 +226,16 @@ impl Profile for Blanket {
     fn witness(&self, _: Epsilon) -> Option<Dataset> {
         self.categories.filter(|&k| k >= 3).map(|_| Dataset::ThirdValue)
     }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        let solve = |guess: f64, side: &dyn Fn(f64) -> f64| {
+            smallest_epsilon(delta.get(), self.local, guess, side)
+        };
+        let upper = solve(0.0, &|e| self.bulk_delta(Epsilon::at(e)));
+        let known = self.witness(Epsilon::ZERO).is_some();
+        let lower = if known { solve(upper, &|e| self.lower_delta(e)) } else { 0.0 };
+        Ok(self.guarantee(delta, upper, lower))
+    }
 }
 
 fn local_odds(local: Epsilon) -> Result<f64, Error> {
@@ -239,7 +252,6 @@ const MAX_CATEGORIES: u64 = 1_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Delta;
     use crate::testing::{Row, assert_close, vectors};
 
     fn blanket(row: &Row) -> Blanket {
@@ -285,6 +297,46 @@ mod tests {
             println!("{n} {local} {k} {found:?} want {lower} {upper}");
             assert_close(found.epsilon.get(), upper, 2e-4);
             assert_close(found.lower.unwrap().epsilon.get(), lower, 2e-4);
+        }
+    }
+
+    // Few clones among many users make a law of rare, large jumps, on which the contour integral once
+    // cancelled to nothing and called it private.
+    #[test]
+    fn rare_clones_hide_nobody() {
+        let at = |n: u64, local: f64, k: u64| {
+            Blanket::kary_response(Crowd::new(n).unwrap(), Epsilon::at(local), k).unwrap()
+        };
+        for (n, local, k) in [(1_000, 12.0, 100_000), (25, 8.0, 1_000_000), (100, 8.0, 10)] {
+            let blanket = at(n, local, k);
+            // Everyone else on a third value, nobody drawing either of the user's: the user's own report
+            // gives it away with this probability.
+            let p = f64::exp(local);
+            let unit = 1.0 / (p + k as f64 - 1.0);
+            let alone = (p - 1.0) * unit * (1.0 - 2.0 * unit).powi(n as i32 - 1);
+            let band = blanket.delta(Epsilon::ZERO);
+            assert!(alone <= band.upper && band.lower <= band.upper, "{n} {k}: {band:?} {alone}");
+            let found = blanket.epsilon(Delta::new(1e-6).unwrap()).unwrap();
+            assert!(found.epsilon.get() > 0.1, "{n} {k}: {found:?}");
+            assert!(found.lower.unwrap().epsilon <= found.epsilon);
+        }
+        let subsets = Blanket::subset_selection(
+            Crowd::new(8_513).unwrap(),
+            Epsilon::at(2.1000592728790277),
+            393_607,
+            393_606,
+        );
+        let band = subsets.unwrap().delta(Epsilon::at(1.8151555155183556e-8));
+        assert!(band.upper > 0.0 && band.upper < 1e-3, "{band:?}");
+    }
+
+    #[test]
+    fn epsilon_close_to_local_is_answered() {
+        for (n, local, part) in [(70, 0.1416018406450617, 0.999_993), (264, 0.001, 0.999_999)] {
+            let law =
+                Blanket::kary_response(Crowd::new(n).unwrap(), Epsilon::at(local), 3).unwrap();
+            let band = law.delta(Epsilon::at(part * local));
+            assert!(band.lower <= band.upper && band.upper < 1e-5, "{band:?}");
         }
     }
 }

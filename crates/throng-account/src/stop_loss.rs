@@ -42,15 +42,10 @@ pub(crate) fn mean_positive_part(law: &Summand, n: u64) -> Band {
     if alone == 0.0 {
         return Band::ZERO;
     }
-    let count = law.atoms.len() as u64;
-    let compositions: f64 = (1..=count).map(|i| (n + i) as f64 / i as f64).product();
-    let band = if compositions < MAX_ENUMERATED {
-        let value = enumerate(&law.atoms, n, 1.0, 0.0);
-        Band { lower: value, upper: value }
-    } else {
-        Contour::new(law, n as f64)
-            .map_or(Band { lower: 0.0, upper: f64::INFINITY }, |contour| contour.positive_part())
-    };
+    let band = enumerated(law, n).unwrap_or_else(|| {
+        let nothing = Band { lower: 0.0, upper: f64::INFINITY };
+        Contour::new(law, n as f64).map_or(nothing, |contour| contour.positive_part())
+    });
     let upper = law.chernoff(n as f64).min(band.upper) / n as f64;
     Band {
         lower: round_down(band.lower / n as f64),
@@ -58,21 +53,51 @@ pub(crate) fn mean_positive_part(law: &Summand, n: u64) -> Band {
     }
 }
 
-/// `E[(base + G₁ + … + Gₙ)₊]` over all counts, atom by atom; `left` is the mass not yet decided on.
-fn enumerate(atoms: &[(f64, f64)], n: u64, left: f64, base: f64) -> f64 {
+/// `E[(G₁ + … + Gₙ)₊]` over all combinations of counts that have any weight, if they are not too many.
+fn enumerated(law: &Summand, n: u64) -> Option<Band> {
+    // A sum that is spread out further has too many, and is smooth enough for the contour.
+    let spread = law.atoms.iter().map(|&(_, m)| 1.0 + (n as f64 * m * (1.0 - m).max(0.0)).sqrt());
+    if spread.product::<f64>() > 40.0 && n > 40 {
+        return None;
+    }
+    let mut budget = MAX_ENUMERATED;
+    let value = enumerate(&law.atoms, Left { n, mass: 1.0 }, 0.0, 1.0, &mut budget)?;
+    // What has no weight is worth at most n times the largest value, each time something is left out.
+    let largest = law.atoms.iter().map(|atom| atom.0).fold(0.0, f64::max);
+    let rest = 8.0 * LEAST * MAX_ENUMERATED as f64 * n as f64 * largest;
+    Some(Band { lower: value, upper: value + rest })
+}
+
+/// Summands whose value is not decided on yet, and the mass of the values still possible.
+#[derive(Clone, Copy)]
+struct Left {
+    n: u64,
+    mass: f64,
+}
+
+/// The part of `E[(base + …)₊]` that follows from here, where `weight` has come to.
+fn enumerate(
+    atoms: &[(f64, f64)],
+    left: Left,
+    base: f64,
+    weight: f64,
+    budget: &mut u64,
+) -> Option<f64> {
+    *budget = budget.checked_sub(1)?;
     let Some(&(value, mass)) = atoms.first() else {
         work::count(1);
-        return base.max(0.0);
+        return Some(weight * base.max(0.0));
     };
-    // Given the atoms before it, each remaining summand takes this value with mass/left.
-    let law = Binomial::new(n, (mass / left).min(1.0));
-    (0..=n)
-        .map(|k| {
-            let weight = law.pmf(k);
-            let rest = || enumerate(&atoms[1..], n - k, left - mass, base + k as f64 * value);
-            if weight > 0.0 { weight * rest() } else { 0.0 }
-        })
-        .sum()
+    // Given the atoms before it, each remaining summand takes this value with this probability.
+    let law = Binomial::new(left.n, (mass / left.mass).clamp(0.0, 1.0));
+    let (first, masses) = law.masses((LEAST / weight).min(1.0));
+    let mut sum = 0.0;
+    for (k, share) in (first..).zip(masses) {
+        let left = Left { n: left.n - k, mass: left.mass - mass };
+        let base = base + k as f64 * value;
+        sum += enumerate(&atoms[1..], left, base, weight * share, budget)?;
+    }
+    Some(sum)
 }
 
 /// The tilted, smoothed characteristic function and its trapezoidal rule.
@@ -98,7 +123,8 @@ impl Contour {
         let s = centre.max(1.0 / (law.variance(centre) * n).sqrt());
         let deviation = (law.variance(s) * n).sqrt();
         let x = s * deviation;
-        if !(x.is_finite() && x < 60.0) {
+        // Beyond 35 deviations δ is below 10⁻²⁰⁰; below one third the tilted law is all but a point.
+        if !(0.3..35.0).contains(&x) {
             return None;
         }
         let sigma = SMOOTHING / s.max(1.0 / deviation);
@@ -237,5 +263,6 @@ impl Summand {
 
 /// σ in units of 1/s: the two sides differ by about its square, relatively.
 const SMOOTHING: f64 = 5e-3;
-/// Combinations of counts that are enumerated instead.
-const MAX_ENUMERATED: f64 = 3e5;
+/// Combinations of counts that are enumerated instead, and the probability that makes one count.
+const MAX_ENUMERATED: u64 = 300_000;
+const LEAST: f64 = 1e-60;

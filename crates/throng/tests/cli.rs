@@ -134,7 +134,7 @@ fn trade_off_points_come_with_the_smallest_mu() {
 fn bad_usage_is_two_and_a_broken_promise_is_one() {
     for (line, code, says) in [
         ("account bit-sum --n 100 --lambda 100 --delta 1e-6", 2, "below n"),
-        ("account bit-sum --n 0 --lambda 1 --delta 1e-6", 2, "2^40"),
+        ("account bit-sum --n 0 --lambda 1 --delta 1e-6", 2, "1e10"),
         ("account bit-sum --n 100 --lambda 10 --delta 0", 2, "below 1"),
         ("account bit-sum --n 100 --lambda 10 --delta 1", 2, "below 1"),
         ("account bit-sum --n 100 --lambda NaN --delta 1e-6", 2, "lambda"),
