@@ -130,15 +130,17 @@ impl Bag {
             search.push(self, Block::single(ones), epsilon);
         }
         search.push(self, Block { first: 0, last: self.others }, epsilon);
-        for _ in 0..blocks {
+        for round in 0..blocks {
             let Some(top) = search.open.peek() else { break };
             if top.bound <= search.peak {
                 break;
             }
             let Block { first, last } = search.open.pop().expect("peeked").range;
             let middle = first + (last - first) / 2;
-            // Its middle stands for a block that is too wide to be split down to single datasets.
-            search.push(self, Block::single(middle), epsilon);
+            // Now and then a middle stands for blocks too wide to be split down to single datasets.
+            if round.is_multiple_of(8) {
+                search.push(self, Block::single(middle), epsilon);
+            }
             search.push(self, Block { first, last: middle }, epsilon);
             search.push(self, Block { first: middle + 1, last }, epsilon);
         }
@@ -357,30 +359,38 @@ impl Tilted {
             let half = (0.5 * theta).sin();
             let rise = Coin::new(self.flipped, self.stayed, theta, half);
             let fall = Coin::new(self.fallen, self.kept, theta, half);
-            let held = Coin::new(self.kept, self.fallen, theta, half);
             // The two laws share the others' bits and differ in the user's.
             let shared = rise.power(others).plus(fall.power(-down));
             let zeros = shared.plus(rise.power(r)).turned(-theta * offset);
-            let ones = shared.plus(held.power(r)).turned(-theta * (offset - r * self.apart));
-            let ones = Polar { log_modulus: ones.log_modulus + ratio, ..ones };
             // 1 − e^{−iθ} = 2·sin²(θ/2) + i·sin θ
             let turn = Complex64::new(2.0 * half * half, theta.sin());
             let tail = turn * decay - (-self.s).exp_m1();
-            // Both moduli only fall towards θ = π, and the tail's only grows: the terms left out are
-            // together below this many e^-NATS.
-            if zeros.log_modulus.max(ones.log_modulus) < -NATS {
-                cut = 2.0 / tail.norm();
-                break;
-            }
-            // B = 1 + flipped·(e^{iθ} − 1). Where it is not small, A/B is the safer way to the
-            // difference of the two laws, which are close for small θ.
+            // B = 1 + flipped·(e^{iθ} − 1). Where it is not small, A/B is the cheaper and safer way to
+            // the difference of the two laws, which are close for small θ.
             let b = -turn.conj() * self.flipped + 1.0;
             let own = ln_1p(-turn.conj() * self.apart / b) * r + ratio;
-            let difference = if b.norm_sqr() > 0.25 && own.re < 1.0 {
-                zeros.complex() * exp_m1(own)
+            let close = b.norm_sqr() > 0.25 && own.re < 1.0;
+            let (larger, doubt, difference);
+            if close {
+                larger = zeros.log_modulus.max(zeros.log_modulus + own.re);
+                doubt = zeros.doubt + own.norm();
+                difference = zeros.complex() * exp_m1(own);
             } else {
-                ones.complex() - zeros.complex()
-            };
+                let held = Coin::new(self.kept, self.fallen, theta, half).power(r);
+                let ones = shared.plus(held).turned(-theta * (offset - r * self.apart));
+                let ones = Polar { log_modulus: ones.log_modulus + ratio, ..ones };
+                larger = zeros.log_modulus.max(ones.log_modulus);
+                doubt = zeros.doubt.max(ones.doubt);
+                difference = ones.complex() - zeros.complex();
+            }
+            // Both moduli fall towards θ = π, and the tail's grows. As ln(1 − cy) is concave in
+            // y = sin²(θ/2), a modulus e^-NATS here is e^{−NATS·y/y₀} further out, where the sine is at
+            // least 2/π of its tangent: the terms left out amount to no more than those visited, each
+            // of this size.
+            if larger < -NATS {
+                cut = 2.0 * visited as f64 / tail.norm();
+                break;
+            }
             let term = difference / tail;
             let weight = if index == 0 || 2 * index == points as u64 { 1.0 } else { 2.0 };
             let spin = Complex64::new(1.0 - turn.re, turn.im);
@@ -389,17 +399,15 @@ impl Tilted {
             sums[1] += weight * term.re;
             sums[2] += weight * (term * spin.conj()).re;
             // Relative error of a term: that of its logarithms and angles, absolutely.
-            let doubt = 8.0 + zeros.doubt.max(ones.doubt);
-            let larger = zeros.log_modulus.max(ones.log_modulus).exp() / tail.norm();
-            let reached = if own.re < 1.0 { term.norm() } else { larger };
-            size += weight * doubt * reached;
+            let reached = if close { term.norm() } else { 2.0 * larger.exp() / tail.norm() };
+            size += weight * (8.0 + doubt) * reached;
         }
         work::count(visited);
         let rise = Product::new(others + r - down, laws.flip);
         let distance = (k - rise.high) - rise.low;
         let power = self.exponent - self.s * distance + laws.epsilon;
         // What wraps around the circle meets a tail sum of at most 2.
-        let lost = (-NATS).exp() * (8.0 + cut) * (1.0 + ratio.exp()) * points;
+        let lost = (-NATS).exp() * (8.0 * points + cut) * (1.0 + ratio.exp());
         let exponents = 2e-16 * (self.exponent.abs() + (self.s * distance).abs() + laws.epsilon);
         let estimate = |shift: f64, sum: f64| {
             let scale = (power - self.s * shift).exp() / points;
@@ -497,6 +505,6 @@ fn centred_cumulant(f: f64, s: f64) -> f64 {
 const BLOCKS: usize = 2_100;
 const COARSE_BLOCKS: usize = 120;
 /// What the wrapped circle and the truncated sum may lose: e^-NATS of the tilted mass.
-const NATS: f64 = 58.0;
+const NATS: f64 = 50.0;
 /// The first guess of a cut is off by a few places; anything further is lost.
 const MAX_CLIMB: usize = 64;
