@@ -1,7 +1,7 @@
 //! What a command answers: one JSON object for programs, tables for people.
 
 use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
-use comfy_table::{Attribute, Cell, CellAlignment, Color, Table};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 use serde_json::{Map, Value};
 use std::io::{IsTerminal, Write, stdout};
 
@@ -121,6 +121,10 @@ fn shown(value: &Value) -> String {
 fn blank(fancy: bool) -> Table {
     let mut table = Table::new();
     table.load_style(if fancy { UTF8_FULL_CONDENSED } else { NOTHING });
+    if fancy {
+        // Long sources wrap to the width of the terminal.
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
     table
 }
 
