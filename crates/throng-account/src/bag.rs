@@ -155,7 +155,7 @@ impl Bag {
             return Band::ZERO;
         }
         // No event gains more than a factor e^(ε₀−ε) allows, whatever else is in the bag.
-        let cap = round_up(-(-left).exp_m1());
+        let cap = round_up(-(-left).exp_m1()).min(1.0);
         let zeros = self.others - block.last;
         let Self { own, flip, .. } = *self;
         let laws = Hypotheses { up: zeros, down: block.first, own, flip, epsilon };

@@ -339,4 +339,26 @@ mod tests {
             assert!(band.lower <= band.upper && band.upper < 1e-5, "{band:?}");
         }
     }
+
+    // Close to ε₀ almost nothing of the tilted law is left, and its logarithm once lost all its digits. One
+    // report drawn from the user's value, all others from no floor at all, bounds the expression from below.
+    #[test]
+    fn the_upper_bound_holds_close_to_local() {
+        for (n, local, k, left) in [
+            (3_996, 25.044260479461506, 3, 9.2e-12),
+            (15_376, 50.553079772635215, 2_512, 8.7e-12),
+            (1_000_000_000, 40.0, 4, 6.5e-6),
+            (1_097_310_094, 72.9561465003246, 4, 4e-6),
+            (1_000, 2.0, 5, 1e-9),
+        ] {
+            let law =
+                Blanket::kary_response(Crowd::new(n).unwrap(), Epsilon::at(local), k).unwrap();
+            let epsilon: f64 = local - left;
+            let gain = epsilon.exp() * (local - epsilon).exp_m1();
+            let floor = 2.0 * law.apart + law.neither;
+            let least = law.apart * gain * ((n - 1) as f64 * (-floor).ln_1p()).exp();
+            let upper = law.delta(Epsilon::at(epsilon)).upper;
+            assert!(upper >= least * (1.0 - 1e-9), "{n} {local} {k}: {upper:e} < {least:e}");
+        }
+    }
 }

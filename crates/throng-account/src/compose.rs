@@ -354,11 +354,18 @@ mod tests {
         let delta = Delta::new(1e-6).unwrap();
         let nothing = ClonePair::strong(Crowd::new(100).unwrap(), Epsilon::ZERO).unwrap();
         assert_eq!(Composition::new().and(&nothing, 5).epsilon(delta).unwrap().get(), 0.0);
-        for (local, rounds) in [(30.0, 1), (40.0, 3), (1.0, 1)] {
+        for (local, rounds) in [(30.0, 1), (40.0, 3), (12.0, 1), (1.0, 1)] {
             let declared = Declared::new(Epsilon::at(local), 0.0).unwrap();
             let found = Composition::new().and(&declared, rounds).epsilon(delta).unwrap().get();
             let basic = local * rounds as f64;
             assert!(found <= basic * (1.0 + 1e-8) && found > 0.9 * basic, "{local}: {found}");
+        }
+        // All but a point mass at ε₀, and a little at infinity.
+        for (local, leak) in [(12.0, 1e-9), (11.5, 1e-4), (12.0, 1e-20)] {
+            let declared = Declared::new(Epsilon::at(local), leak).unwrap();
+            let found = Composition::new().and(&declared, 1).epsilon(Delta::new(1e-3).unwrap());
+            let found = found.unwrap().get();
+            assert!(found > local - 1.0 && found < local + 1.0, "{local} {leak}: {found}");
         }
         let pair = pair(100, 1.0);
         let many = Composition::new().and(&pair, u64::MAX).and(&pair, 2);

@@ -49,10 +49,15 @@ impl TotalLoss {
         }
         let place = epsilon / self.step;
         let tilt = self.centring_tilt(place);
-        let deviation =
-            self.laws.iter().map(|law| law.times * law.moments(tilt).2).sum::<f64>().sqrt();
+        // A law that is all but a point is spread over one place.
+        let variance: f64 = self.laws.iter().map(|law| law.times * law.moments(tilt).2).sum();
+        let deviation = variance.max(1.0).sqrt();
         let tilt = tilt.max(1.0 / deviation);
-        let length = ((24.0 * deviation + 50.0 / tilt).ceil() as usize).next_power_of_two();
+        let length = 24.0 * deviation + 50.0 / tilt;
+        if length.is_nan() || length > MAX_LENGTH {
+            return 1.0;
+        }
+        let length = (length.ceil() as usize).next_power_of_two();
         // First grid place above ε, and how far above.
         let first = place.floor() + 1.0;
         let gap = (epsilon - first * self.step).exp();
@@ -255,5 +260,7 @@ fn pole(t: f64, theta: f64) -> Complex64 {
 }
 
 const MAX_POINTS: usize = 4_000;
+/// Places of the circle: a gigabyte of them.
+const MAX_LENGTH: f64 = 33_554_432.0;
 /// Logarithm of a modulus that is not worth its phase.
 const NEGLIGIBLE: f64 = -60.0;

@@ -107,8 +107,9 @@ struct Contour {
     sigma: f64,
     /// Deviation of the tilted sum.
     deviation: f64,
-    /// `ln E e^{s(X+ξ)}`.
+    /// `ln E e^{s(X+ξ)}`, and a bound on its error.
     exponent: f64,
+    doubt: f64,
     /// Values with their tilted probabilities.
     atoms: Vec<(f64, f64)>,
     /// `ln E e^{v(X+ξ)}` at a second, larger tilt `v`, to bound the far tail.
@@ -128,16 +129,24 @@ impl Contour {
             return None;
         }
         let sigma = SMOOTHING / s.max(1.0 / deviation);
-        let smoothed = |t: f64| n * law.cumulant(t) + 0.5 * (sigma * t).powi(2);
+        let smoothed = |t: f64| {
+            let (log, error) = law.cumulant(t);
+            (n * log + 0.5 * (sigma * t).powi(2), n * error)
+        };
         let far = s + 8.0 / deviation;
+        let ((exponent, doubt), (far_exponent, far_doubt)) = (smoothed(s), smoothed(far));
+        if doubt > 1e-6 {
+            return None;
+        }
         Some(Self {
             n,
             s,
             sigma,
             deviation,
-            exponent: smoothed(s),
+            exponent,
+            doubt,
             atoms: law.tilted(s),
-            far: (far, smoothed(far)),
+            far: (far, far_exponent + far_doubt),
         })
     }
 
@@ -173,7 +182,10 @@ impl Contour {
         let lower = scale * (hinge - hinge_error) - smoothing - self.wrapped(period, upper);
         // Where rounding is all there is, neither end says anything.
         let upper = if hinge > hinge_error { upper } else { f64::INFINITY };
-        Band { lower: lower.max(0.0), upper }
+        Band {
+            lower: lower.max(0.0) * (1.0 - 2.0 * self.doubt),
+            upper: upper * (1.0 + 2.0 * self.doubt),
+        }
     }
 
     /// Bounds `Σ over l ≠ 0 of e^{−slΛ}·E(X+ξ+lΛ)₊`.
@@ -210,15 +222,29 @@ impl Contour {
 }
 
 impl Summand {
-    /// `ln E e^{tG}`, without cancellation.
-    fn cumulant(&self, t: f64) -> f64 {
-        let curved: f64 = self.atoms.iter().map(|&(v, m)| m * exp_m1_minus(t * v)).sum();
-        (t * self.mean + curved).ln_1p()
+    /// `ln E e^{tG}`, and a bound on its error.
+    fn cumulant(&self, t: f64) -> (f64, f64) {
+        let steepest = self.atoms.iter().map(|&(v, _)| (t * v).abs()).fold(0.0, f64::max);
+        if steepest < 0.5 {
+            // The first order is known; the rest has one sign.
+            let curved: f64 = self.atoms.iter().map(|&(v, m)| m * exp_m1_minus(t * v)).sum();
+            let linear = t * self.mean;
+            return ((linear + curved).ln_1p(), 1e-15 * (linear.abs() + curved));
+        }
+        // Far from 0 the sum can be small against 1, and only its terms, all positive, say how small.
+        let rest = (1.0 - self.atoms.iter().map(|atom| atom.1).sum::<f64>()).max(0.0);
+        let (mut total, mut error) = (rest, 1e-15);
+        for &(v, m) in &self.atoms {
+            let term = m * (t * v).exp();
+            total += term;
+            error += 1e-15 * term * (1.0 + (t * v).abs());
+        }
+        (total.ln(), error / total)
     }
 
     /// The atoms weighted by `e^{tG}` and normalised.
     fn tilted(&self, t: f64) -> Vec<(f64, f64)> {
-        let total = self.cumulant(t).exp();
+        let total = self.cumulant(t).0.exp();
         self.atoms.iter().map(|&(v, m)| (v, m * (t * v).exp() / total)).collect()
     }
 
@@ -234,9 +260,8 @@ impl Summand {
     /// `E(X)₊ ≤ E e^{tX}/(e·t)`, at the tilt that centres X.
     fn chernoff(&self, n: f64) -> f64 {
         let t = self.centring_tilt();
-        // The power of n has its own rounding error, of the size of the logarithm.
-        let log = n * self.cumulant(t);
-        (log + 1e-14 * (1.0 + log.abs()) - 1.0).exp() / t
+        let (log, error) = self.cumulant(t);
+        (n * (log + error) - 1.0).exp() / t
     }
 
     /// The tilt ≥ 0 under which G has mean 0, by bisection on the increasing tilted mean.
