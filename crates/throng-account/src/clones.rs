@@ -314,7 +314,7 @@ impl Step {
 }
 
 /// What the walk may leave out, added to the result.
-const NEGLIGIBLE: f64 = 1e-13;
+const NEGLIGIBLE: f64 = 1e-11;
 /// Steps between looks at whether to stop.
 const CHECK_EVERY: u64 = 16;
 /// Steps between fresh evaluations, so that rounding does not build up.
