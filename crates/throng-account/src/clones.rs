@@ -186,6 +186,7 @@ impl Walk {
                 }
             }
         }
+        work::count(step.c - anchor.c);
         step = anchor;
         while step.c > 1 {
             let ratio = float(step.c) / (float(self.crowd - step.c + 1) * self.odds);
@@ -199,6 +200,7 @@ impl Walk {
                 }
             }
         }
+        work::count(anchor.c - step.c);
         sum
     }
 
@@ -260,7 +262,6 @@ impl Walk {
         let a = self.cut(c);
         let law = Binomial::new(c, 0.5);
         let (pmf, tail) = if a > c { (0.0, 0.0) } else { (law.pmf(a), law.upper(a)) };
-        work::count(1);
         Step { c, weight: 0.0, a, pmf, tail }
     }
 
@@ -293,7 +294,6 @@ impl Step {
     /// Far out, where the terms of the tail fall fast, subtracting them would eat its digits: there
     /// the few that count are added up instead.
     fn settle(mut self) -> Self {
-        work::count(1);
         if self.c - self.a < self.a / 2 {
             let (c, a) = (self.c, self.a);
             let ratios = (a..c).map(|j| (c - j) as f64 / (j + 1) as f64);
