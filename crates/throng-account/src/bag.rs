@@ -27,7 +27,7 @@
 //!
 //! | symbol | code | meaning |
 //! |---|---|---|
-//! | f, q | `flip`, `keep` | probability that a bit is flipped, or not |
+//! | f, q | `flip`, `1 − flip` | probability that a bit is flipped, or not |
 //! | N, t | `others`, `ones` | the others' bits, and how many are 1 |
 //! | r | `own` | the user's bits |
 //! | s | `s` | tilt: the law is weighted by `e^{s·total}` |

@@ -229,7 +229,7 @@ fn stride(deviations: f64, total: u64) -> usize {
     }
 }
 
-/// Grid points per deviation of one round's loss: the grid adds less than 1e-4 to ε.
+/// Grid points per deviation of one round's loss: the grid adds less than a thousandth to ε.
 const STEPS_PER_DEVIATION: f64 = 40.0;
 const MAX_ROUNDS: u64 = 10_000_000;
 

@@ -138,15 +138,22 @@ fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> anyho
         .header("real-sum")
         .line("lambda", "lambda", noise.lambda.unwrap_or(2.0 * crowd.n as f64 * protocol.flip()))
         .line("r", "bits per user", r);
-    report = answer(report, &protocol, query)?;
+    // What Cheu et al., Theorem 23, would ask of each of the r bit-sums for the same promise.
+    let (epsilon, delta) = if let Some(delta) = query.delta {
+        let found = protocol.epsilon(Delta::new(delta)?)?;
+        report = with_guarantee(report, &found);
+        (found.epsilon, Ok(found.delta))
+    } else {
+        report = answer(report, &protocol, query)?;
+        let epsilon = Epsilon::new(query.epsilon.unwrap_or(0.0))?;
+        (epsilon, Delta::new(protocol.delta(epsilon).upper))
+    };
     report = report.line("local_floor", "local floor of a report", epsilon0_of(&protocol));
-    // What the published route would ask of each of the r bit-sums.
-    if let Some(epsilon) = query.epsilon
-        && let Ok(delta) = Delta::new(protocol.delta(Epsilon::new(epsilon)?).upper)
-        && let Ok((each, _)) = published::real_sum_split(Epsilon::new(epsilon)?, delta, r)
-    {
-        report = report.field("epsilon_per_bit_published", each);
-    }
+    let split = delta.and_then(|delta| published::real_sum_split(epsilon, delta, r));
+    report = match split {
+        Ok((each, _)) => report.line("epsilon_per_bit_published", "per bit by Theorem 23", each),
+        Err(why) => report.field("epsilon_per_bit_published", why.to_string()),
+    };
     Ok(report)
 }
 
