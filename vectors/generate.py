@@ -18,7 +18,8 @@ Conventions
 
 Usage:  python3 generate.py [file ...]
 without arguments writes all files and compares with the reference numbers; with arguments writes
-only the named files ("bit_sum", "special", ..., and "reference" for the comparison alone).
+only the named files ("bit_sum", "special", ..., and "reference" or "multi_message" for a comparison
+alone). The protocols with several messages per user are in `multi_message.py`.
 """
 
 import itertools
@@ -2229,17 +2230,22 @@ FILES = {
 
 def main(names):
     """Writes the named files, all by default, and prints how many rows each has."""
-    wanted = names or [*FILES, "reference"]
-    unknown = set(wanted) - set(FILES) - {"reference"}
+    # The second part takes its tools from this file.
+    import multi_message
+
+    files = FILES | multi_message.FILES
+    checks = {"reference": check_reference, "multi_message": multi_message.check_reference}
+    wanted = names or [*files, *checks]
+    unknown = set(wanted) - set(files) - set(checks)
     if unknown:
         sys.exit(f"unknown: {', '.join(sorted(unknown))}")
     start = time.perf_counter()
     for name in wanted:
         began = time.perf_counter()
-        if name == "reference":
-            count, unit = check_reference(), "numbers agree"
+        if name in checks:
+            count, unit = checks[name](), "numbers agree"
         else:
-            rows, about = FILES[name]
+            rows, about = files[name]
             count, unit = write(name, about, rows()), "rows"
         print(f"{name:15} {count:4} {unit:14} {time.perf_counter() - began:6.1f} s", flush=True)
     print(f"{'total':34} {time.perf_counter() - start:6.1f} s")
