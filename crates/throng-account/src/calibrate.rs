@@ -4,6 +4,14 @@
 //! privacy is not monotone in the parameter (`two-message-count`). The search tolerance is a millionth
 //! of the parameter.
 
+mod burst;
+mod coins;
+mod sliced;
+
+pub use burst::{burst_count, burst_histogram};
+pub use coins::{additive_histogram, coin_count, columns};
+pub use sliced::sliced_sum;
+
 use crate::bag::Bag;
 use crate::bit_sum::checked_flip;
 use crate::solve::smallest_safe;
@@ -20,6 +28,15 @@ pub struct Calibrated<M> {
     pub mechanism: M,
     /// The coin.
     pub coin: Threshold,
+    /// δ at the ε asked for, rounded up.
+    pub delta: f64,
+}
+
+/// A mechanism that keeps `(ε, δ)` and carries its own integer weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fitted<M> {
+    /// The mechanism, at exactly the weights its sampler uses.
+    pub mechanism: M,
     /// δ at the ε asked for, rounded up.
     pub delta: f64,
 }

@@ -148,6 +148,14 @@ pub enum Theorem {
     ExactBag,
     /// The exact law of the two-message count.
     ExactCount,
+    /// The exact law of a true message among a random number of fair coins.
+    ExactCoins,
+    /// The levels of a sliced sum with Poisson coins, composed, and the price of finite crowds.
+    SlicedCoins,
+    /// The exact law of the noise of a crowd's bursts.
+    ExactBursts,
+    /// Two cells of a histogram, each with the bursts of those who drew its role.
+    BurstRoles,
     /// The clone pair with blanket mass 2/(e^ε₀+1), valid for every ε₀-LDP randomizer.
     StrongClones,
     /// The clone pair with blanket mass e^−ε₀.
@@ -176,6 +184,10 @@ impl Theorem {
         match self {
             Self::ExactBag => "exact-bag",
             Self::ExactCount => "exact-count",
+            Self::ExactCoins => "exact-coins",
+            Self::SlicedCoins => "sliced-coins",
+            Self::ExactBursts => "exact-bursts",
+            Self::BurstRoles => "burst-roles",
             Self::StrongClones => "strong-clones",
             Self::StandardClones => "standard-clones",
             Self::Blanket => "blanket",
@@ -196,6 +208,19 @@ impl Theorem {
                 "the law of the bag of bits, maximised over all datasets (docs/privacy.md, 2)"
             }
             Self::ExactCount => "Bin(n, p) against itself shifted by one (docs/privacy.md, 4)",
+            Self::ExactCoins => {
+                "one bit among a random number of fair coins, exactly (docs/privacy.md, coins)"
+            }
+            Self::SlicedCoins => {
+                "composition over the levels of a binary number, Poisson coins against multinomial \
+                 ones (docs/privacy.md, coins)"
+            }
+            Self::ExactBursts => {
+                "the law of the bursts against itself moved by one message (docs/privacy.md, bursts)"
+            }
+            Self::BurstRoles => {
+                "two cells whose users are known, and the chance of too few (docs/privacy.md, bursts)"
+            }
             Self::StrongClones => {
                 "one dominating pair for every pure LDP randomizer (docs/privacy.md, 5)"
             }

@@ -34,6 +34,9 @@
 //! | flipped bits, counted | [`BitSum`], and its [`TradeOff`] function |
 //! | bounded reals, summed in one bag | [`RealSum`] |
 //! | a true bit and a noise message | [`TwoMessageCount`] |
+//! | true messages among coins: a bit, a category, a number | [`CoinCount`], [`AdditiveHistogram`], [`SlicedSum`] |
+//! | true messages among rare bursts: a bit, a category | [`BurstCount`], [`BurstHistogram`] |
+//! | several columns of flipped bits | [`Columns`] |
 //! | any ε₀-LDP randomizer, shuffled | [`Shuffled`], [`ClonePair`] |
 //! | k-ary response, subset selection, local hashing, unary encoding | [`Blanket`] |
 //! | RAPPOR's three guarantees | [`Rappor`] |
@@ -49,11 +52,17 @@
 
 mod amplify;
 mod bag;
+mod bag_table;
 mod binomial;
 mod bit_sum;
 mod blanket;
+mod burst;
+mod burst_histogram;
+mod burst_law;
 pub mod calibrate;
 mod clones;
+mod coins;
+mod columns;
 mod complex;
 pub mod compose;
 mod error;
@@ -65,6 +74,7 @@ pub mod published;
 mod quantity;
 mod rappor;
 mod real_sum;
+mod sliced;
 mod solve;
 mod special;
 mod stop_loss;
@@ -75,9 +85,14 @@ mod two_message;
 mod work;
 
 pub use amplify::{Bound, Shuffled};
+pub use binomial::success_band;
 pub use bit_sum::BitSum;
 pub use blanket::Blanket;
+pub use burst::{BurstCount, Bursts};
+pub use burst_histogram::BurstHistogram;
 pub use clones::ClonePair;
+pub use coins::{AdditiveHistogram, CoinCount};
+pub use columns::Columns;
 pub use compose::{Composition, Declared, shuffled_rounds};
 pub use error::Error;
 pub use guarantee::{Dataset, Guarantee, Neighbours, Profile, Theorem, Witness};
@@ -86,6 +101,8 @@ pub use longitudinal::Longitudinal;
 pub use quantity::{Band, Crowd, Delta, Epsilon, Probability, Threshold};
 pub use rappor::Rappor;
 pub use real_sum::RealSum;
+pub use sliced::SlicedSum;
+pub use special::normal_reach;
 pub use tradeoff::{TradeOff, gaussian_beta, gaussian_delta};
 pub use two_message::TwoMessageCount;
 pub use work::terms_visited;

@@ -149,6 +149,20 @@ impl Probability {
 pub struct Threshold(u64);
 
 impl Threshold {
+    /// By its integer, which has to be above 0 and have at most 53 significant bits.
+    pub fn new(threshold: u64) -> Result<Self, Error> {
+        // The cast back saturates, so 2⁶⁴ itself is not taken for its largest neighbour.
+        let exact = threshold as f64 as u64 == threshold && threshold != u64::MAX;
+        if threshold == 0 || !exact {
+            return Err(Error::OutOfRange {
+                name: "threshold",
+                value: threshold as f64,
+                range: "above 0, with at most 53 significant bits",
+            });
+        }
+        Ok(Self(threshold))
+    }
+
     /// The smallest drawable probability that is at least `probability`.
     pub fn at_least(probability: Probability) -> Self {
         let scaled = probability.get() * TWO_64;
@@ -208,6 +222,9 @@ mod tests {
         for bad in [0.0, 1.0, f64::NAN] {
             assert!(Probability::new("p", bad).is_err(), "{bad}");
         }
+        for bad in [0, u64::MAX, (1 << 60) + 1] {
+            assert!(Threshold::new(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
@@ -238,6 +255,7 @@ mod tests {
             assert!((coin.get() - 1) as f64 / TWO_64 < p || coin.get() > 1 << 53, "{p}");
             // The quotient loses nothing: scaling back gives the integer.
             assert_eq!((coin.probability() * TWO_64) as u64, coin.get(), "{p}");
+            assert_eq!(Threshold::new(coin.get()), Ok(coin));
         }
     }
 }

@@ -6,6 +6,7 @@
 //! digits. [`SLACK`] is ten times that. Rust has no directed rounding, so an upper bound is
 //! multiplied up by this budget and a lower bound down.
 
+use crate::Probability;
 use std::f64::consts::TAU;
 
 /// Relative allowance for floating-point error in every reported δ.
@@ -84,6 +85,12 @@ pub(crate) fn lower_normal_quantile(ln_p: f64) -> f64 {
         }
     }
     z
+}
+
+/// The `z` with `P[|Z| ≤ z] = confidence` for a standard normal Z: how many standard errors an
+/// interval reaches to each side.
+pub fn normal_reach(confidence: Probability) -> f64 {
+    -lower_normal_quantile((0.5 * (1.0 - confidence.get())).ln())
 }
 
 /// Mills' ratio `(1 − Φ(z))/φ(z)` for large `z`, by its continued fraction from the inside out.

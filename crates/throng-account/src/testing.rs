@@ -1,6 +1,7 @@
 //! Shared by the unit tests: vectors made by an independent program, and comparison.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// One row of a vector file.
 #[derive(Debug)]
@@ -47,6 +48,33 @@ pub(crate) fn assert_close(found: f64, expected: f64, tolerance: f64) {
         "{found:e} instead of {expected:e}: relative error {:e}",
         error / expected.abs()
     );
+}
+
+/// A law over how often each message occurs.
+pub(crate) type Counts = BTreeMap<Vec<u32>, f64>;
+
+/// The law of the shuffled messages of independent users, written out.
+pub(crate) fn shuffled<'a>(users: impl IntoIterator<Item = &'a Counts>) -> Counts {
+    let mut users = users.into_iter();
+    let first = users.next().expect("a user").clone();
+    users.fold(first, |bag, user| {
+        let mut sum = Counts::new();
+        for (before, p) in &bag {
+            for (added, q) in user {
+                let counts = before.iter().zip(added).map(|(a, b)| a + b).collect();
+                *sum.entry(counts).or_insert(0.0) += p * q;
+            }
+        }
+        sum
+    })
+}
+
+/// `Σ (P − e^ε·Q)₊`.
+pub(crate) fn divergence(p: &Counts, q: &Counts, epsilon: f64) -> f64 {
+    let gain = |(counts, p): (&Vec<u32>, &f64)| {
+        (p - epsilon.exp() * q.get(counts).copied().unwrap_or(0.0)).max(0.0)
+    };
+    p.iter().map(gain).sum()
 }
 
 fn numbers(value: &Value) -> Vec<f64> {

@@ -1,0 +1,439 @@
+//! `burst-count`: everyone sends a '+' for a 1 and, rarely, a burst of noise.
+//!
+//! A user adds at most one event, drawn without looking at the bit: j pairs of '+' and '−', which
+//! hide how many messages there are, or k times '+', or k times '−', which hide their difference. The
+//! estimate is the difference of the two counts. A user has 1 + K slots, where K is the size of the
+//! largest event; what is not used is filled with nulls.
+//!
+//! The bag shows (number of '+', number of '−'). The noise does not depend on the data, so one bit
+//! moves the law of the noise by one '+', on every dataset alike.
+
+use crate::burst_law::Law;
+use crate::special::{round_down, upper_delta};
+use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+
+/// The catalogue of noise events, as integer weights out of 2⁶⁴: a sampler compares one uniform
+/// `u64` with their running sums, and takes no event with the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bursts {
+    pairs: Vec<u64>,
+    plus: Vec<u64>,
+    minus: Vec<u64>,
+    none: u64,
+}
+
+impl Bursts {
+    /// `pairs[j-1]` is the weight of j '+' and j '−' together, `plus[k-1]` of k '+', `minus[k-1]` of
+    /// k '−'. There is at least one event, and the weights sum to less than 2⁶⁴.
+    pub fn new(pairs: Vec<u64>, plus: Vec<u64>, minus: Vec<u64>) -> Result<Self, Error> {
+        let lists = [&pairs, &plus, &minus];
+        let longest = lists.iter().map(|list| list.len()).max().unwrap_or(0);
+        if longest > MAX_SIZE {
+            let range = "at most 4096 messages of one sign";
+            return Err(Error::OutOfRange { name: "burst", value: longest as f64, range });
+        }
+        let total: u128 = lists.into_iter().flatten().map(|&weight| u128::from(weight)).sum();
+        let range = "above 0 and below 2^64";
+        let refused =
+            Error::OutOfRange { name: "weight of all bursts", value: total as f64, range };
+        match u64::try_from(total) {
+            Ok(some) if some > 0 => Ok(Self { pairs, plus, minus, none: some.wrapping_neg() }),
+            _ => Err(refused),
+        }
+    }
+
+    /// Weights of j '+' and j '−', from j = 1.
+    pub fn pairs(&self) -> &[u64] {
+        &self.pairs
+    }
+
+    /// Weights of k '+', from k = 1.
+    pub fn plus(&self) -> &[u64] {
+        &self.plus
+    }
+
+    /// Weights of k '−', from k = 1.
+    pub fn minus(&self) -> &[u64] {
+        &self.minus
+    }
+
+    /// The weight of no event.
+    pub fn none(&self) -> u64 {
+        self.none
+    }
+
+    /// K, the number of messages of the largest event that can happen.
+    pub fn slots(&self) -> u64 {
+        let largest =
+            |list: &[u64]| list.iter().rposition(|&weight| weight > 0).map_or(0, |i| i + 1);
+        (2 * largest(&self.pairs)).max(largest(&self.plus)).max(largest(&self.minus)) as u64
+    }
+
+    /// Mean of one user's noise, '+' minus '−'.
+    pub fn mean(&self) -> f64 {
+        moment(&self.plus, 1) - moment(&self.minus, 1)
+    }
+
+    /// Variance of one user's noise.
+    pub fn variance(&self) -> f64 {
+        self.second_moment() - self.mean() * self.mean()
+    }
+
+    /// Mean square of one user's noise.
+    pub(crate) fn second_moment(&self) -> f64 {
+        moment(&self.plus, 2) + moment(&self.minus, 2)
+    }
+}
+
+/// The protocol with its crowd.
+#[derive(Debug, Clone)]
+pub struct BurstCount {
+    crowd: Crowd,
+    bursts: Bursts,
+    law: Law,
+}
+
+impl BurstCount {
+    /// Computes the law of the noise of the crowd, which is the work; profiles are then cheap.
+    ///
+    /// An error where the law has too many outcomes to compute: large bursts with many events.
+    pub fn new(crowd: Crowd, bursts: Bursts) -> Result<Self, Error> {
+        let law = Law::new(crowd.get(), &bursts)?;
+        Ok(Self { crowd, bursts, law })
+    }
+
+    /// The same, refused above a smaller number of terms.
+    pub(crate) fn within(budget: f64, crowd: Crowd, bursts: Bursts) -> Result<Self, Error> {
+        let law = Law::within(budget, crowd.get(), &bursts)?;
+        Ok(Self { crowd, bursts, law })
+    }
+
+    /// `δ(ε)` for telling a bit that was removed, and for telling one that was added.
+    ///
+    /// ```text
+    /// removed = Σ (V(a, b) − E·V(a−1, b))₊        V the law of the noise: a '+' and b '−'
+    /// added   = Σ (V(a−1, b) − E·V(a, b))₊
+    /// ```
+    ///
+    /// Exact to rounding; the mass outside the computed table, 4·10⁻²², is added.
+    pub fn directions(&self, epsilon: Epsilon) -> (f64, f64) {
+        let (removed, added) = self.sums(epsilon.get());
+        (removed + self.law.leak, added + self.law.leak)
+    }
+
+    /// `ln P[bag | bit 1]/P[bag | bit 0]` for a bag with `plus` '+' and `minus` '−' beyond the others'
+    /// ones. Outside the computed table it is infinite, or 0 where nothing is known.
+    pub fn log_ratio(&self, plus: i64, minus: i64) -> f64 {
+        let (one, zero) =
+            (self.law.mass(plus.saturating_sub(1), minus), self.law.mass(plus, minus));
+        if one == zero { 0.0 } else { (one / zero).ln() }
+    }
+
+    /// The smallest δ that any finite ε reaches: the chance of bags that are possible for one of the
+    /// two bits only.
+    pub fn least_delta(&self) -> f64 {
+        let (mut removed, mut added) = (0.0, 0.0);
+        self.law.for_each(|zero, one| {
+            removed += if one == 0.0 { zero } else { 0.0 };
+            added += if zero == 0.0 { one } else { 0.0 };
+        });
+        upper_delta(f64::max(removed, added) * self.law.error.exp() + self.law.leak)
+    }
+
+    /// Standard error of the estimated count.
+    pub fn standard_error(&self) -> f64 {
+        (self.crowd.get() as f64 * self.bursts.variance()).sqrt()
+    }
+
+    /// Honest users.
+    pub fn crowd(&self) -> Crowd {
+        self.crowd
+    }
+
+    /// What they may add.
+    pub fn bursts(&self) -> &Bursts {
+        &self.bursts
+    }
+
+    fn divergence(&self, epsilon: f64) -> f64 {
+        let (removed, added) = self.sums(epsilon);
+        removed.max(added)
+    }
+
+    /// Both divergences of the table as it is, at an ε that may be below 0 by rounding.
+    fn sums(&self, epsilon: f64) -> (f64, f64) {
+        let e = epsilon.exp().min(f64::MAX);
+        let (mut removed, mut added) = (0.0, 0.0);
+        self.law.for_each(|zero, one| {
+            removed += (zero - e * one).max(0.0);
+            added += (one - e * zero).max(0.0);
+        });
+        (removed, added)
+    }
+}
+
+impl Profile for BurstCount {
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        let Law { error, leak, .. } = self.law;
+        // What the table misses may belong to the other world, where it counts E times.
+        let lower = self.divergence(epsilon.get() + 2.0 * error) * (-error).exp()
+            - epsilon.get().exp() * leak;
+        Band { lower: round_down(lower), upper: self.bulk_delta(epsilon) }
+    }
+
+    /// There is none: a bag without a single '+' gives a 0 away.
+    fn pure(&self) -> Option<Epsilon> {
+        None
+    }
+
+    fn theorem(&self) -> Theorem {
+        Theorem::ExactBursts
+    }
+
+    fn witness(&self, _: Epsilon) -> Option<Dataset> {
+        Some(Dataset::Every)
+    }
+
+    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+        let Law { error, leak, .. } = self.law;
+        upper_delta(self.divergence(epsilon.get() - 2.0 * error) * error.exp() + leak)
+    }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        let least = self.least_delta();
+        if delta.get() < least {
+            return Err(Error::Unreachable { delta: delta.get(), least });
+        }
+        let limit = self.limit(delta)?;
+        let solve = |side: fn(Band) -> f64| {
+            crate::solve::smallest_epsilon(delta.get(), limit, 0.0, |e| {
+                side(self.delta(Epsilon::at(e)))
+            })
+        };
+        Ok(self.guarantee(delta, solve(|band| band.upper), solve(|band| band.lower)))
+    }
+}
+
+/// `Σ kᵖᵒʷᵉʳ·weight/2⁶⁴`.
+fn moment(weights: &[u64], power: i32) -> f64 {
+    let terms = (1_u32..).zip(weights);
+    terms.map(|(k, &weight)| f64::from(k).powi(power) * (weight as f64 / TWO_64)).sum()
+}
+
+const MAX_SIZE: usize = 4096;
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Row, assert_close, vectors};
+    use std::collections::BTreeMap;
+
+    fn row_bursts(row: &Row) -> Bursts {
+        let weights = |field: &str| -> Vec<u64> {
+            row.list(field).iter().map(|p| (p * TWO_64) as u64).collect()
+        };
+        Bursts::new(weights("pairs"), weights("plus"), weights("minus")).unwrap()
+    }
+
+    /// Rates of the whole crowd.
+    fn count(n: u64, pairs: &[f64], plus: &[f64], minus: &[f64]) -> BurstCount {
+        let weights = |rates: &[f64]| -> Vec<u64> {
+            rates.iter().map(|rate| (rate / n as f64 * TWO_64).round() as u64).collect()
+        };
+        let bursts = Bursts::new(weights(pairs), weights(plus), weights(minus)).unwrap();
+        BurstCount::new(Crowd::new(n).unwrap(), bursts).unwrap()
+    }
+
+    /// The shape of calibrated bursts: (s, κ) of both signs, η·ε and ρ of the pairs.
+    fn shape(
+        n: u64,
+        k: u32,
+        plus: (f64, f64),
+        minus: (f64, f64),
+        tilt: f64,
+        rho: f64,
+    ) -> BurstCount {
+        let sided = |(s, kappa): (f64, f64)| -> Vec<f64> {
+            let end = |j: u32| if j == k { kappa } else { 1.0 };
+            (1..=k).map(|j| end(j) * s.powi(j as i32) / f64::from(j)).collect()
+        };
+        let pairs: Vec<f64> =
+            (1..=k / 2).map(|j| rho * (-tilt * f64::from(j) / 2.0).exp() / f64::from(j)).collect();
+        count(n, &pairs, &sided(plus), &sided(minus))
+    }
+
+    #[test]
+    fn both_directions_agree_with_direct_convolution() {
+        let protocol = count(7, &[1.5], &[0.6, 0.3, 0.2], &[0.6, 0.3, 0.2]);
+        let (removed, added) = protocol.directions(Epsilon::at(0.7));
+        assert_close(removed, 0.0940559415953505, 1e-10);
+        assert_close(added, 0.0123081446992935, 1e-10);
+        let protocol = count(9, &[1.0, 0.5], &[0.5, 0.25], &[0.7, 0.4]);
+        for (epsilon, expected) in [
+            (0.5, (0.12903751265052, 0.07869515392430)),
+            (1.0, (0.07594836360090, 0.00711369041971)),
+        ] {
+            let (removed, added) = protocol.directions(Epsilon::at(epsilon));
+            assert_close(removed, expected.0, 1e-10);
+            assert_close(added, expected.1, 1e-10);
+        }
+    }
+
+    #[test]
+    fn crowds_of_ten_thousand_agree_with_an_independent_program() {
+        let k6 = shape(10_000, 6, (0.418476, 9.869), (0.442520, 9.601), 0.05, 195.0124);
+        let k4 = shape(10_000, 4, (0.507123, 4.205), (0.536085, 4.931), 0.05, 194.7485);
+        let k8 = shape(10_000, 8, (0.387495, 26.24), (0.431185, 20.0), 0.1, 130.2727);
+        let k8m = shape(1_000_000, 8, (0.387495, 26.24), (0.431185, 20.0), 0.1, 136.0);
+        let k24 = shape(10_000, 24, (0.609838, 288.0), (0.640523, 182.6), 0.05, 126.6212);
+        for (protocol, epsilon, removed, added) in [
+            (&k6, 1.0, 9.973046119e-9, 1.473790846e-9),
+            (&k4, 1.0, 9.996522344e-9, 1.764857227e-9),
+            (&k8, 1.0, 9.982420433e-9, 1.354554547e-11),
+            (&k8m, 1.0, 8.861623952e-9, 1.334650869e-11),
+            (&k24, 0.5, 9.907901156e-9, 1.059202609e-10),
+        ] {
+            let found = protocol.directions(Epsilon::at(epsilon));
+            assert_close(found.0, removed, 1e-9);
+            assert_close(found.1, added, 1e-9);
+            let band = protocol.delta(Epsilon::at(epsilon));
+            assert!(band.lower < removed && removed < band.upper && band.relative_gap() < 1e-7);
+        }
+        assert_eq!(
+            (k6.bursts.pairs()[0], k6.bursts.pairs()[1]),
+            (0x4de7a7fb0d12280, 0x25fd9f6e26d0060)
+        );
+        assert_eq!((k6.bursts.none(), k6.bursts.slots()), (0xf72ef1da7a31ce2a, 6));
+        assert_close(k6.standard_error(), 1.8050975, 1e-7);
+        assert_close(k6.bursts.mean() * 1e4, -0.0890262, 1e-6);
+    }
+
+    #[test]
+    fn both_directions_agree_with_fifty_digits() {
+        for row in vectors("burst.json").iter().filter(|row| row.text("kind") == "count") {
+            let protocol =
+                BurstCount::new(Crowd::new(row.u64("n")).unwrap(), row_bursts(row)).unwrap();
+            let epsilon = Epsilon::at(row.f64("epsilon"));
+            let (removed, added) = protocol.directions(epsilon);
+            for (found, expected) in [(removed, row.f64("removed")), (added, row.f64("added"))] {
+                let error = (found - expected).abs();
+                assert!(error <= 1e-10 * expected + 5e-22, "{row:?}: {found:e}");
+            }
+            let truth = row.f64("removed").max(row.f64("added"));
+            let band = protocol.delta(epsilon);
+            assert!(band.lower <= truth && truth <= band.upper, "{row:?}: {band:?}");
+        }
+    }
+
+    // Every user's event is enumerated, for catalogues drawn at random.
+    #[test]
+    fn small_crowds_agree_with_enumeration() {
+        let mut state = 7_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        for round in 0..60 {
+            let n = 1 + round % 6;
+            let mut list = |longest: u64| -> Vec<u64> {
+                (0..draw(longest + 1)).map(|_| (draw(3) * draw(1000)) << 48).collect()
+            };
+            let (pairs, plus, minus) = (list(2), list(3), list(3));
+            let Ok(bursts) = Bursts::new(pairs, plus, minus) else { continue };
+            let law = enumerated(n, &bursts);
+            let protocol = BurstCount::new(Crowd::new(n).unwrap(), bursts).unwrap();
+            let at = |plus: i64, minus: i64| law.get(&(plus, minus)).copied().unwrap_or(0.0);
+            for epsilon in [0.0, 0.3, 1.0, 3.0_f64] {
+                let (mut removed, mut added) = (0.0, 0.0);
+                for plus in 0..=20 {
+                    for minus in 0..=20 {
+                        let (zero, one) = (at(plus, minus), at(plus - 1, minus));
+                        removed += (zero - epsilon.exp() * one).max(0.0);
+                        added += (one - epsilon.exp() * zero).max(0.0);
+                        if zero > 0.0 && one > 0.0 {
+                            let ratio = protocol.log_ratio(plus, minus);
+                            assert!((ratio - (one / zero).ln()).abs() < 1e-10);
+                        }
+                    }
+                }
+                let found = protocol.directions(Epsilon::at(epsilon));
+                assert!((found.0 - removed).abs() < 1e-11, "{protocol:?}: {found:?} {removed}");
+                assert!((found.1 - added).abs() < 1e-11, "{protocol:?}: {found:?} {added}");
+                let band = protocol.delta(Epsilon::at(epsilon));
+                assert!(
+                    band.lower <= removed.max(added) + 1e-15 && removed.max(added) <= band.upper
+                );
+            }
+        }
+    }
+
+    fn enumerated(n: u64, bursts: &Bursts) -> BTreeMap<(i64, i64), f64> {
+        let p = |weight: u64| weight as f64 / TWO_64;
+        let mut events = vec![((0, 0), p(bursts.none()))];
+        events.extend((1..).zip(bursts.pairs()).map(|(j, &weight)| ((j, j), p(weight))));
+        events.extend((1..).zip(bursts.plus()).map(|(k, &weight)| ((k, 0), p(weight))));
+        events.extend((1..).zip(bursts.minus()).map(|(k, &weight)| ((0, k), p(weight))));
+        let mut law = BTreeMap::from([((0, 0), 1.0)]);
+        for _ in 0..n {
+            let mut next = BTreeMap::new();
+            for (&(a, b), mass) in &law {
+                for &((x, y), p) in events.iter().filter(|event| event.1 > 0.0) {
+                    *next.entry((a + x, b + y)).or_insert(0.0) += mass * p;
+                }
+            }
+            law = next;
+        }
+        law
+    }
+
+    #[test]
+    fn delta_falls_with_epsilon_and_with_the_crowd() {
+        let bursts = row_bursts(&vectors("burst.json")[0]);
+        let at = |n| BurstCount::new(Crowd::new(n).unwrap(), bursts.clone()).unwrap();
+        for n in [1, 2, 3, 10, 50] {
+            let (small, large) = (at(n), at(n + 1));
+            let mut last = 1.0;
+            for step in 0..60 {
+                let epsilon = Epsilon::at(0.1 * f64::from(step));
+                let delta = small.delta(epsilon).upper;
+                assert!(delta <= last && large.delta(epsilon).upper <= delta * (1.0 + 1e-9));
+                last = delta;
+            }
+        }
+    }
+
+    #[test]
+    fn a_delta_that_no_epsilon_reaches_is_refused_with_the_least() {
+        // A bag without a '+' gives a 0 away; its chance is (1 − 0.75)².
+        let protocol =
+            BurstCount::new(Crowd::new(2).unwrap(), row_bursts(&vectors("burst.json")[0]));
+        let protocol = protocol.unwrap();
+        let refused = protocol.epsilon(Delta::new(0.01).unwrap());
+        let Err(Error::Unreachable { least, .. }) = refused else { panic!("{refused:?}") };
+        assert_close(least, protocol.delta(Epsilon::at(600.0)).upper, 1e-9);
+        let guarantee = protocol.epsilon(Delta::new(least * 1.001).unwrap()).unwrap();
+        let witness = guarantee.lower.unwrap();
+        assert!(witness.epsilon <= guarantee.epsilon);
+        assert!(protocol.delta(guarantee.epsilon).upper <= least * 1.001);
+    }
+
+    // Pairs alone never hide a '+': the counts differ by one.
+    #[test]
+    fn without_bursts_of_one_sign_there_is_no_privacy() {
+        let protocol = count(100, &[20.0], &[], &[]);
+        assert_close(protocol.delta(Epsilon::at(5.0)).lower, 1.0, 1e-8);
+        assert_eq!(protocol.log_ratio(3, 2), f64::INFINITY);
+        assert_eq!(protocol.log_ratio(3, 3), f64::NEG_INFINITY);
+        assert_eq!((protocol.log_ratio(-4, 2), protocol.log_ratio(0, -1)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn catalogues_without_events_or_without_room_are_refused() {
+        assert!(Bursts::new(vec![], vec![0], vec![0, 0]).is_err());
+        assert!(Bursts::new(vec![1 << 63], vec![1 << 62], vec![1 << 62]).is_err());
+        assert!(Bursts::new(vec![], vec![1; 5000], vec![]).is_err());
+        let least = Bursts::new(vec![], vec![0, 1, 0], vec![]).unwrap();
+        assert_eq!((least.slots(), least.none()), (2, u64::MAX));
+    }
+}

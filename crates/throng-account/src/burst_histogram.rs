@@ -1,0 +1,321 @@
+//! `burst-histogram`: everyone names a category and adds noise to a random one.
+//!
+//! Each category has its own '+' and '−'. A user sends '+' of the own category; then draws a role,
+//! one category of the k uniformly, and may add one event of the catalogue there.
+//!
+//! Shown the roles, which know nothing of the data, the categories are independent, and one user's
+//! change from v to v' adds a '+' to the noise of one category and takes it from another:
+//!
+//! ```text
+//! δ(ε) ≤ H_E(P⊗Q ‖ Q⊗P) + 2·P[Bin(n, 1/k) < N]       Q the noise of N users, P = Q and one '+'
+//! ```
+//!
+//! for every N, because users beyond N in a category only add noise to it. Which N is best depends on
+//! the δ in question, so a few are kept and the smallest sum is taken.
+
+use crate::binomial::Binomial;
+use crate::burst_law::Law;
+use crate::solve::smallest_epsilon;
+use crate::special::{round_up, upper_delta};
+use crate::{
+    Band, Bursts, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
+};
+
+/// The protocol with its crowd.
+#[derive(Debug, Clone)]
+pub struct BurstHistogram {
+    crowd: Crowd,
+    categories: u64,
+    bursts: Bursts,
+    roles: Vec<Role>,
+}
+
+impl BurstHistogram {
+    /// Computes the law of the noise of one category, for several numbers of users with its role.
+    ///
+    /// An error where it has too many outcomes, or where a category has hardly anyone to hide it.
+    pub fn new(crowd: Crowd, categories: u64, bursts: Bursts) -> Result<Self, Error> {
+        Self::with_failures(crowd, categories, bursts, &FAILURES)
+    }
+
+    /// The same, for those numbers of users that fail with these probabilities.
+    pub(crate) fn with_failures(
+        crowd: Crowd,
+        categories: u64,
+        bursts: Bursts,
+        failures: &[f64],
+    ) -> Result<Self, Error> {
+        if !(2..=MAX_CATEGORIES).contains(&categories) {
+            let range = "from 2 to 1000000000 categories";
+            return Err(Error::OutOfRange { name: "k", value: categories as f64, range });
+        }
+        let mut roles: Vec<Role> = Vec::new();
+        for &failure in failures {
+            let Ok(users) = likely_users(crowd, categories, failure) else { continue };
+            if roles.last().is_none_or(|role| role.users != users) {
+                roles.push(Role::new(crowd, categories, users, &bursts)?);
+            }
+        }
+        if roles.is_empty() {
+            let (name, range) = ("crowd", "larger: some category may have nobody to hide it");
+            return Err(Error::OutOfRange { name, value: crowd.get() as f64, range });
+        }
+        Ok(Self { crowd, categories, bursts, roles })
+    }
+
+    /// The smallest δ for which some finite ε is known.
+    pub fn least_delta(&self) -> f64 {
+        self.bound(LARGEST_EPSILON)
+    }
+
+    /// Standard error of each estimated count. Every user adds noise to a category with
+    /// probability 1/k.
+    pub fn standard_error(&self) -> f64 {
+        let (n, k) = (self.crowd.get() as f64, self.categories as f64);
+        let mean = self.bursts.mean() / k;
+        (n * (self.bursts.second_moment() / k - mean * mean)).sqrt()
+    }
+
+    /// Honest users.
+    pub fn crowd(&self) -> Crowd {
+        self.crowd
+    }
+
+    /// k.
+    pub fn categories(&self) -> u64 {
+        self.categories
+    }
+
+    /// What a user may add to the category of its role.
+    pub fn bursts(&self) -> &Bursts {
+        &self.bursts
+    }
+
+    fn bound(&self, epsilon: f64) -> f64 {
+        let bounds = self.roles.iter().map(|role| role.cells.delta(epsilon) + 2.0 * role.failure);
+        upper_delta(bounds.fold(1.0, f64::min))
+    }
+}
+
+impl Profile for BurstHistogram {
+    /// An upper bound. It gives the adversary the roles; how much that costs is not known, so the
+    /// lower bound is 0.
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        Band { lower: 0.0, upper: self.bound(epsilon.get()) }
+    }
+
+    /// There is none: a category without a single '+' has nobody in it.
+    fn pure(&self) -> Option<Epsilon> {
+        None
+    }
+
+    fn theorem(&self) -> Theorem {
+        Theorem::BurstRoles
+    }
+
+    fn witness(&self, _: Epsilon) -> Option<Dataset> {
+        None
+    }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        let least = self.least_delta();
+        if delta.get() < least {
+            return Err(Error::Unreachable { delta: delta.get(), least });
+        }
+        let upper = smallest_epsilon(delta.get(), LARGEST_EPSILON, 0.0, |e| self.bound(e));
+        Ok(self.guarantee(delta, upper, 0.0))
+    }
+}
+
+/// A number of users that a category has, but for a failure.
+#[derive(Debug, Clone)]
+struct Role {
+    users: u64,
+    /// `P[fewer]`, for one category.
+    failure: f64,
+    cells: TwoCells,
+}
+
+impl Role {
+    fn new(crowd: Crowd, categories: u64, users: u64, bursts: &Bursts) -> Result<Self, Error> {
+        let law = Binomial::new(crowd.get(), 1.0 / categories as f64);
+        let cells = TwoCells::new(&Law::new(users, bursts)?);
+        Ok(Self { users, failure: round_up(law.lower(users - 1)), cells })
+    }
+}
+
+/// The users that a category has but with probability `failure`.
+pub(crate) fn likely_users(crowd: Crowd, categories: u64, failure: f64) -> Result<u64, Error> {
+    let share = Probability::new("share", 1.0 / categories as f64)?;
+    Crowd::likely(crowd.get(), share, Delta::new(failure)?).map(Crowd::get)
+}
+
+/// P⊗Q against Q⊗P: the two categories of a change, one with the user's '+', one without.
+#[derive(Clone)]
+pub(crate) struct TwoCells {
+    /// The outcomes of one category, by increasing loss.
+    outcomes: Vec<Outcome>,
+    /// As in [`Law`].
+    error: f64,
+    leak: f64,
+}
+
+/// `(ln P/Q, P, Q)`.
+type Outcome = (f64, f64, f64);
+
+impl TwoCells {
+    /// From the law Q.
+    pub(crate) fn new(law: &Law) -> Self {
+        let mut pairs = Vec::new();
+        law.for_each(|zero, one| pairs.push((zero, one)));
+        Self { error: law.error, leak: law.leak, ..Self::of_pairs(pairs) }
+    }
+
+    /// From Q and P of every outcome, taken as exact and complete.
+    pub(crate) fn of_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let possible = pairs.into_iter().filter(|&(zero, one)| zero > 0.0 || one > 0.0);
+        let mut outcomes: Vec<Outcome> =
+            possible.map(|(zero, one)| ((one / zero).ln(), one, zero)).collect();
+        outcomes.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
+        Self { outcomes, error: 0.0, leak: 0.0 }
+    }
+
+    /// An upper bound on `H_E(P⊗Q ‖ Q⊗P)`, exact but for rounding and twice the leak of the law. The
+    /// other direction is the same: exchange the categories.
+    ///
+    /// ```text
+    /// Σ_i P_i·Q[L < l_i − ε] − E·Q_i·P[L < l_i − ε],      l = ln P/Q
+    /// ```
+    pub(crate) fn delta(&self, epsilon: f64) -> f64 {
+        // Masses are off by e^±error, running sums by a rounding per outcome, and losses by a few
+        // roundings. A lower cut takes in more pairs than it should; with E lower still, all of them
+        // count for more than they do.
+        let sums = self.outcomes.len() as f64 * f64::EPSILON;
+        let margin = 4.0 * (self.error + sums) + 1e-12;
+        let (cut, e) = (epsilon - margin, (epsilon - 2.0 * margin).exp().min(f64::MAX));
+        let (mut below_one, mut below_zero) = (0.0, 0.0);
+        let mut below = self.outcomes.iter().peekable();
+        let mut total = 0.0;
+        for &(loss, one, zero) in &self.outcomes {
+            while let Some((_, p, q)) = below.next_if(|outcome| outcome.0 < loss - cut) {
+                below_one += p;
+                below_zero += q;
+            }
+            total += (one * below_zero - e * zero * below_one).max(0.0);
+        }
+        total * (2.0 * (self.error + sums)).exp() + 2.0 * self.leak
+    }
+}
+
+impl std::fmt::Debug for TwoCells {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TwoCells").field("outcomes", &self.outcomes.len()).finish_non_exhaustive()
+    }
+}
+
+/// The failures of one category that are tried.
+pub(crate) const FAILURES: [f64; 9] = [0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15];
+const LARGEST_EPSILON: f64 = 700.0;
+const MAX_CATEGORIES: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Row, assert_close, vectors};
+
+    fn row_bursts(row: &Row) -> Bursts {
+        let weights = |field: &str| -> Vec<u64> {
+            row.list(field).iter().map(|p| (p * 18_446_744_073_709_551_616.0) as u64).collect()
+        };
+        Bursts::new(weights("pairs"), weights("plus"), weights("minus")).unwrap()
+    }
+
+    #[test]
+    fn two_cells_agree_with_direct_convolution() {
+        let weight = |rate: f64| (rate / 7.0 * 18_446_744_073_709_551_616.0) as u64;
+        let sided: Vec<u64> = [0.6, 0.3, 0.2].map(weight).to_vec();
+        let bursts = Bursts::new(vec![weight(1.5)], sided.clone(), sided).unwrap();
+        let cells = TwoCells::new(&Law::new(7, &bursts).unwrap());
+        assert_close(cells.delta(0.7), 0.132461680797604, 1e-9);
+        for row in vectors("burst.json").iter().filter(|row| row.text("kind") == "two_cell") {
+            let law = Law::new(row.u64("trials"), &row_bursts(row)).unwrap();
+            let found = TwoCells::new(&law).delta(row.f64("epsilon"));
+            let expected = row.f64("delta");
+            assert!(found * (1.0 + 1e-14) >= expected, "{row:?}: {found:e}");
+            assert!(found <= expected * (1.0 + 1e-8) + 1e-21, "{row:?}: {found:e}");
+        }
+    }
+
+    // The truth is the joint law of all categories, without anything revealed, on every dataset.
+    #[test]
+    fn no_small_histogram_exceeds_the_bound() {
+        let mut closest = 0.0_f64;
+        for row in vectors("burst.json").iter().filter(|row| row.text("kind") == "histogram") {
+            let crowd = Crowd::new(row.u64("n")).unwrap();
+            let protocol =
+                BurstHistogram::new(crowd, row.u64("categories"), row_bursts(row)).unwrap();
+            let bound = protocol.delta(Epsilon::at(row.f64("epsilon"))).upper;
+            assert!(bound >= row.f64("delta"), "{row:?}: {bound}");
+            closest = closest.max(row.f64("delta") / bound);
+        }
+        assert!(closest > 0.5, "{closest}");
+    }
+
+    // Nothing is revealed here: each user draws a category and an event, and all counts are shown.
+    #[test]
+    fn roles_that_stay_hidden_are_worth_no_less() {
+        let weight = |p: f64| (p * 18_446_744_073_709_551_616.0) as u64;
+        for (pair, plus, minus) in [(0.4, 0.2, 0.2), (0.1, 0.5, 0.3), (0.0, 0.5, 0.0)] {
+            let bursts =
+                Bursts::new(vec![weight(pair)], vec![weight(plus)], vec![weight(minus)]).unwrap();
+            let events = [([1, 1], pair), ([1, 0], plus), ([0, 1], minus)];
+            for n in 2..=4 {
+                let mut law = vec![([0_i32; 4], 1.0)];
+                for _ in 0..n {
+                    let mut next = Vec::new();
+                    for &(counts, mass) in &law {
+                        next.push((counts, mass * (1.0 - pair - plus - minus)));
+                        for cell in [0, 2] {
+                            for ([x, y], p) in events {
+                                let mut moved = counts;
+                                moved[cell] += x;
+                                moved[cell + 1] += y;
+                                next.push((moved, mass * p / 2.0));
+                            }
+                        }
+                    }
+                    law = next;
+                }
+                let mut sums = std::collections::BTreeMap::<[i32; 4], [f64; 2]>::new();
+                for (counts, mass) in law {
+                    let [a, b, c, d] = counts;
+                    sums.entry([a + 1, b, c, d]).or_default()[0] += mass;
+                    sums.entry([a, b, c + 1, d]).or_default()[1] += mass;
+                }
+                let protocol =
+                    BurstHistogram::new(Crowd::new(n).unwrap(), 2, bursts.clone()).unwrap();
+                for epsilon in [0.0, 0.2, 0.7, 1.5_f64] {
+                    let delta: f64 =
+                        sums.values().map(|[x, y]| (x - epsilon.exp() * y).max(0.0)).sum();
+                    let bound = protocol.delta(Epsilon::at(epsilon)).upper;
+                    assert!(delta <= bound, "n = {n}, {epsilon}: {delta} > {bound}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_crowd_without_roles_to_fill_is_refused() {
+        let bursts = Bursts::new(vec![1 << 62], vec![1 << 61], vec![1 << 61]).unwrap();
+        assert!(BurstHistogram::new(Crowd::new(2).unwrap(), 1000, bursts.clone()).is_err());
+        let protocol = BurstHistogram::new(Crowd::new(400).unwrap(), 4, bursts).unwrap();
+        let refused = protocol.epsilon(Delta::new(1e-19).unwrap());
+        let Err(Error::Unreachable { least, .. }) = refused else { panic!("{refused:?}") };
+        let delta = Delta::new(1.1 * least).unwrap();
+        let guarantee = protocol.epsilon(delta).unwrap();
+        assert!(protocol.delta(guarantee.epsilon).upper <= delta.get());
+        assert_eq!(guarantee.lower, None);
+        // A quarter of the hundred users with a role add one '+' or one '−' that is not a pair.
+        assert_close(protocol.standard_error(), (100.0 * 0.25_f64).sqrt(), 1e-12);
+    }
+}

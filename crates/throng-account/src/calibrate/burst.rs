@@ -1,0 +1,394 @@
+//! Calibration of bursts.
+//!
+//! The shapes searched here have a few parameters; the exact law at the integer weights decides.
+//!
+//! ```text
+//! '+'    λ_k = s^k/k for k < K, λ_K = κ·s^K/K          rates of the whole crowd; '−' likewise
+//! pairs  φ_j = ρ·e^{−ηεj/2}/j for j ≤ K/2
+//! ```
+//!
+//! With endless pairs only the difference of '+' and '−' shows, and the (s, κ) of least variance come
+//! from a law on the line. Finitely many pairs cost a part η of ε. They add nothing to the error of
+//! the estimate, so the best is the smallest η whose pairs the crowd can carry.
+
+use super::Fitted;
+use crate::burst_histogram::{FAILURES, TwoCells, likely_users};
+use crate::solve::smallest_safe;
+use crate::{BurstCount, BurstHistogram, Bursts, Crowd, Delta, Epsilon, Error, Profile};
+
+/// Bursts of at most `slots` messages for `burst-count`, with about the smallest standard error.
+///
+/// At ε = 1, δ = 10⁻⁸, for ten thousand users: 2.28 with 4 slots, 1.52 with 8, 1.41 with 12, where the
+/// central model has 1.36. Refused when the crowd is too small to carry the noise with one event per
+/// user.
+pub fn burst_count(
+    crowd: Crowd,
+    slots: u64,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Fitted<BurstCount>, Error> {
+    let promise = Promise::new(slots, epsilon, delta)?;
+    let mut last = None;
+    // Large tables are looked at only where small ones do not do.
+    for (budget, etas) in [(BUDGET, &ETAS[..]), (20.0 * BUDGET, &ETAS[4..])] {
+        for eta in etas {
+            match promise.fit_count(crowd, *eta, budget) {
+                Search::Found(mechanism) => {
+                    let found = mechanism.delta(epsilon).upper;
+                    if found <= delta.get() {
+                        return Ok(Fitted { mechanism, delta: found });
+                    }
+                    last = Some(mechanism);
+                }
+                Search::Plus(mechanism) => last = Some(mechanism),
+                Search::Crowd(mechanism) => last = mechanism.or(last),
+            }
+        }
+    }
+    Err(promise.cannot(last))
+}
+
+/// Bursts of at most `slots` messages for `burst-histogram`, with about the smallest standard error.
+///
+/// Each category is hidden by the users who drew it, so the crowd needs a few hundred users per
+/// category, and more for smaller ε.
+pub fn burst_histogram(
+    crowd: Crowd,
+    categories: u64,
+    slots: u64,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Fitted<BurstHistogram>, Error> {
+    let promise = Promise::new(slots, epsilon, delta)?;
+    // One of those failures that the mechanism itself tries, and a small part of δ.
+    let failure = FAILURES.iter().copied().find(|failure| *failure <= 0.02 * delta.get());
+    let users = failure.and_then(|failure| likely_users(crowd, categories, failure).ok());
+    let (Some(failure), Some(users)) = (failure, users) else {
+        return Err(promise.cannot(None::<BurstHistogram>));
+    };
+    let mut last = None;
+    for eta in ETAS {
+        let Some(sided) = promise.least_variance(1.0 - eta, on_two_lines) else { continue };
+        let shape = Shape { plus: sided.clone(), minus: sided, tilt: 0.5 * eta * epsilon.get() };
+        let mut rho = 0.12 * -delta.get().ln() / eta;
+        let search = promise.enough_pairs(&shape, users, &mut rho, |bursts| {
+            let mechanism = BurstHistogram::with_failures(crowd, categories, bursts, &[failure])?;
+            let found = mechanism.delta(epsilon).upper;
+            Ok((mechanism, found, 0.0))
+        });
+        match search {
+            Search::Found(mechanism) => {
+                let bursts = mechanism.bursts().clone();
+                let mechanism = BurstHistogram::new(crowd, categories, bursts)?;
+                let found = mechanism.delta(epsilon).upper;
+                return Ok(Fitted { mechanism, delta: found });
+            }
+            Search::Plus(mechanism) => last = Some(mechanism),
+            Search::Crowd(mechanism) => last = mechanism.or(last),
+        }
+    }
+    Err(promise.cannot(last))
+}
+
+/// What is asked for.
+struct Promise {
+    slots: usize,
+    epsilon: f64,
+    delta: Delta,
+}
+
+/// Rates of the whole crowd.
+struct Shape {
+    plus: Vec<f64>,
+    minus: Vec<f64>,
+    tilt: f64,
+}
+
+/// What came of looking for enough pairs, with the last mechanism tried.
+enum Search<M> {
+    Found(M),
+    /// The '+' bursts do not hide an added bit.
+    Plus(M),
+    /// The crowd cannot carry the pairs.
+    Crowd(Option<M>),
+}
+
+impl Promise {
+    fn new(slots: u64, epsilon: Epsilon, delta: Delta) -> Result<Self, Error> {
+        if !(2..=MAX_SLOTS).contains(&slots) {
+            let range = "from 2 to 400 messages of noise";
+            return Err(Error::OutOfRange { name: "slots", value: slots as f64, range });
+        }
+        if epsilon.get() < MIN_EPSILON {
+            let range = "at least 0.05: the noise for less has too many outcomes";
+            return Err(Error::OutOfRange { name: "epsilon", value: epsilon.get(), range });
+        }
+        Ok(Self { slots: slots as usize, epsilon: epsilon.get(), delta })
+    }
+
+    fn cannot(&self, last: Option<impl Profile>) -> Error {
+        let best = last.and_then(|mechanism| mechanism.epsilon(self.delta).ok());
+        Error::CannotCalibrate {
+            parameter: "burst",
+            epsilon: self.epsilon,
+            delta: self.delta.get(),
+            best: best.map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get()),
+        }
+    }
+
+    /// Bursts for a count whose pairs cost a part η of ε.
+    fn fit_count(&self, crowd: Crowd, eta: f64, budget: f64) -> Search<BurstCount> {
+        let epsilon = Epsilon::at(self.epsilon);
+        let Some(minus) = self.least_variance(1.0 - eta, on_the_line) else {
+            return Search::Crowd(None);
+        };
+        let mut rho = 0.5 * -self.delta.get().ln() / eta;
+        let mut last = Search::Crowd(None);
+        // One event per user couples the kinds: pairs leave fewer users for bursts, and '+' may need
+        // a larger part of η than its usual twentieth.
+        for part in [0.05, 0.2, 1.0] {
+            let Some(plus) = self.least_variance(1.0 - part * eta, on_the_line) else { break };
+            let shape = Shape { plus, minus: minus.clone(), tilt: 0.5 * eta * self.epsilon };
+            last = self.enough_pairs(&shape, crowd.get(), &mut rho, |bursts| {
+                let mechanism = BurstCount::within(budget, crowd, bursts)?;
+                let (removed, added) = mechanism.directions(epsilon);
+                Ok((mechanism, removed, added))
+            });
+            if !matches!(last, Search::Plus(_)) {
+                break;
+            }
+        }
+        last
+    }
+
+    /// The rates of least variance that keep a share of δ, at a part of ε, when only the difference of
+    /// '+' and '−' is seen; `risk` is the divergence of its law from the same law moved by one.
+    fn least_variance(&self, part: f64, risk: fn(&[f64], f64) -> f64) -> Option<Vec<f64>> {
+        let (epsilon, delta) = (part * self.epsilon, SHARE * self.delta.get());
+        let most = MOST_NOISE / epsilon.min(1.0).powi(2);
+        let rates = |s: f64, kappa: f64| -> Vec<f64> {
+            let end = |k: usize| if k == self.slots { kappa } else { 1.0 };
+            (1..=self.slots).map(|k| end(k) * s.powi(k as i32) / k as f64).collect()
+        };
+        let safe = |s: f64, kappa: f64| {
+            line(&rates(s, kappa), 1e-5 * delta).is_some_and(|law| risk(&law, epsilon) <= delta)
+        };
+        let fit = |ln_s: f64| -> Option<Vec<f64>> {
+            let s = ln_s.exp();
+            let mut kappa = 1.0;
+            while !safe(s, kappa) {
+                kappa *= 4.0;
+                if variance(&rates(s, kappa)) > most {
+                    return None;
+                }
+            }
+            Some(rates(s, smallest_safe(1e-3, kappa, 1e-4, |kappa| safe(s, kappa))))
+        };
+        let cost = |ln_s: f64| fit(ln_s).map_or(f64::INFINITY, |rates| variance(&rates));
+        // s is near e^−ε for large bursts, and grows as they are cut shorter.
+        let (mut low, mut high) = (-1.02 * epsilon, 0.5 * epsilon);
+        for _ in 0..16 {
+            let (left, right) = (0.62 * low + 0.38 * high, 0.38 * low + 0.62 * high);
+            // Where neither fits, s is too small.
+            if cost(left) < cost(right) {
+                high = right;
+            } else {
+                low = left;
+            }
+        }
+        fit(0.5 * (low + high)).or_else(|| fit(high))
+    }
+
+    /// A mechanism with about the fewest pairs that keep the promise, from `rho` upwards. `evaluate`
+    /// gives δ for a bit that was removed, and for one that was added.
+    fn enough_pairs<M>(
+        &self,
+        shape: &Shape,
+        trials: u64,
+        rho: &mut f64,
+        evaluate: impl Fn(Bursts) -> Result<(M, f64, f64), Error>,
+    ) -> Search<M> {
+        let delta = self.delta.get();
+        let mut before: Option<(f64, f64, M)> = None;
+        for _ in 0..12 {
+            let tried = self.bursts(shape, trials, *rho).and_then(|bursts| evaluate(bursts).ok());
+            let Some((mechanism, removed, added)) = tried else { break };
+            if added > SAFE * delta {
+                return Search::Plus(mechanism);
+            }
+            if removed <= SAFE * delta {
+                return Search::Found(mechanism);
+            }
+            // ln δ falls almost linearly with ρ, until pairs crowd out the bursts.
+            let excess = (removed / (0.8 * delta)).ln();
+            let growth = match before {
+                Some((_, larger, _)) if larger <= excess => return Search::Crowd(Some(mechanism)),
+                Some((last, larger, _)) => excess / (larger - excess) * (1.0 - last / *rho),
+                None => 0.3,
+            };
+            before = Some((*rho, excess, mechanism));
+            *rho *= 1.0 + growth.clamp(0.03, 1.0);
+        }
+        Search::Crowd(before.map(|(_, _, mechanism)| mechanism))
+    }
+
+    /// Integer weights, where the crowd can carry them.
+    fn bursts(&self, shape: &Shape, trials: u64, rho: f64) -> Option<Bursts> {
+        let pair = |j: usize| rho * (-shape.tilt * j as f64).exp() / j as f64;
+        let pairs: Vec<f64> = (1..=self.slots / 2).map(pair).collect();
+        let events: f64 = [&pairs, &shape.plus, &shape.minus].into_iter().flatten().sum();
+        if events > MOST_EVENTS * trials as f64 {
+            return None;
+        }
+        let weights = |rates: &[f64]| -> Vec<u64> {
+            rates.iter().map(|rate| (rate / trials as f64 * TWO_64).round() as u64).collect()
+        };
+        Bursts::new(weights(&pairs), weights(&shape.plus), weights(&shape.minus)).ok()
+    }
+}
+
+/// Variance of the difference of '+' and '−', both with these rates.
+fn variance(rates: &[f64]) -> f64 {
+    2.0 * (1_u32..).zip(rates).map(|(k, rate)| f64::from(k * k) * rate).sum::<f64>()
+}
+
+/// The law of the difference of two sums of bursts with these rates, but for about `leak`; nothing
+/// where it is long.
+fn line(rates: &[f64], leak: f64) -> Option<Vec<f64>> {
+    let mean: f64 = (1_u32..).zip(rates).map(|(k, rate)| f64::from(k) * rate).sum();
+    let mut sum = vec![(-rates.iter().sum::<f64>()).exp()];
+    // Panjer's recursion for a compound Poisson law.
+    for a in 1.. {
+        let reach = rates.len().min(a);
+        let terms = (1..=reach).map(|k| k as f64 * rates[k - 1] * sum[a - k]);
+        sum.push(terms.sum::<f64>() / a as f64);
+        if a as f64 > mean + rates.len() as f64 && sum[a + 1 - reach..].iter().sum::<f64>() < leak {
+            break;
+        }
+        if a > 8 * LONGEST_LINE {
+            return None;
+        }
+    }
+    // Both sums start late when bursts are many and small.
+    let sum = &sum[sum.iter().position(|&mass| mass > 1e-6 * leak)?..];
+    if sum.len() > LONGEST_LINE {
+        return None;
+    }
+    let product = |shift: usize| sum[shift..].iter().zip(sum).map(|(x, y)| x * y).sum::<f64>();
+    Some((1..sum.len()).rev().chain(0..sum.len()).map(product).collect())
+}
+
+/// The masses of every outcome, and those of the law moved by one.
+fn moved(law: &[f64]) -> impl Iterator<Item = (f64, f64)> {
+    let bare = law.iter().copied().chain([0.0]);
+    bare.zip([0.0].into_iter().chain(law.iter().copied()))
+}
+
+/// One difference against itself moved by one.
+fn on_the_line(law: &[f64], epsilon: f64) -> f64 {
+    let e = epsilon.exp();
+    moved(law).map(|(zero, one)| (zero - e * one).max(0.0)).sum()
+}
+
+/// Two differences, of which one or the other is moved.
+fn on_two_lines(law: &[f64], epsilon: f64) -> f64 {
+    TwoCells::of_pairs(moved(law)).delta(epsilon)
+}
+
+/// The part of ε that pairs may cost, from the most accurate.
+const ETAS: [f64; 9] = [0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4];
+/// The share of δ for the law on the line.
+const SHARE: f64 = 0.4;
+/// Leaves room for the outward rounding of the final δ.
+const SAFE: f64 = 1.0 - 1e-6;
+/// The part of the crowd that may have an event.
+const MOST_EVENTS: f64 = 0.9;
+/// Variances above this, over ε² where that is below 1, are not looked at.
+const MOST_NOISE: f64 = 1e4;
+const LONGEST_LINE: usize = 2500;
+const MIN_EPSILON: f64 = 0.05;
+/// Terms of one law that a search may take at first.
+const BUDGET: f64 = 5e8;
+const MAX_SLOTS: u64 = 400;
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_close;
+
+    fn promise(epsilon: f64, delta: f64) -> (Epsilon, Delta) {
+        (Epsilon::at(epsilon), Delta::new(delta).unwrap())
+    }
+
+    // From the error with endless pairs to that of an independent calibration.
+    #[test]
+    fn counts_are_as_accurate_as_an_independent_program_finds() {
+        for (n, slots, epsilon, low, high) in [
+            (10_000, 4, 1.0, 2.221, 2.393),
+            (10_000, 8, 1.0, 1.478, 1.554),
+            (10_000, 12, 1.0, 1.374, 1.469),
+            (1_000_000, 4, 1.0, 2.221, 2.393),
+            (1_000_000, 12, 1.0, 1.374, 1.469),
+            (10_000, 24, 0.5, 2.799, 3.018),
+            (1_000, 8, 1.0, 1.478, 1.732),
+        ] {
+            let (eps, delta) = promise(epsilon, 1e-8);
+            let crowd = Crowd::new(n).unwrap();
+            let found = burst_count(crowd, slots, eps, delta).unwrap();
+            let error = found.mechanism.standard_error();
+            assert!(low <= error && error <= high, "n = {n}, {slots} slots: {error}");
+            // A mechanism made from the weights alone keeps the promise.
+            let bursts = found.mechanism.bursts().clone();
+            assert_eq!(bursts.slots(), slots);
+            let again = BurstCount::new(crowd, bursts).unwrap().delta(eps).upper;
+            assert!(again == found.delta && again <= delta.get(), "{again:e}");
+        }
+    }
+
+    // An independent calibration has 3.42 for 775 users per category; there are 977, who all add noise.
+    #[test]
+    fn histograms_are_as_accurate_as_an_independent_program_finds() {
+        let (eps, delta) = promise(1.0, 1e-8);
+        let crowd = Crowd::new(1_000_000).unwrap();
+        for (slots, error) in [(4, 5.78), (8, 4.08), (12, 3.42)] {
+            let found = burst_histogram(crowd, 1024, slots, eps, delta).unwrap();
+            let most = error * (1e6 / 1024.0 / 775.0_f64).sqrt();
+            let error = found.mechanism.standard_error();
+            assert!(error > 2.8 && error <= most, "{slots} slots: {error}, not {most}");
+            let bursts = found.mechanism.bursts().clone();
+            let again = BurstHistogram::new(crowd, 1024, bursts).unwrap().delta(eps).upper;
+            assert!(again == found.delta && again <= delta.get(), "{again:e}");
+        }
+    }
+
+    // (s, κ) of an independent search, at another share of δ.
+    #[test]
+    fn the_law_on_the_line_has_its_known_minimum() {
+        let (_, delta) = promise(1.0, 1e-8 * 0.2 / SHARE);
+        for (slots, part, s, error) in [
+            (4, 0.9975, 0.507123, 2.2473),
+            (6, 0.95, 0.442520, 1.8788),
+            (8, 0.9, 0.431185, 1.7352),
+            (12, 0.9, 0.410204, 1.5516),
+        ] {
+            let rates = Promise { slots, epsilon: 1.0, delta }.least_variance(part, on_the_line);
+            let rates = rates.unwrap();
+            assert_close(rates[0], s, 5e-3);
+            assert_close(variance(&rates).sqrt(), error, 1e-3);
+        }
+    }
+
+    #[test]
+    fn small_crowds_and_senseless_slots_are_refused() {
+        let (eps, delta) = promise(1.0, 1e-8);
+        let refused = burst_count(Crowd::new(30).unwrap(), 8, eps, delta);
+        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
+        let refused = burst_histogram(Crowd::new(1000).unwrap(), 100, 8, eps, delta);
+        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
+        for (slots, eps) in [(0, eps), (1, eps), (401, eps), (8, Epsilon::ZERO)] {
+            let refused = burst_count(Crowd::new(10_000).unwrap(), slots, eps, delta);
+            assert!(matches!(refused, Err(Error::OutOfRange { .. })), "{refused:?}");
+        }
+    }
+}

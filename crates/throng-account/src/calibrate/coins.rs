@@ -1,0 +1,186 @@
+//! Calibration of true messages among coins, and of columns.
+
+use super::{Calibrated, Fitted, PRECISION, cannot};
+use crate::bag::Bag;
+use crate::bit_sum::checked_flip;
+use crate::solve::smallest_safe;
+use crate::{
+    AdditiveHistogram, BitSum, CoinCount, Columns, Crowd, Delta, Epsilon, Error, Probability,
+    Profile, Threshold,
+};
+
+/// The fewest slots, and in them the fewest coins, for `coin-count`.
+pub fn coin_count(
+    crowd: Crowd,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Fitted<CoinCount>, Error> {
+    fit(epsilon, delta, |slots, chance| CoinCount::new(crowd, slots, chance))
+}
+
+/// The fewest slots, and in them the fewest drawn categories, for `additive-histogram`.
+pub fn additive_histogram(
+    crowd: Crowd,
+    categories: u64,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Fitted<AdditiveHistogram>, Error> {
+    fit(epsilon, delta, |slots, chance| AdditiveHistogram::new(crowd, slots, chance, categories))
+}
+
+/// The least λ for columns of which `changing` change together. The coin flips a bit.
+pub fn columns(
+    crowd: Crowd,
+    changing: u64,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Calibrated<Columns>, Error> {
+    let at = |flip: f64| Columns::new(BitSum::with_flip(crowd, checked_flip(flip)?)?, changing);
+    let (eps, limit) = (epsilon.get(), delta.get());
+    let safe = |flip: f64| at(flip).is_ok_and(|columns| columns.bulk_delta(epsilon) <= limit);
+    // Just below ½ there is nothing left of the data, nor of its use.
+    let most = 0.5 * (1.0 - 1e-9);
+    if !safe(most) {
+        let best = at(most)?.epsilon(delta)?.epsilon.get();
+        return Err(cannot("lambda", epsilon, delta, best));
+    }
+    // One dataset of the sum of all columns brackets the answer from below.
+    let bag = |flip| Bag { others: (crowd.get() - 1) * changing, own: changing, flip };
+    let explicit = |flip: f64| bag(flip).delta_at(bag(flip).others, eps).lower <= limit;
+    let floor = smallest_safe(1e-12, most, PRECISION, explicit);
+    let mut ceiling = (floor * 1.01).min(most);
+    while !safe(ceiling) {
+        ceiling = (ceiling + 3.0 * (ceiling - floor)).min(most);
+    }
+    let mut flip = smallest_safe(floor * (1.0 - PRECISION), ceiling, 10.0 * PRECISION, safe);
+    loop {
+        let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
+        let mechanism = at(coin.probability())?;
+        let found = mechanism.delta(epsilon).upper;
+        if found <= limit {
+            return Ok(Calibrated { mechanism, coin, delta: found });
+        }
+        // Rounding to a coin moved the grid over the line.
+        flip = (flip * (1.0 + PRECISION)).min(most);
+    }
+}
+
+/// δ falls with the slots and with the chance: first the slots, all of them full, then the chance.
+fn fit<M: Profile>(
+    epsilon: Epsilon,
+    delta: Delta,
+    at: impl Fn(u64, Threshold) -> Result<M, Error>,
+) -> Result<Fitted<M>, Error> {
+    let coin = |chance: f64| Probability::new("chance", chance).map(Threshold::at_least);
+    let found = |slots: u64, chance: f64| -> Result<(M, f64), Error> {
+        let mechanism = at(slots, coin(chance)?)?;
+        let found = mechanism.delta(epsilon).upper;
+        Ok((mechanism, found))
+    };
+    let safe = |slots: u64, chance: f64| Ok(found(slots, chance)?.1 <= delta.get());
+    let full = 1.0 - f64::EPSILON / 2.0;
+    let mut high = 1;
+    while !safe(high, full)? {
+        if high >= MAX_SLOTS {
+            let best = at(high, coin(full)?)?.epsilon(delta);
+            let best = best.map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get());
+            return Err(cannot("slots", epsilon, delta, best));
+        }
+        high *= 2;
+    }
+    let mut low = high / 2;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if safe(middle, full)? {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let chance = smallest_safe(1e-18, full, PRECISION, |p| safe(high, p).unwrap_or(false));
+    let (mechanism, delta) = found(high, chance)?;
+    Ok(Fitted { mechanism, delta })
+}
+
+/// More messages than this no user sends.
+const MAX_SLOTS: u64 = 1 << 14;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_close;
+
+    fn promise(epsilon: f64, delta: f64) -> (Epsilon, Delta) {
+        (Epsilon::at(epsilon), Delta::new(delta).unwrap())
+    }
+
+    #[test]
+    fn coins_lie_where_an_independent_program_puts_them() {
+        for (n, epsilon, coins, slots) in [
+            (1_000_000, 1.0, 124.186, 1),
+            (1_000_000, 0.5, 407.740, 1),
+            (1_000_000, 0.1, 8457.04, 1),
+            (1_000, 1.0, 123.288, 1),
+            (1_000, 0.5, 404.967, 1),
+            (10_000, 0.1, 8454.50, 1),
+            (1_000, 0.1, 8454.05, 9),
+        ] {
+            let (eps, delta) = promise(epsilon, 1e-8);
+            let found = coin_count(Crowd::new(n).unwrap(), eps, delta).unwrap();
+            let thrown = 4.0 * found.mechanism.standard_error().powi(2);
+            // The finite-crowd numbers of the last two are for twice the slots.
+            assert_close(thrown, coins, if n <= 10_000 && epsilon == 0.1 { 1e-3 } else { 2e-5 });
+            assert_eq!(found.mechanism.slots(), slots);
+            assert!(found.mechanism.delta(eps).upper <= delta.get());
+            assert_eq!(found.delta, found.mechanism.delta(eps).upper);
+        }
+    }
+
+    #[test]
+    fn drawn_categories_lie_where_an_independent_program_puts_them() {
+        for (n, categories, epsilon, slots, chance, error) in [
+            (1_000_000, 1024, 1.0, 1, 0.063583, 7.880),
+            (1_000_000, 1024, 0.5, 1, 0.208762, 14.278),
+            (1_000_000, 1024, 0.1, 5, 0.866000, 65.03),
+            (10_000, 10, 1.0, 1, 0.062048, 7.877),
+            (100_000, 10, 0.1, 1, 0.422827, 65.03),
+        ] {
+            let (eps, delta) = promise(epsilon, 1e-8);
+            let found = additive_histogram(Crowd::new(n).unwrap(), categories, eps, delta).unwrap();
+            assert_eq!(found.mechanism.slots(), slots);
+            assert_close(found.mechanism.chance().probability(), chance, 2e-5);
+            // The printed errors leave out the factor 1 − p/k of the variance.
+            let share = found.mechanism.chance().probability() / categories as f64;
+            assert_close(found.mechanism.standard_error() / (1.0 - share).sqrt(), error, 2e-4);
+            assert!(found.mechanism.delta(eps).upper <= delta.get());
+        }
+    }
+
+    #[test]
+    fn columns_keep_their_promise_with_little_to_spare() {
+        for (n, changing, epsilon, less) in [
+            (1_000, 2, 2.0, 0.9),
+            (10_000, 2, 1.0, 0.98),
+            (1_000_000, 2, 1.0, 0.98),
+            (100_000, 20, 1.0, 0.98),
+        ] {
+            let (eps, delta) = promise(epsilon, 1e-6);
+            let crowd = Crowd::new(n).unwrap();
+            let found = columns(crowd, changing, eps, delta).unwrap();
+            assert!(found.mechanism.delta(eps).upper <= delta.get());
+            assert_eq!(found.mechanism.column().flip(), found.coin.probability());
+            // A little less noise provably breaks it.
+            let less = BitSum::with_flip(crowd, less * found.coin.probability()).unwrap();
+            assert!(Columns::new(less, changing).unwrap().delta(eps).lower > delta.get());
+        }
+    }
+
+    #[test]
+    fn an_impossible_promise_is_refused() {
+        let (eps, delta) = promise(1e-9, 1e-15);
+        let refused = coin_count(Crowd::new(2).unwrap(), eps, delta);
+        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
+        let refused = columns(Crowd::new(2).unwrap(), 2, Epsilon::at(1e-12), delta);
+        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
+    }
+}

@@ -1,0 +1,197 @@
+//! Calibration of `sliced-sum`: how many levels, how many coins for each, how many slots.
+//!
+//! Level j gets coins in proportion to `1/u_j`, `u_j = √(4^j + κ²)`. κ = 0 has the least noise; larger
+//! ones save coins on the low levels. A forecast without any accounting chooses levels, κ and slots;
+//! then the number of coins is fitted with the accountant, at the integers the sampler will use.
+
+use super::{Fitted, cannot};
+use crate::coins::Coins;
+use crate::solve::smallest_safe;
+use crate::{Crowd, Delta, Epsilon, Error, Profile, SlicedSum};
+
+/// The least error, noise and rounding together, for `sliced-sum` with at most `max_messages`
+/// messages per user. Of settings within a hundredth of the least error, the one with the fewest
+/// messages.
+pub fn sliced_sum(
+    crowd: Crowd,
+    epsilon: Epsilon,
+    delta: Delta,
+    max_messages: u64,
+) -> Result<Fitted<SlicedSum>, Error> {
+    if max_messages < 2 {
+        let value = max_messages as f64;
+        return Err(Error::OutOfRange { name: "messages", value, range: "2 or more" });
+    }
+    // What one level alone would need; several need about as much in all.
+    let single = |rate: f64| Coins::Poisson { rate }.delta(epsilon).upper <= delta.get();
+    let coins =
+        if single(MAX_COINS) { smallest_safe(1e-3, MAX_COINS, 1e-3, single) } else { MAX_COINS };
+    let mut plans = forecasts(crowd, delta, coins, max_messages);
+    while let Some(plan) = best(&plans) {
+        let Some((fitted, scale)) = plan.fit(crowd, epsilon, delta) else {
+            plans.retain(|other| *other != plan);
+            continue;
+        };
+        // With what was needed here, another plan may look better, and is tried once.
+        let again = best(&forecasts(crowd, delta, coins * scale / plan.scale, max_messages));
+        let again = again.filter(|other| other.shape != plan.shape || other.slots != plan.slots);
+        let other = again.and_then(|other| other.fit(crowd, epsilon, delta));
+        let error = fitted.mechanism.standard_error();
+        return Ok(match other {
+            Some((other, _)) if other.mechanism.standard_error() < error => other,
+            _ => fitted,
+        });
+    }
+    let full = SlicedSum::new(crowd, max_messages - 1, vec![u64::MAX])?;
+    let reached = full.epsilon(delta).map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get());
+    Err(cannot("weights", epsilon, delta, reached))
+}
+
+/// Levels, slots and the shape of the allocation, with what they are expected to give.
+#[derive(Clone, PartialEq)]
+struct Plan {
+    slots: u64,
+    /// Coins of each level when their scale is 1.
+    shape: Vec<f64>,
+    /// The scale expected to do.
+    scale: f64,
+    /// The expected error.
+    error: f64,
+}
+
+impl Plan {
+    fn messages(&self) -> u64 {
+        self.slots + self.shape.len() as u64
+    }
+
+    fn at(&self, crowd: Crowd, scale: f64) -> Option<SlicedSum> {
+        let trials = crowd.get() as f64 * self.slots as f64;
+        let weight = |coins: &f64| (scale * coins / trials * TWO_64).ceil() as u64;
+        SlicedSum::new(crowd, self.slots, self.shape.iter().map(weight).collect()).ok()
+    }
+
+    /// The least scale that keeps the promise, to a relative 3e-4. `ln δ` is all but linear in it, so
+    /// a handful of evaluations do.
+    fn fit(
+        &self,
+        crowd: Crowd,
+        epsilon: Epsilon,
+        delta: Delta,
+    ) -> Option<(Fitted<SlicedSum>, f64)> {
+        let target = delta.get().ln();
+        let mut scale = self.scale;
+        let mut below: Option<(f64, f64)> = None;
+        let mut above: Option<(f64, f64)> = None;
+        let mut fitted = None;
+        for _ in 0..MAX_EVALUATIONS {
+            let mechanism = self.at(crowd, scale)?;
+            let found = mechanism.bulk_delta(epsilon);
+            let gap = found.ln() - target;
+            if gap <= 0.0 {
+                above = Some((scale, gap));
+                fitted = Some((Fitted { mechanism, delta: found }, scale));
+            } else {
+                below = Some((scale, gap));
+            }
+            scale = match (below, above) {
+                (Some((low, _)), Some((high, _))) if high - low <= 3e-4 * high => break,
+                (Some((low, high_gap)), Some((high, low_gap))) => {
+                    // A little past the root, so that the next value is safe.
+                    let root = low + (high - low) * high_gap / (high_gap - low_gap);
+                    (root * (1.0 + 1e-4)).clamp(low * (1.0 + 1e-4), high * (1.0 - 1e-4))
+                }
+                // As if ln δ were proportional to the scale, and a little further.
+                _ => {
+                    let factor = (target / (target + gap).min(-1e-3)).powf(1.1);
+                    scale * (factor + 1e-4 * gap.signum()).clamp(0.5, 2.0)
+                }
+            };
+        }
+        fitted
+    }
+}
+
+/// Of the plans within a hundredth of the least error, that with the fewest messages.
+fn best(plans: &[Plan]) -> Option<Plan> {
+    let least = plans.iter().map(|plan| plan.error).fold(f64::INFINITY, f64::min);
+    let close = plans.iter().filter(|plan| plan.error <= 1.01 * least);
+    close.min_by(|a, b| a.messages().cmp(&b.messages()).then(a.error.total_cmp(&b.error))).cloned()
+}
+
+/// All plans worth a look.
+fn forecasts(crowd: Crowd, delta: Delta, coins: f64, max_messages: u64) -> Vec<Plan> {
+    let n = crowd.get() as f64;
+    let mut plans = Vec::new();
+    for levels in 1..=(max_messages - 1).min(MAX_LEVELS) as i32 {
+        for kappa in KAPPAS.map(|share| share * 2f64.powi(levels)) {
+            let weight: Vec<f64> = (0..levels).map(|j| 2f64.powi(j).hypot(kappa)).collect();
+            let sum: f64 = weight.iter().sum();
+            let shape: Vec<f64> = weight.iter().map(|u| sum / u).collect();
+            let total: f64 = shape.iter().sum();
+            let slots = (coins * total / (FULL * n)).ceil().max(1.0);
+            if slots + f64::from(levels) > max_messages as f64 {
+                continue;
+            }
+            // The price of a finite crowd, R = (1 − p)^(−1/2), as so much more noise.
+            let share = (coins * total / (slots * n)).min(FULL);
+            let scale = coins * (1.0 + 0.5 * (-share).ln_1p() / delta.get().ln());
+            let steps = 2f64.powi(levels) - 1.0;
+            let noise: f64 = (0..levels).zip(&shape).map(|(j, c)| 4f64.powi(j) * c).sum();
+            let error = (scale * noise + n).sqrt() / (2.0 * steps);
+            plans.push(Plan { slots: slots as u64, shape, scale, error });
+        }
+    }
+    plans
+}
+
+const KAPPAS: [f64; 12] = [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0.6, 1.0, 3.0];
+/// How full slots may be planned: at 0.9 the finite crowd costs a factor of 3 in δ.
+const FULL: f64 = 0.9;
+const MAX_LEVELS: u64 = 32;
+const MAX_COINS: f64 = 1e9;
+const MAX_EVALUATIONS: usize = 12;
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted(n: u64, epsilon: f64, max_messages: u64) -> SlicedSum {
+        let (crowd, eps) = (Crowd::new(n).unwrap(), Epsilon::at(epsilon));
+        let delta = Delta::new(1e-8).unwrap();
+        let found = sliced_sum(crowd, eps, delta, max_messages).unwrap();
+        assert!(found.mechanism.delta(eps).upper <= delta.get(), "{found:?}");
+        assert!(found.mechanism.delta(eps).upper <= found.delta * (1.0 + 1e-12));
+        assert!(found.mechanism.messages() <= max_messages);
+        // Next to nothing is given away.
+        assert!(found.delta > 0.99 * delta.get(), "{found:?}");
+        found.mechanism
+    }
+
+    #[test]
+    fn errors_lie_where_an_independent_program_puts_them() {
+        for (n, epsilon, max_messages, error) in [
+            (1_000, 1.0, 20, 5.4),
+            (10_000, 1.0, 8, 5.35),
+            (1_000_000, 1.0, 12, 5.25),
+            (1_000_000, 0.1, 8, 47.5),
+            (1_000_000, 4.0, 12, 2.2),
+            (100_000_000, 1.0, 20, 5.25),
+        ] {
+            let found = fitted(n, epsilon, max_messages).standard_error();
+            assert!(found < error && found > 0.95 * error, "n = {n}: {found}");
+        }
+    }
+
+    #[test]
+    fn few_messages_leave_few_levels() {
+        let few = fitted(1_000, 0.1, 11);
+        assert_eq!((few.levels(), few.slots()), (1, 9));
+        assert!(fitted(1_000, 4.0, 5).messages() <= 5);
+        let crowd = Crowd::new(1_000).unwrap();
+        let (eps, delta) = (Epsilon::at(0.1), Delta::new(1e-8).unwrap());
+        let refused = sliced_sum(crowd, eps, delta, 5);
+        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
+        assert!(sliced_sum(crowd, eps, delta, 1).is_err());
+    }
+}

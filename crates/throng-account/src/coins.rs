@@ -1,0 +1,538 @@
+//! `coin-count` and `additive-histogram`: everyone sends the truth and now and then a coin.
+//!
+//! The true message travels as it is; what hides it are messages drawn without looking at the data.
+//! The others' messages only move the counts by a known amount, so the worst case is every case.
+//! What is left is one bit X and `Y = X + Bin(T, ½)`, seen together with the number T of coins:
+//!
+//! ```text
+//! δ(ε) = Σ_T P[T]·d(T, ε)
+//! d(T, ε) = P[B = m] − (E−1)·P[B < m],   B ~ Bin(T, ½),   m = ⌈(T+1)/(1+E)⌉ − 1
+//! ```
+//!
+//! exactly, in both directions alike (`docs/privacy.md`, coins). As T is seen and another coin is
+//! post-processing, d falls with T, and δ with the number of slots and the chance of a coin.
+//!
+//! | symbol | code | meaning |
+//! |---|---|---|
+//! | E | `e` | e^ε |
+//! | T | `coins` | coins thrown in the whole crowd |
+//! | m | `zeros` | the worst event is "at most m zeros" |
+//! | ρ | `rho` | 1/(1+E), the share of zeros at the worst cut |
+//! | θ | `theta` | `P[B = m] ≤ e^{ερ}·θ^T`: what one more coin is worth |
+
+use crate::binomial::{Binomial, Product, deviance, shrinking_sum, stirling_error};
+use crate::special::{LN_SQRT_TAU, round_down, round_up, upper_delta};
+use crate::work;
+use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem, Threshold};
+use std::f64::consts::LN_2;
+
+/// Counting ones: everyone sends the true bit and, in each of `slots` further slots, with
+/// probability `chance` a fair coin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CoinCount {
+    crowd: Crowd,
+    slots: u64,
+    chance: Threshold,
+}
+
+impl CoinCount {
+    /// At least one slot, and at most 2⁵⁰ in the whole crowd.
+    pub fn new(crowd: Crowd, slots: u64, chance: Threshold) -> Result<Self, Error> {
+        checked_slots(crowd, slots)?;
+        Ok(Self { crowd, slots, chance })
+    }
+
+    /// The users.
+    pub fn crowd(&self) -> Crowd {
+        self.crowd
+    }
+
+    /// Slots for coins of each user.
+    pub fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// The probability that a slot holds a coin.
+    pub fn chance(&self) -> Threshold {
+        self.chance
+    }
+
+    /// The smallest δ that any finite ε reaches: the chance that all coins agree with the bit.
+    pub fn least_delta(&self) -> f64 {
+        self.coins().least_delta()
+    }
+
+    /// Standard error of the estimated count, `√(n·slots·p)/2`.
+    pub fn standard_error(&self) -> f64 {
+        0.5 * self.coins().mean().sqrt()
+    }
+
+    fn coins(&self) -> Coins {
+        Coins::Binomial { slots: self.crowd.get() * self.slots, chance: self.chance.probability() }
+    }
+}
+
+impl Profile for CoinCount {
+    /// Exact: upper and lower differ by rounding only.
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        self.coins().delta(epsilon)
+    }
+
+    /// There is none: all coins may agree with the bit.
+    fn pure(&self) -> Option<Epsilon> {
+        None
+    }
+
+    fn theorem(&self) -> Theorem {
+        Theorem::ExactCoins
+    }
+
+    fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
+        self.coins().witness(epsilon)
+    }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        self.coins().epsilon(delta)
+    }
+}
+
+/// Counting categories: everyone sends its category and, in each of `slots` further slots, with
+/// probability `chance` one drawn uniformly from all.
+///
+/// When a user moves from one category to another, the messages of the other categories do not
+/// depend on it. Those drawn in the two are fair coins between them, and a slot holds one with
+/// probability `2·chance/categories`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdditiveHistogram {
+    crowd: Crowd,
+    slots: u64,
+    chance: Threshold,
+    categories: u64,
+}
+
+impl AdditiveHistogram {
+    /// At least two categories and one slot, and at most 2⁵⁰ slots in the whole crowd.
+    pub fn new(
+        crowd: Crowd,
+        slots: u64,
+        chance: Threshold,
+        categories: u64,
+    ) -> Result<Self, Error> {
+        checked_slots(crowd, slots)?;
+        if categories < 2 {
+            let value = categories as f64;
+            return Err(Error::OutOfRange { name: "categories", value, range: "2 or more" });
+        }
+        Ok(Self { crowd, slots, chance, categories })
+    }
+
+    /// The users.
+    pub fn crowd(&self) -> Crowd {
+        self.crowd
+    }
+
+    /// Slots for drawn categories of each user.
+    pub fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// The probability that a slot holds a drawn category.
+    pub fn chance(&self) -> Threshold {
+        self.chance
+    }
+
+    /// The categories.
+    pub fn categories(&self) -> u64 {
+        self.categories
+    }
+
+    /// The smallest δ that any finite ε reaches: the chance that nobody draws the true category.
+    pub fn least_delta(&self) -> f64 {
+        self.coins().least_delta()
+    }
+
+    /// Standard error of the estimated count of one category, `√(n·slots·(p/k)(1 − p/k))`.
+    pub fn standard_error(&self) -> f64 {
+        let cell = self.chance.probability() / self.categories as f64;
+        (self.crowd.get() as f64 * self.slots as f64 * cell * (1.0 - cell)).sqrt()
+    }
+
+    fn coins(&self) -> Coins {
+        Coins::Binomial {
+            slots: self.crowd.get() * self.slots,
+            chance: 2.0 * self.chance.probability() / self.categories as f64,
+        }
+    }
+}
+
+impl Profile for AdditiveHistogram {
+    /// Exact: upper and lower differ by rounding only.
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        self.coins().delta(epsilon)
+    }
+
+    /// There is none: the true category may be drawn by nobody.
+    fn pure(&self) -> Option<Epsilon> {
+        None
+    }
+
+    fn theorem(&self) -> Theorem {
+        Theorem::ExactCoins
+    }
+
+    fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
+        self.coins().witness(epsilon)
+    }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        self.coins().epsilon(delta)
+    }
+}
+
+/// One bit among a random number of fair coins, by the law of that number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Coins {
+    /// Every slot holds a coin with the same chance.
+    Binomial { slots: u64, chance: f64 },
+    /// Infinitely many slots with so many coins on average.
+    Poisson { rate: f64 },
+}
+
+impl Coins {
+    /// `Σ_T P[T]·2^−T = (1 − p/2)^slots`, rounded up: the loss is infinite when all coins agree with
+    /// the bit.
+    pub(crate) fn least_delta(&self) -> f64 {
+        round_up(self.ln_power(0.5).exp())
+    }
+
+    fn mean(&self) -> f64 {
+        match *self {
+            Self::Binomial { slots, chance } => slots as f64 * chance,
+            Self::Poisson { rate } => rate,
+        }
+    }
+
+    /// `ln E θ^T`.
+    fn ln_power(&self, theta: f64) -> f64 {
+        match *self {
+            Self::Binomial { slots, chance } => slots as f64 * (-chance * (1.0 - theta)).ln_1p(),
+            Self::Poisson { rate } => -rate * (1.0 - theta),
+        }
+    }
+
+    /// Mean and variance of T when its law is weighted by `θ^T`.
+    fn tilted(&self, theta: f64) -> (f64, f64) {
+        match *self {
+            Self::Binomial { slots, chance } => {
+                let p = chance * theta / (1.0 - chance * (1.0 - theta));
+                (slots as f64 * p, slots as f64 * p * (1.0 - p))
+            }
+            Self::Poisson { rate } => (rate * theta, rate * theta),
+        }
+    }
+
+    fn ln_pmf(&self, coins: u64) -> f64 {
+        match *self {
+            Self::Binomial { slots, chance } => Binomial::new(slots, chance).ln_pmf(coins),
+            Self::Poisson { rate } => ln_poisson(rate, coins),
+        }
+    }
+
+    /// `P[T−1]/(T·P[T])`.
+    fn odds_below(&self, coins: f64) -> f64 {
+        match *self {
+            Self::Binomial { slots, chance } => {
+                (1.0 - chance) / (chance * (slots as f64 - coins + 1.0))
+            }
+            Self::Poisson { rate } => 1.0 / rate,
+        }
+    }
+
+    /// The T that matter, and a bound on `Σ P[T]·d(T, ε)` over the others.
+    ///
+    /// `d(T) ≤ P[B = m] ≤ e^{T·h(m/T)}·2^−T` with the entropy h, which is concave and has slope ε at
+    /// ρ; as `m < (T+1)ρ`, that is at most `e^{ερ}·θ^T`, `ln θ = h(ρ) − ln 2`. So what is left out is
+    /// at most `e^{ερ}·E θ^T` times the tails of the law weighted by `θ^T`, for which there is
+    /// Bernstein's inequality, and `e^{ερ} < 4/3`.
+    fn window(&self, epsilon: f64, rho: f64) -> (u64, u64, f64) {
+        let theta = ((-epsilon).exp().ln_1p() + rho * epsilon - LN_2).min(0.0).exp();
+        let (mean, variance) = self.tilted(theta);
+        let reach = NATS / 3.0 + (NATS * NATS / 9.0 + 2.0 * NATS * variance).sqrt();
+        let most = match *self {
+            Self::Binomial { slots, .. } => slots,
+            Self::Poisson { .. } => u64::MAX,
+        };
+        let (first, last) = ((mean - reach).max(0.0) as u64, (mean + reach).ceil() as u64);
+        (first, last.min(most), 3.0 * (self.ln_power(theta) - NATS).exp())
+    }
+
+    /// `Σ P[T]·d(T, ε)` over the window, and a bound on the rest.
+    ///
+    /// From one T to the one below, the law and the binomial coefficient change by simple factors,
+    /// and so does the ratio `P[B < m]/P[B = m]`. Errors of the ratio shrink by θ per step downward;
+    /// upward they would grow.
+    fn sum(&self, epsilon: f64) -> (f64, f64) {
+        let gain = epsilon.exp_m1();
+        let rho = (-epsilon).exp() / (1.0 + (-epsilon).exp());
+        let cut = |coins: u64| (((coins + 1) as f64 * rho).ceil() as u64).saturating_sub(1);
+        let (first, last, rest) = self.window(epsilon, rho);
+        work::count(last - first + 1);
+
+        let mut zeros = cut(last);
+        let mut below = ratio_below(last, zeros);
+        let start = self.ln_pmf(last) + Binomial::new(last, 0.5).ln_pmf(zeros);
+        let (mut mass, mut total) = (1.0, 0.0);
+        for coins in (first..=last).rev() {
+            // An empty tail costs nothing, at infinite gain too.
+            let cost = if below == 0.0 { 0.0 } else { gain * below };
+            total += mass * (1.0 - cost).max(0.0);
+            if coins == 0 {
+                break;
+            }
+            let (t, m) = (coins as f64, zeros as f64);
+            let next = cut(coins - 1);
+            // P[B < m] with one coin less: half of P[B = m] or of P[B = m−1] more, or less.
+            let (factor, half) = if next == zeros { (t - m, m) } else { (m, -m) };
+            mass *= 2.0 * factor * self.odds_below(t);
+            below = match next {
+                0 => 0.0,
+                _ if gain > MAX_GAIN => ratio_below(coins - 1, next),
+                _ => (t * below + half) * (0.5 / factor),
+            };
+            zeros = next;
+        }
+        ((start + total.ln()).exp(), rest)
+    }
+}
+
+impl Profile for Coins {
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        let (sum, rest) = self.sum(epsilon.get());
+        Band { lower: round_down(sum), upper: upper_delta(sum + rest) }
+    }
+
+    fn pure(&self) -> Option<Epsilon> {
+        None
+    }
+
+    fn theorem(&self) -> Theorem {
+        Theorem::ExactCoins
+    }
+
+    fn witness(&self, _: Epsilon) -> Option<Dataset> {
+        Some(Dataset::Every)
+    }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        let least = self.least_delta();
+        if delta.get() < least {
+            return Err(Error::Unreachable { delta: delta.get(), least });
+        }
+        let limit = self.limit(delta)?;
+        let solve = |side: fn(Band) -> f64| {
+            crate::solve::smallest_epsilon(delta.get(), limit, 0.0, |e| {
+                side(self.delta(Epsilon::at(e)))
+            })
+        };
+        Ok(self.guarantee(delta, solve(|band| band.upper), solve(|band| band.lower)))
+    }
+}
+
+/// `ln P[Poisson(rate) = k]`.
+pub(crate) fn ln_poisson(rate: f64, k: u64) -> f64 {
+    if k == 0 {
+        return -rate;
+    }
+    let k = k as f64;
+    -stirling_error(k) - deviance(k, Product::new(rate, 1.0)) - LN_SQRT_TAU - 0.5 * k.ln()
+}
+
+/// `P[B < zeros]/P[B = zeros]` for `B ~ Bin(coins, ½)`, `zeros ≤ coins/2`.
+fn ratio_below(coins: u64, zeros: u64) -> f64 {
+    let step = |m: u64| m as f64 / (coins - m + 1) as f64;
+    if zeros == 0 { 0.0 } else { step(zeros) * shrinking_sum((1..zeros).rev().map(step)) }
+}
+
+pub(crate) fn checked_slots(crowd: Crowd, slots: u64) -> Result<(), Error> {
+    if slots == 0 || slots > MAX_SLOTS / crowd.get() {
+        return Err(Error::OutOfRange {
+            name: "slots",
+            value: slots as f64,
+            range: "1 or more, and at most 2^50 in the whole crowd",
+        });
+    }
+    Ok(())
+}
+
+/// What the window may leave out: e^-NATS of the weighted law.
+const NATS: f64 = 50.0;
+/// Above this the ratio is added up afresh, from a few terms; below, it comes from its neighbour.
+const MAX_GAIN: f64 = 16.0;
+/// Counts stay well within the integers of an `f64`.
+const MAX_SLOTS: u64 = 1 << 50;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Probability;
+    use crate::testing::{Counts, assert_close, divergence, shuffled, vectors};
+
+    fn chance(p: f64) -> Threshold {
+        Threshold::at_least(Probability::new("p", p).unwrap())
+    }
+
+    fn count(n: u64, slots: u64, p: f64) -> CoinCount {
+        CoinCount::new(Crowd::new(n).unwrap(), slots, chance(p)).unwrap()
+    }
+
+    /// The messages of one user with this value, over all that its slots may hold.
+    fn messages(value: usize, categories: usize, slots: u32, p: f64) -> Counts {
+        let mut slot = Counts::from([(vec![0; categories], 1.0 - p)]);
+        let mut truth = vec![0; categories];
+        truth[value] = 1;
+        for category in 0..categories {
+            let mut drawn = vec![0; categories];
+            drawn[category] = 1;
+            slot.insert(drawn, p / categories as f64);
+        }
+        let all = vec![slot; slots as usize];
+        shuffled(std::iter::once(&Counts::from([(truth, 1.0)])).chain(&all))
+    }
+
+    #[test]
+    fn d_and_delta_agree_with_fifty_digits() {
+        for row in vectors("coins.json") {
+            let coins = match row.text("kind").as_str() {
+                "coin" => Coins::Binomial { slots: row.u64("trials"), chance: row.f64("p") },
+                "additive" => Coins::Binomial {
+                    slots: row.u64("trials"),
+                    chance: 2.0 * row.f64("p") / row.f64("categories"),
+                },
+                "given" => Coins::Binomial { slots: row.u64("coins"), chance: 1.0 },
+                _ => Coins::Poisson { rate: row.f64("rate") },
+            };
+            let (delta, epsilon) = (row.f64("delta"), Epsilon::at(row.f64("epsilon")));
+            let (sum, rest) = coins.sum(epsilon.get());
+            assert_close(sum, delta, 1e-10);
+            assert!(rest <= 1e-14 * delta, "{row:?}");
+            let band = coins.delta(epsilon);
+            assert!(band.lower <= delta && delta <= band.upper, "{row:?}: {band:?}");
+            assert!(band.upper >= coins.least_delta() * (1.0 - 1e-8), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn single_values_agree_with_forty_digits() {
+        for (coins, epsilon, expected) in [
+            (0, 1.0, 1.0),
+            (1, 1.0, 0.5),
+            (10, 0.5, 0.09357915659841547),
+            (100, 0.5, 0.0005698563248133241),
+            (100, 1.0, 8.00255105953459e-8),
+        ] {
+            let given = Coins::Binomial { slots: coins, chance: 1.0 };
+            assert_close(given.sum(epsilon).0, expected, 1e-12);
+        }
+        for (slots, chance, epsilon, expected) in [
+            (12, 0.7, 0.5, 0.1178961686748492),
+            (30, 0.4, 1.0, 0.02288175819086803),
+            (8, 0.4, 0.5, 0.2942161827460662),
+            (1_000, 0.124, 1.0, 9.194382694189226e-9),
+            (1_000_000, 124e-6, 1.0, 1.0217778018852e-8),
+        ] {
+            assert_close(Coins::Binomial { slots, chance }.sum(epsilon).0, expected, 1e-12);
+        }
+        // Printed with nine digits.
+        let small = Coins::Binomial { slots: 1_000_000, chance: 0.008457 };
+        assert_close(small.sum(0.1).0, 9.99990316e-9, 1e-9);
+    }
+
+    // The whole bag, all datasets, both directions: nothing of the derivation is used.
+    #[test]
+    fn every_dataset_of_a_small_crowd_has_this_delta() {
+        for (n, slots, p) in [(1, 1, 0.5), (1, 3, 0.75), (2, 2, 0.25), (3, 1, 0.875)] {
+            for categories in [2_usize, 3] {
+                let users: Vec<Counts> =
+                    (0..categories).map(|v| messages(v, categories, slots, p)).collect();
+                let protocol = AdditiveHistogram::new(
+                    Crowd::new(n).unwrap(),
+                    slots.into(),
+                    chance(p),
+                    categories as u64,
+                )
+                .unwrap();
+                let bag = |data: &[usize]| shuffled(data.iter().map(|&v| &users[v]));
+                for others in 0..categories.pow(n as u32 - 1) {
+                    let mut data: Vec<usize> = (0..n as u32 - 1)
+                        .map(|user| others / categories.pow(user) % categories)
+                        .collect();
+                    data.push(0);
+                    let first = bag(&data);
+                    *data.last_mut().unwrap() = 1;
+                    let second = bag(&data);
+                    for epsilon in [0.0, 0.3, 1.0, 2.5] {
+                        let band = protocol.delta(Epsilon::at(epsilon));
+                        for delta in [
+                            divergence(&first, &second, epsilon),
+                            divergence(&second, &first, epsilon),
+                        ] {
+                            assert!(band.lower <= delta && delta <= band.upper, "{band:?} {delta}");
+                        }
+                    }
+                }
+                if categories == 2 {
+                    let same = count(n, slots.into(), p).delta(Epsilon::at(1.0));
+                    assert_eq!(same, protocol.delta(Epsilon::at(1.0)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn privacy_grows_with_epsilon_crowd_slots_and_chance() {
+        let delta = |n, slots, p, eps| count(n, slots, p).delta(Epsilon::at(eps)).upper;
+        for n in [1, 5, 60, 3_000] {
+            for p in [0.01, 0.2, 0.7] {
+                for eps in [0.0, 0.1, 1.0, 4.0, 12.0] {
+                    let here = delta(n, 2, p, eps) * (1.0 + 3e-9);
+                    assert!(delta(n, 2, p, eps + 0.05) <= here);
+                    assert!(delta(n + 1, 2, p, eps) <= here);
+                    assert!(delta(n, 3, p, eps) <= here);
+                    assert!(delta(n, 2, 1.1 * p, eps) <= here);
+                }
+            }
+        }
+    }
+
+    // The chance that all coins agree with the bit is larger than that of no coins at all.
+    #[test]
+    fn a_delta_that_no_epsilon_reaches_is_refused_with_the_least_delta() {
+        let protocol = count(10, 2, 0.5);
+        let refused = protocol.epsilon(Delta::new(1e-3).unwrap());
+        let Err(Error::Unreachable { least, .. }) = refused else { panic!("{refused:?}") };
+        assert_close(least, 0.75_f64.powi(20), 2e-9);
+        assert_close(protocol.delta(Epsilon::at(50.0)).upper, least, 2e-9);
+        assert_close(protocol.delta(Epsilon::at(1e5)).upper, least, 2e-9);
+        let delta = Delta::new(least * 1.01).unwrap();
+        let found = protocol.epsilon(delta).unwrap();
+        assert!(protocol.delta(found.epsilon).upper <= delta.get());
+        assert!(found.epsilon.get() / found.lower.unwrap().epsilon.get() < 1.0 + 1e-6);
+    }
+
+    #[test]
+    fn large_crowds_are_counted_in_few_terms() {
+        let protocol = count(10_000_000_000, 1, 1e-4);
+        let before = crate::terms_visited();
+        let found = protocol.epsilon(Delta::new(1e-8).unwrap()).unwrap();
+        assert!(crate::terms_visited() - before < 2_000_000);
+        assert!(found.epsilon.get() < 0.01);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let crowd = Crowd::new(10_000_000_000).unwrap();
+        assert!(CoinCount::new(crowd, 0, chance(0.5)).is_err());
+        assert!(CoinCount::new(crowd, 1 << 17, chance(0.5)).is_err());
+        assert!(AdditiveHistogram::new(crowd, 1, chance(0.5), 1).is_err());
+    }
+}

@@ -1,0 +1,236 @@
+//! Several `bit-sum` columns of which one user's value moves many: a histogram of one-hot rows, where
+//! a replaced value moves two, or a selection over d attributes, where it may move all d.
+//!
+//! The columns are independent given the data, so together they are rounds to compose, all of them
+//! with the same crowd. What the user shows in a column that does not change is post-processing.
+
+use crate::bag::Bag;
+use crate::bag_table::BagTable;
+use crate::compose::Composition;
+use crate::solve::smallest_epsilon;
+use crate::special::{round_up, upper_delta};
+use crate::{Band, BitSum, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+
+/// The columns that change together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Columns {
+    column: BitSum,
+    changing: u64,
+}
+
+impl Columns {
+    /// `changing` columns like `column`, from 1 to 100 000.
+    pub fn new(column: BitSum, changing: u64) -> Result<Self, Error> {
+        if !(1..=MAX_CHANGING).contains(&changing) {
+            return Err(Error::OutOfRange {
+                name: "changing columns",
+                value: changing as f64,
+                range: "from 1 to 100000",
+            });
+        }
+        Ok(Self { column, changing })
+    }
+
+    /// One of the columns.
+    pub fn column(&self) -> BitSum {
+        self.column
+    }
+
+    /// How many columns change when one user's value is replaced.
+    pub fn changing(&self) -> u64 {
+        self.changing
+    }
+
+    /// Standard error of the estimated number of ones in one column.
+    pub fn standard_error(&self) -> f64 {
+        self.column.standard_error()
+    }
+
+    /// An upper bound on δ(ε), by composition.
+    pub(crate) fn composed(&self, epsilon: Epsilon) -> f64 {
+        let left = self.local() - epsilon.get();
+        if left <= 0.0 {
+            return 0.0;
+        }
+        // No event gains more than a factor e^(ε₀−ε) allows.
+        let cap = upper_delta(-(-left).exp_m1());
+        let table = BagTable::new(self.column);
+        Composition::new().and(&table, self.changing).delta(epsilon).map_or(cap, |d| d.min(cap))
+    }
+
+    /// A lower bound on δ(ε) and the dataset that has it.
+    ///
+    /// Whoever complements the columns in which the user has a 1 and adds all columns up sees one
+    /// bag, in which all of the user's bits change.
+    fn achieved(&self, epsilon: Epsilon) -> (f64, u64) {
+        let bag = self.bag();
+        [bag.others, bag.others / 2, 0]
+            .map(|ones| (bag.delta_at(ones, epsilon.get()).lower, ones))
+            .into_iter()
+            .fold((0.0, bag.others), |best, next| if next.0 > best.0 { next } else { best })
+    }
+
+    fn bag(&self) -> Bag {
+        Bag {
+            others: (self.column.crowd().get() - 1) * self.changing,
+            own: self.changing,
+            flip: self.column.flip(),
+        }
+    }
+
+    /// ε₀ of all changing columns together.
+    fn local(&self) -> f64 {
+        round_up(self.bag().pure())
+    }
+}
+
+impl Profile for Columns {
+    /// Upper bound by composition of the columns, lower bound by their sum; exact for one column.
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        if self.changing == 1 {
+            return self.column.delta(epsilon);
+        }
+        let upper = self.composed(epsilon);
+        Band { lower: self.achieved(epsilon).0.min(upper), upper }
+    }
+
+    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+        if self.changing == 1 { self.column.bulk_delta(epsilon) } else { self.composed(epsilon) }
+    }
+
+    fn pure(&self) -> Option<Epsilon> {
+        Some(Epsilon::at(self.local()))
+    }
+
+    fn theorem(&self) -> Theorem {
+        if self.changing == 1 { self.column.theorem() } else { Theorem::Composition }
+    }
+
+    fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
+        if self.changing == 1 {
+            return self.column.witness(epsilon);
+        }
+        Some(Dataset::Ones { ones: self.achieved(epsilon).1, of: self.bag().others })
+    }
+
+    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        if self.changing == 1 {
+            return self.column.epsilon(delta);
+        }
+        let table = BagTable::new(self.column);
+        let upper = Composition::new().and(&table, self.changing).epsilon(delta)?.get();
+        let upper = upper.min(self.local());
+        let lower = smallest_epsilon(delta.get(), self.local(), 0.7 * upper, |e| {
+            self.achieved(Epsilon::at(e)).0
+        });
+        Ok(self.guarantee(delta, upper, lower))
+    }
+}
+
+/// With at most 10¹⁰ users, totals stay well within the integers of an `f64`.
+const MAX_CHANGING: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Crowd;
+    use crate::testing::vectors;
+
+    fn columns(n: u64, flip: f64, changing: u64) -> Columns {
+        let column = BitSum::with_flip(Crowd::new(n).unwrap(), flip).unwrap();
+        Columns::new(column, changing).unwrap()
+    }
+
+    #[test]
+    fn enumerated_columns_lie_between_the_bounds() {
+        for row in vectors("columns.json") {
+            let exact = row.f64("delta");
+            let columns = columns(row.u64("n"), row.f64("flip"), row.u64("changing"));
+            let band = columns.delta(Epsilon::at(row.f64("epsilon")));
+            assert!(band.lower <= exact && exact <= band.upper, "{row:?}: {band:?}");
+            // No dataset is the worst at every ε, and composition allows for another at each.
+            assert!(band.upper <= 1.3 * exact, "{row:?}: {band:?}");
+            assert!(band.lower >= 0.8 * exact, "{row:?}: {band:?}");
+        }
+    }
+
+    // All datasets of two columns, both directions, every event: the law of both counts.
+    #[test]
+    fn every_dataset_of_a_small_crowd_is_covered() {
+        for (others, flip) in [(1, 0.2), (2, 0.05), (3, 0.3)] {
+            let count = |ones: u64| -> Vec<f64> {
+                let mut law = vec![1.0];
+                for user in 0..=others {
+                    let one = if user < ones { 1.0 - flip } else { flip };
+                    law.push(0.0);
+                    for place in (0..law.len()).rev() {
+                        let below = if place == 0 { 0.0 } else { law[place - 1] };
+                        law[place] = law[place] * (1.0 - one) + below * one;
+                    }
+                }
+                law
+            };
+            let columns = columns(others + 1, flip, 2);
+            for epsilon in [0.0, 0.4, 1.1, 2.5_f64] {
+                let upper = columns.delta(Epsilon::at(epsilon)).upper;
+                for (first, second) in (0..=others).flat_map(|i| (0..=others).map(move |j| (i, j)))
+                {
+                    // The first column gains the user's 1, the second loses it.
+                    let worlds =
+                        [(count(first + 1), count(second)), (count(first), count(second + 1))];
+                    let delta: f64 = (0..worlds[0].0.len().pow(2))
+                        .map(|cell| (cell / worlds[0].0.len(), cell % worlds[0].0.len()))
+                        .map(|(i, j)| {
+                            let at = |world: &(Vec<f64>, Vec<f64>)| world.0[i] * world.1[j];
+                            (at(&worlds[0]) - epsilon.exp() * at(&worlds[1])).max(0.0)
+                        })
+                        .sum();
+                    assert!(delta <= upper, "{others} {flip} {epsilon}: {delta} > {upper}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn large_crowds_are_known_to_a_percent() {
+        for (n, flip, changing, gap) in [
+            (1_000_000, 1e-4, 2, 0.005),
+            (1_000_000, 1e-4, 100, 0.02),
+            (1_000_000, 1e-3, 100, 0.01),
+            (10_000, 1e-2, 2, 0.005),
+        ] {
+            let columns = columns(n, flip, changing);
+            let delta = Delta::new(1e-8).unwrap();
+            let found = columns.epsilon(delta).unwrap();
+            let lower = found.lower.as_ref().unwrap().epsilon.get();
+            assert!(found.epsilon.get() / lower < 1.0 + gap, "{found:?}");
+            assert!(columns.delta(found.epsilon).upper <= delta.get() * (1.0 + 1e-6));
+        }
+    }
+
+    #[test]
+    fn privacy_falls_with_the_columns_and_grows_with_epsilon_flip_and_crowd() {
+        let delta =
+            |n, flip, changing, eps| columns(n, flip, changing).delta(Epsilon::at(eps)).upper;
+        for (n, flip) in [(30, 0.1), (400, 0.02)] {
+            for changing in [2, 5] {
+                for eps in [0.1, 0.7, 2.0] {
+                    let here = delta(n, flip, changing, eps) * (1.0 + 1e-3);
+                    assert!(delta(n, flip, changing + 1, eps) * (1.0 + 1e-3) >= here);
+                    assert!(delta(n, flip, changing, eps + 0.1) <= here);
+                    assert!(delta(n, 1.1 * flip, changing, eps) <= here);
+                    assert!(delta(n + 5, flip, changing, eps) <= here);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_at_the_local_epsilon() {
+        let columns = columns(100, 0.25, 3);
+        let pure = columns.pure().unwrap();
+        crate::testing::assert_close(pure.get(), 3.0 * 3f64.ln(), 1e-8);
+        assert_eq!(columns.delta(pure), Band::ZERO);
+        assert!(Columns::new(columns.column(), 0).is_err());
+    }
+}
