@@ -1,5 +1,7 @@
 //! `throng account`: how private is it?
 
+mod plain;
+
 use crate::args::{Account, CrowdArgs, FlipArgs, Query, Randomizer};
 use crate::report::{Report, Rows, number};
 use anyhow::Context;
@@ -15,6 +17,7 @@ pub fn run(query: Account) -> anyhow::Result<Report> {
         Account::BitSum { crowd, noise, query, alpha } => bit_sum(&crowd, &noise, &query, &alpha),
         Account::TwoMessageCount { crowd, p, query } => two_message_count(&crowd, p, &query),
         Account::RealSum { crowd, noise, r, query } => real_sum(&crowd, &noise, r, &query),
+        Account::Plain(query) => plain::run(query),
         Account::Amplify {
             crowd,
             epsilon0,
@@ -240,30 +243,18 @@ fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow
 fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> anyhow::Result<Report> {
     let protocol = Longitudinal::new(periods, Epsilon::new(epsilon0)?)?;
     let levels = protocol.levels();
-    // A level can come out small: that chance, for any level, is one half of delta.
-    let half = Delta::new(0.5 * delta)?;
-    let crowd = if levels == 1 {
-        Crowd::new(n)?
-    } else {
-        let share = Probability::new("share", 1.0 / f64::from(levels))?;
-        let each = Delta::new(half.get() / f64::from(levels))?;
-        // The user's own level is settled; the others join it at random.
-        let others = Crowd::likely(n.saturating_sub(1), share, each)?.get();
-        Crowd::new(others + 1)?
-    };
-    let found = protocol.shuffled(crowd, half)?;
+    let found = protocol.shuffled(Crowd::new(n)?)?.epsilon(Delta::new(delta)?)?;
     Ok(Report::default()
         .line("mechanism", "mechanism", "longitudinal")
         .line("n", "users", n)
         .line("periods", "periods", periods)
         .line("levels", "levels of the tree", levels)
         .line("local_floor", "local epsilon, whole life", protocol.lifetime().get())
-        .line("level_crowd", "crowd on one level", crowd.get())
         .line("delta", "delta", delta)
         .line("epsilon_upper", "shuffled epsilon, whole life", found.epsilon.get())
         .field("epsilon_lower", 0.0)
         .field("theorem", found.theorem.name())
-        .note("Only reports on the same level hide each other, so the crowd is that of one level."))
+        .note("A whole life, level included, is one report of a randomizer that everybody shares."))
 }
 
 /// δ at ε, or ε at δ, with its lower bound.

@@ -1,5 +1,11 @@
 //! The arguments, as typed by the user.
 
+mod account;
+mod plan;
+
+pub use account::{BurstArgs, CoinArgs, Plain};
+pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValueType, ValuesArgs, Wish};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -23,6 +29,12 @@ pub enum Command {
     /// How much noise does a promise need?
     #[command(subcommand)]
     Calibrate(Calibrate),
+    /// Every mechanism for a question, calibrated: error, messages, bytes, local floor
+    Plan(Plan),
+    /// Run values through encode, shuffle, analyze in process: error against truth
+    Simulate(Simulate),
+    /// Measure from outside how private a mechanism is: a lower bound on epsilon
+    Audit(Audit),
     /// Draw the figures of the papers, corrected, as SVG and CSV
     Figures {
         /// Directory to write to; created if missing
@@ -45,6 +57,10 @@ pub enum Command {
 pub enum BenchTarget {
     /// The accountant
     Account,
+    /// The clients' half of the mechanisms
+    Encode,
+    /// The analyzer's half of the mechanisms
+    Aggregate,
 }
 
 /// The mechanisms and theorems to account for.
@@ -84,6 +100,8 @@ pub enum Account {
         #[command(flatten)]
         query: Query,
     },
+    #[command(flatten)]
+    Plain(Plain),
     /// Any randomizer with a known local epsilon, shuffled
     Amplify {
         #[command(flatten)]
@@ -158,7 +176,7 @@ pub enum Account {
         /// Users in all, each on a random level of the tree
         #[arg(long, value_parser = whole)]
         n: u64,
-        /// Failure probability, one half of it spent on crowds that come out small
+        /// Failure probability
         #[arg(long)]
         delta: f64,
     },
@@ -207,6 +225,8 @@ pub enum Calibrate {
     },
     /// The largest local epsilon of binary randomized response
     RandomizedResponse(Promise),
+    #[command(flatten)]
+    Fitted(Fitted),
     /// The largest local epsilon of any randomizer
     General(Promise),
     /// The smallest crowd for a given local epsilon
@@ -224,7 +244,7 @@ pub enum Calibrate {
 }
 
 /// A crowd and what it is promised.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Promise {
     #[command(flatten)]
     pub crowd: CrowdArgs,
@@ -237,13 +257,13 @@ pub struct Promise {
 }
 
 /// How many reports are shuffled together.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct CrowdArgs {
     /// Reports shuffled together, the user's own included (1000000 or 1e6)
     #[arg(long, value_parser = whole)]
     pub n: u64,
-    /// Fraction of them that may be corrupt or missing: the guarantee counts on the rest only
-    #[arg(long, default_value_t = 0.0)]
+    /// Fraction of them that may be corrupt: the guarantee counts on the rest only
+    #[arg(long, visible_alias = "gamma", default_value_t = 0.0)]
     pub corrupt: f64,
 }
 

@@ -1,10 +1,12 @@
 //! `throng calibrate`: how much noise does a promise need?
 
-use crate::args::{Calibrate, Promise};
-use crate::report::Report;
+use crate::args::{Calibrate, Promise, Wish};
+use crate::plan;
+use crate::report::{Report, number};
 use anyhow::Result;
 use throng_account::calibrate::{self, Calibrated};
-use throng_account::{ClonePair, Crowd, Delta, Epsilon, Error, Profile};
+use throng_account::{ClonePair, Crowd, Delta, Epsilon, Error, Probability, Profile};
+use throng_mechanism::Key;
 
 /// Answers one request.
 pub fn run(request: Calibrate) -> Result<Report> {
@@ -76,6 +78,10 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 .line("local_floor", "local floor", local))
         }
         Calibrate::RandomizedResponse(promise) => binary_response(&promise, "randomized-response"),
+        Calibrate::Fitted(request) => {
+            let (key, wish) = request.parts();
+            fitted(key, wish)
+        }
         Calibrate::General(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
             let local = calibrate::local_epsilon(crowd, epsilon, delta)?;
@@ -99,6 +105,39 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 .line("delta_upper", "delta, at most", found.upper))
         }
     }
+}
+
+/// A mechanism as a list of integers, with what they give.
+fn fitted(key: Key, wish: &Wish) -> Result<Report> {
+    let ask = wish.about(key)?;
+    let mechanism = ask.calibrate(key)?;
+    let delta = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
+    let mut report = wish
+        .promise
+        .header(key.name())
+        .line("delta_upper", "delta, at most", delta)
+        .line("standard_error", "standard error", mechanism.standard_error(ask.reports))
+        .line(
+            "half_width",
+            "95 % interval, to each side",
+            mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?),
+        )
+        .line("messages", "messages per report", mechanism.messages())
+        .field("local_floor", plan::floor(&mechanism))
+        .say(
+            "local floor",
+            mechanism
+                .local_floor()
+                .map_or("none: the bag shows the value".into(), |e| number(e.get())),
+        );
+    for (name, integers) in mechanism.parameters() {
+        report = match &integers[..] {
+            [one] => report.line(name, name, *one),
+            many => report.line(name, name, many.to_vec()),
+        };
+    }
+    Ok(report
+        .note("Integers that are probabilities are out of 2^64: they are what the sampler uses."))
 }
 
 fn binary_response(promise: &Promise, name: &str) -> Result<Report> {

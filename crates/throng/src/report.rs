@@ -12,6 +12,7 @@ pub struct Report {
     lines: Vec<(String, String)>,
     tables: Vec<Rows>,
     notes: Vec<String>,
+    failed: bool,
 }
 
 /// A table with its heading.
@@ -55,10 +56,18 @@ impl Report {
         self
     }
 
-    /// To standard output. A closed pipe is no error.
-    pub fn print(self, json: bool) {
+    /// The answer is that something is wrong: the command ends with a failure.
+    pub fn failing(mut self) -> Self {
+        self.failed = true;
+        self
+    }
+
+    /// To standard output; returns whether all is well. A closed pipe is no error.
+    pub fn print(self, json: bool) -> bool {
+        let failed = self.failed;
         let text = if json { format!("{:#}\n", Value::Object(self.json)) } else { self.text() };
         let _ = stdout().write_all(text.as_bytes());
+        !failed
     }
 
     fn text(self) -> String {

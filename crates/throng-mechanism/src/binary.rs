@@ -1,0 +1,152 @@
+//! `randomized-response` and `bit-sum`: one bit, flipped now and then (Warner 1965; Cheu et al.,
+//! "Distributed Differential Privacy via Shuffling", 2019, Algorithm 1).
+//!
+//! The two keys are one mechanism. `randomized-response` chooses the flip from a local ε₀,
+//! `bit-sum` from what a shuffled crowd is promised; both have a local floor and a crowd's guarantee.
+//!
+//! ```text
+//! client     y = x, flipped with probability b
+//! analyzer   (Σy − nb)/(1 − 2b)              standard error √(n·b(1−b))/(1 − 2b), for every dataset
+//! ```
+
+use crate::two_message::{absorb_bit, absorb_bits};
+use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use rand_core::CryptoRng;
+use throng_account::{Epsilon, Probability, Threshold};
+
+/// One message: the bit, flipped with the probability of a coin below ½.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BinaryResponse {
+    flip: Threshold,
+}
+
+impl BinaryResponse {
+    /// The coin must be below ½, or nothing is left of the bit.
+    pub fn new(flip: Threshold) -> Result<Self, Error> {
+        if flip.get() >= 1 << 63 {
+            return Err(Error::Parameter { name: "flip", range: "below one half" });
+        }
+        Ok(Self { flip })
+    }
+
+    /// The least flip that keeps a local ε₀: `b ≥ 1/(e^ε₀ + 1)`.
+    pub fn local(epsilon: Epsilon) -> Result<Self, Error> {
+        // The guarantee is computed from the coin, so an ulp here costs an ulp of ε₀, not privacy.
+        let flip = Probability::new("flip", 1.0 / (epsilon.get().exp() + 1.0))?;
+        Self::new(Threshold::at_least(flip))
+    }
+
+    /// The coin.
+    pub fn flip(&self) -> Threshold {
+        self.flip
+    }
+
+    /// Standard error of the estimated count among `reports` users.
+    pub fn standard_error(&self, reports: f64) -> f64 {
+        let b = self.flip.probability();
+        (reports * b * (1.0 - b)).sqrt() / (1.0 - 2.0 * b)
+    }
+}
+
+impl Protocol for BinaryResponse {
+    type Input = bool;
+
+    fn messages(&self) -> usize {
+        1
+    }
+
+    fn encode(
+        &self,
+        input: &bool,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        report.push(u64::from(*input ^ sample::coin(self.flip, rng)));
+        Ok(())
+    }
+
+    fn law(&self, input: &bool) -> Law {
+        let b = self.flip.probability();
+        [(vec![u64::from(*input)], 1.0 - b), (vec![u64::from(!*input)], b)].into()
+    }
+
+    fn cells(&self) -> usize {
+        1
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        absorb_bit(message, cells)
+    }
+
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        absorb_bits(messages, cells)
+    }
+
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let (n, b) = (tally.n(), self.flip.probability());
+        let value = (tally.cells()[0] as f64 - n * b) / (1.0 - 2.0 * b);
+        let step = 1.0 / (1.0 - 2.0 * b);
+        vec![Estimate::normal(value, self.standard_error(n), step, confidence)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view};
+    use throng_account::{BitSum, Crowd};
+
+    fn response(flip: f64) -> BinaryResponse {
+        let flip = Probability::new("flip", flip).unwrap();
+        BinaryResponse::new(Threshold::at_least(flip)).unwrap()
+    }
+
+    #[test]
+    fn the_claim_bounds_every_likelihood_ratio() {
+        for epsilon in [0.1, 1.0, 4.0] {
+            let local = Epsilon::new(epsilon).unwrap();
+            assert_local(&BinaryResponse::local(local).unwrap(), &[&false, &true], local);
+        }
+        for flip in [0.05, 0.25] {
+            let crowd = BitSum::with_flip(Crowd::new(4).unwrap(), flip).unwrap();
+            assert_view(&response(flip), &[&false, &true], 4, &crowd);
+        }
+    }
+
+    #[test]
+    fn the_sampler_follows_the_law() {
+        for flip in [0.001, 0.2, 0.49] {
+            for input in [false, true] {
+                assert_sampled(&response(flip), &input);
+            }
+        }
+    }
+
+    #[test]
+    fn the_analyzer_inverts_the_law() {
+        for flip in [0.001, 0.2, 0.49] {
+            assert_inverse(&response(flip), &false, &[0.0]);
+            assert_inverse(&response(flip), &true, &[1.0]);
+        }
+    }
+
+    // Cheu et al., section 2.1, and the lecture's (9.5) subtract p/2 where np/2 is meant: with
+    // n = 1000 and p = 0.1 the printed sum is 55.5 too large.
+    #[test]
+    fn the_printed_estimator_fails_by_the_predicted_amount() {
+        let (n, p, ones) = (1000.0_f64, 0.1, 300.0);
+        let expected = (1.0 - p) * ones + n * p / 2.0;
+        let printed = (expected - p / 2.0) / (1.0 - p);
+        assert!((printed - ones - 55.5).abs() < 0.01);
+        let ours = (expected - n * response(p / 2.0).flip().probability()) / (1.0 - p);
+        assert!((ours - ones).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(BinaryResponse::local(Epsilon::new(0.0).unwrap()).is_err());
+        let mut tally = Tally::new(&response(0.2));
+        tally.absorb(&response(0.2), &[0, 1, 2, 1]);
+        assert_eq!((tally.reports(), tally.malformed(), tally.cells()[0]), (3, 1, 2));
+    }
+}

@@ -1,0 +1,522 @@
+//! `burst-count` and `burst-histogram`: a '+' for what is true, and rarely a burst of noise.
+//!
+//! A user draws at most one event from a catalogue: j pairs of '+' and '−', which hide how many
+//! messages there are and leave the estimate alone, or k times '+', or k times '−', which hide the
+//! difference. In a histogram each category has a '+' and a '−' of its own; a user first draws a
+//! category uniformly, its role, and the event happens there, whatever its own category is.
+//!
+//! ```text
+//! client     '+' if the bit is 1 (a '+' for its category), else null
+//!            at most one event in the K slots that the largest event needs, else nulls
+//! analyzer   N₊ − N₋ − n·μ                   standard error √(n·σ²), for every dataset
+//!            N_{v,+} − N_{v,−} − n·μ/k       standard error √(n·(m/k − (μ/k)²))
+//! ```
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | μ, σ² | mean and variance of '+' minus '−' in an event |
+//! | m | mean square of '+' minus '−' in an event |
+//!
+//! What is true travels as it is inside the bag, so the local floor is infinite: whoever sees which
+//! messages belong to one user sees its value. Events are drawn without looking at the value, and their
+//! size is limited by itself, never together with it: the value has a slot of its own. Their law is
+//! fixed per user: more users than the crowd only add noise, fewer honest ones weaken what was promised.
+
+use crate::slots::{count_bits, symbol_or_null, with_symbols};
+use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
+use rand_core::CryptoRng;
+use throng_account::{Bursts, Probability};
+
+/// Symbols 0 for '−', 1 for '+', 2 for null: the user's bit, then the slots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BurstCount {
+    events: Events,
+}
+
+impl BurstCount {
+    /// By the catalogue of events.
+    pub fn new(bursts: Bursts) -> Result<Self, Error> {
+        Ok(Self { events: Events::new(bursts)? })
+    }
+
+    /// The catalogue of events.
+    pub fn bursts(&self) -> &Bursts {
+        &self.events.bursts
+    }
+
+    /// Standard error of the estimated count among `reports` users.
+    pub fn standard_error(&self, reports: f64) -> f64 {
+        self.events.noise(reports, 1.0).deviation()
+    }
+
+    /// How far outside [0, 1], where an honest bit lies, one report can put its share of the
+    /// estimate, whatever its sender does: all its messages have the same sign.
+    pub fn influence(&self) -> f64 {
+        self.events.influence(1.0)
+    }
+}
+
+impl Protocol for BurstCount {
+    type Input = bool;
+
+    fn messages(&self) -> usize {
+        1 + self.events.slots
+    }
+
+    fn encode(
+        &self,
+        input: &bool,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        report.push(2 - u64::from(*input));
+        self.events.append(0, 2, rng, report);
+        Ok(())
+    }
+
+    fn law(&self, input: &bool) -> Law {
+        self.events.law(2 - u64::from(*input), 0, 2)
+    }
+
+    fn cells(&self) -> usize {
+        2
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        match message {
+            [sign @ (0 | 1)] => cells[*sign as usize] += 1,
+            [2] => {}
+            _ => return Err(Error::Malformed { expected: "0, 1 or 2" }),
+        }
+        Ok(())
+    }
+
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        count_bits(messages, cells)
+    }
+
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let noise = self.events.noise(tally.n(), 1.0);
+        let difference = tally.cells()[1] as f64 - tally.cells()[0] as f64;
+        vec![Estimate::of_noise(difference - noise.mean(), &noise, 1.0, confidence)]
+    }
+}
+
+/// Symbols 2v for '−' and 2v + 1 for '+' of category v, 2k for null: the user's category, then the
+/// slots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BurstHistogram {
+    categories: u32,
+    events: Events,
+}
+
+impl BurstHistogram {
+    /// At least two categories, and the catalogue of events of one user.
+    pub fn new(categories: u32, bursts: Bursts) -> Result<Self, Error> {
+        if categories < 2 {
+            return Err(Error::Parameter { name: "categories", range: "2 or more" });
+        }
+        Ok(Self { categories, events: Events::new(bursts)? })
+    }
+
+    /// How many categories there are.
+    pub fn categories(&self) -> u32 {
+        self.categories
+    }
+
+    /// The catalogue of events.
+    pub fn bursts(&self) -> &Bursts {
+        &self.events.bursts
+    }
+
+    /// Standard error of the estimated count of one category among `reports` users.
+    pub fn standard_error(&self, reports: f64) -> f64 {
+        self.events.noise(reports, self.role()).deviation()
+    }
+
+    /// How far outside [0, 1], where an honest share of a count lies, one report can put its share of
+    /// the count of one category, whatever its sender does: all its messages name that category,
+    /// with the same sign.
+    pub fn influence(&self) -> f64 {
+        self.events.influence(self.role())
+    }
+
+    /// The probability of each role.
+    fn role(&self) -> f64 {
+        1.0 / f64::from(self.categories)
+    }
+
+    fn null(&self) -> u64 {
+        2 * u64::from(self.categories)
+    }
+}
+
+impl Protocol for BurstHistogram {
+    type Input = u32;
+
+    fn messages(&self) -> usize {
+        1 + self.events.slots
+    }
+
+    fn encode(
+        &self,
+        input: &u32,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        if *input >= self.categories {
+            return Err(Error::Value { expected: "one of the categories" });
+        }
+        report.push(2 * u64::from(*input) + 1);
+        let role = sample::below(self.categories.into(), rng);
+        self.events.append(2 * role, self.null(), rng, report);
+        Ok(())
+    }
+
+    fn law(&self, input: &u32) -> Law {
+        let mut law = Law::new();
+        for role in 0..u64::from(self.categories) {
+            let given_role = self.events.law(2 * u64::from(*input) + 1, 2 * role, self.null());
+            for (report, p) in given_role {
+                *law.entry(report).or_insert(0.0) += p * self.role();
+            }
+        }
+        law
+    }
+
+    /// '−' and '+' of each category, and nulls, so that counting takes no branch.
+    fn cells(&self) -> usize {
+        2 * self.categories as usize + 1
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        match message {
+            [symbol] if *symbol <= self.null() => cells[*symbol as usize] += 1,
+            _ => return Err(Error::Malformed { expected: "a category with a sign, or null" }),
+        }
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let noise = self.events.noise(tally.n(), self.role());
+        // Every category has the same noise, whose law is worked out once.
+        let error = Estimate::of_noise(0.0, &noise, 1.0, confidence);
+        let (counts, _) = tally.cells().as_chunks::<2>();
+        let values = counts.iter().map(|[minus, plus]| *plus as f64 - *minus as f64 - noise.mean());
+        values.map(|value| Estimate { value, ..error }).collect()
+    }
+}
+
+/// The catalogue, ready to be drawn from: pairs, then '+', then '−', each from the smallest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Events {
+    bursts: Bursts,
+    slots: usize,
+    catalogue: sample::Catalogue,
+}
+
+impl Events {
+    fn new(bursts: Bursts) -> Result<Self, Error> {
+        let weights =
+            [bursts.pairs(), bursts.plus(), bursts.minus()].into_iter().flatten().copied();
+        let Some(catalogue) = sample::Catalogue::new(weights) else {
+            return Err(Error::Parameter { name: "bursts", range: "in sum below 2^64" });
+        };
+        Ok(Self { slots: bursts.slots() as usize, catalogue, bursts })
+    }
+
+    /// Appends one event in symbols `minus` and `minus + 1`, and nulls up to the last slot.
+    ///
+    /// Every slot is computed in the same way, so the work does not tell what was drawn.
+    #[inline]
+    fn append(&self, minus: u64, null: u64, rng: &mut impl CryptoRng, report: &mut Vec<u64>) {
+        let (plus, total) = self.sizes(self.catalogue.draw(rng) as u64);
+        report.extend((0..self.slots as u64).map(|slot| {
+            let symbol = minus + u64::from(slot < plus);
+            symbol_or_null(slot < total, symbol, null)
+        }));
+    }
+
+    /// How many '+', and how many messages in all, the event at this place of the catalogue has.
+    #[inline]
+    fn sizes(&self, event: u64) -> (u64, u64) {
+        let pairs = self.bursts.pairs().len() as u64;
+        let plus = pairs + self.bursts.plus().len() as u64;
+        let last = plus + self.bursts.minus().len() as u64;
+        // One mask for each kind; past the last event none is set.
+        let mask = |kind: bool| u64::from(kind).wrapping_neg();
+        let is_pair = mask(event < pairs);
+        let is_plus = mask(event >= pairs && event < plus);
+        let is_minus = mask(event >= plus && event < last);
+        let ups = (is_pair & (event + 1)) | (is_plus & (event + 1).wrapping_sub(pairs));
+        let downs = (is_pair & (event + 1)) | (is_minus & (event + 1).wrapping_sub(plus));
+        (ups, ups + downs)
+    }
+
+    /// The law of a true symbol and one event in symbols `minus` and `minus + 1`.
+    fn law(&self, truth: u64, minus: u64, null: u64) -> Law {
+        // Written apart from `sizes`, so that the one checks the other.
+        let of_size = |list: &[u64], plus: usize, minus: usize| -> Vec<(usize, usize, u64)> {
+            (1..).zip(list).map(|(size, &weight)| (plus * size, minus * size, weight)).collect()
+        };
+        let events = [
+            of_size(self.bursts.pairs(), 1, 1),
+            of_size(self.bursts.plus(), 1, 0),
+            of_size(self.bursts.minus(), 0, 1),
+            vec![(0, 0, self.bursts.none())],
+        ];
+        let mut law = Law::new();
+        for (ups, downs, weight) in events.concat().into_iter().filter(|event| event.2 > 0) {
+            let nulls = self.slots - ups - downs;
+            let noise = [vec![minus + 1; ups], vec![minus; downs], vec![null; nulls]].concat();
+            *law.entry(with_symbols(&noise, &[truth])).or_insert(0.0) += weight as f64 / TWO_64;
+        }
+        law
+    }
+
+    /// What events do to '+' minus '−', when one happens where it is counted with chance `role`.
+    fn noise(&self, reports: f64, role: f64) -> Noise {
+        let signed = |list: &[u64], sign: i64| -> Vec<(i64, f64)> {
+            let sizes = (1..).map(|size: i64| sign * size);
+            sizes.zip(list.iter().map(|&weight| role * weight as f64 / TWO_64)).collect()
+        };
+        let events = [signed(self.bursts.plus(), 1), signed(self.bursts.minus(), -1)].concat();
+        Noise::new(reports, events)
+    }
+
+    /// From −M to M messages, less the mean that the estimate takes off, against 0 to 1.
+    fn influence(&self, role: f64) -> f64 {
+        let (slots, mean) = (self.slots as f64, self.noise(1.0, role).mean());
+        f64::max(slots - mean, slots + 1.0 + mean)
+    }
+}
+
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::Planted;
+    use crate::testing::{assert_inverse, assert_sampled, assert_view, confidence, rng};
+    use throng_account::Crowd;
+
+    fn bursts(pairs: &[f64], plus: &[f64], minus: &[f64]) -> Bursts {
+        let weights = |list: &[f64]| list.iter().map(|p| (p * TWO_64) as u64).collect();
+        Bursts::new(weights(pairs), weights(plus), weights(minus)).unwrap()
+    }
+
+    fn catalogues() -> [Bursts; 4] {
+        [
+            bursts(&[0.3], &[0.1, 0.15], &[0.2, 0.05]),
+            bursts(&[], &[0.2, 0.1], &[0.3]),
+            bursts(&[0.4], &[], &[0.0, 0.2]),
+            bursts(&[0.1, 0.2, 0.0], &[0.1, 0.0, 0.05], &[0.2, 0.1]),
+        ]
+    }
+
+    fn count(bursts: &Bursts) -> BurstCount {
+        BurstCount::new(bursts.clone()).unwrap()
+    }
+
+    fn histogram(categories: u32, bursts: &Bursts) -> BurstHistogram {
+        BurstHistogram::new(categories, bursts.clone()).unwrap()
+    }
+
+    fn claim(crowd: u64, bursts: &Bursts) -> throng_account::BurstCount {
+        throng_account::BurstCount::new(Crowd::new(crowd).unwrap(), bursts.clone()).unwrap()
+    }
+
+    fn plus_only() -> Bursts {
+        bursts(&[], &[0.6], &[])
+    }
+
+    fn histogram_claim(
+        crowd: u64,
+        categories: u64,
+        bursts: &Bursts,
+    ) -> throng_account::BurstHistogram {
+        let crowd = Crowd::new(crowd).unwrap();
+        throng_account::BurstHistogram::new(crowd, categories, bursts.clone()).unwrap()
+    }
+
+    #[test]
+    fn the_claim_bounds_the_whole_bag() {
+        for bursts in &catalogues()[..3] {
+            assert_view(&count(bursts), &[&false, &true], 4, &claim(4, bursts));
+        }
+        let [.., wide] = &catalogues();
+        assert_view(&count(wide), &[&false, &true], 2, &claim(2, wide));
+    }
+
+    // The claim gives roles away, and in crowds small enough to enumerate that costs much.
+    #[test]
+    fn the_claim_bounds_the_bag_of_a_histogram() {
+        let (plus, pairs) = (plus_only(), bursts(&[0.3], &[0.3], &[0.3]));
+        assert_view(&histogram(2, &plus), &[&0, &1], 12, &histogram_claim(12, 2, &plus));
+        assert_view(&histogram(3, &plus), &[&0, &1, &2], 7, &histogram_claim(7, 3, &plus));
+        assert_view(&histogram(2, &pairs), &[&0, &1], 6, &histogram_claim(6, 2, &pairs));
+    }
+
+    #[test]
+    fn the_sampler_follows_the_law() {
+        for bursts in catalogues() {
+            for input in [false, true] {
+                assert_sampled(&count(&bursts), &input);
+            }
+            for input in 0..3 {
+                assert_sampled(&histogram(3, &bursts), &input);
+            }
+        }
+    }
+
+    #[test]
+    fn the_analyzer_inverts_the_law() {
+        for bursts in catalogues() {
+            assert_inverse(&count(&bursts), &false, &[0.0]);
+            assert_inverse(&count(&bursts), &true, &[1.0]);
+            assert_inverse(&histogram(3, &bursts), &0, &[1.0, 0.0, 0.0]);
+            assert_inverse(&histogram(3, &bursts), &2, &[0.0, 0.0, 1.0]);
+        }
+    }
+
+    #[test]
+    fn batches_and_parts_are_counted_alike() {
+        let [bursts, ..] = catalogues();
+        let (count, histogram) = (count(&bursts), histogram(4, &bursts));
+        let (mut signs, mut symbols) = (vec![3, u64::MAX], vec![9, u64::MAX]);
+        for user in 0..500 {
+            count.encode(&(user % 3 == 0), &mut rng(user.into()), &mut signs).unwrap();
+            histogram.encode(&(user % 4), &mut rng(user.into()), &mut symbols).unwrap();
+        }
+        assert_counted_alike(&count, &signs);
+        assert_counted_alike(&histogram, &symbols);
+    }
+
+    /// A batch, its messages one by one, and the sum of its parts; two messages are malformed.
+    #[track_caller]
+    fn assert_counted_alike(protocol: &impl Protocol, messages: &[u64]) {
+        let mut whole = Tally::new(protocol);
+        whole.absorb(protocol, messages);
+        let mut cells = vec![0; protocol.cells()];
+        for message in messages {
+            let _ = protocol.absorb(&[*message], &mut cells);
+        }
+        assert_eq!((whole.cells(), whole.malformed(), whole.reports()), (&cells[..], 2, 500));
+        let (mut left, mut right) = (Tally::new(protocol), Tally::new(protocol));
+        left.absorb(protocol, &messages[..701]);
+        right.absorb(protocol, &messages[701..]);
+        left.merge(&right);
+        assert_eq!(left, whole);
+    }
+
+    // The catalogue of the accountant's vectors for ten thousand users, ε = 1, K = 6: its mean and
+    // error, worked out by an independent program.
+    #[test]
+    fn mean_and_error_of_a_real_catalogue() {
+        let n = 1e4_f64;
+        let burst = |s: f64, last: f64, k: i32| {
+            s.powi(k) / f64::from(k) / n * if k == 6 { last } else { 1.0 }
+        };
+        let pairs: Vec<f64> =
+            (1..=3).map(|j| 195.0124 * (-0.025 * f64::from(j)).exp() / f64::from(j) / n).collect();
+        let plus: Vec<f64> = (1..=6).map(|k| burst(0.418476, 9.869, k)).collect();
+        let minus: Vec<f64> = (1..=6).map(|k| burst(0.442520, 9.601, k)).collect();
+        let count = count(&bursts(&pairs, &plus, &minus));
+        assert_eq!(count.messages(), 7);
+        assert!((count.events.noise(n, 1.0).mean() + 0.0890262).abs() < 1e-6);
+        assert!((count.standard_error(n) - 1.8050975).abs() < 1e-6);
+        assert!((count.influence() - 7.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn influence_is_reached() {
+        let [bursts, ..] = catalogues();
+        let (count, histogram) = (count(&bursts), histogram(2, &bursts));
+        let mut tally = Tally::new(&count);
+        tally.absorb(&count, &[0; 3]);
+        assert_eq!(count.estimate(&tally, confidence())[0].value, -count.influence());
+        let mut tally = Tally::new(&histogram);
+        tally.absorb(&histogram, &[2; 3]);
+        assert_eq!(histogram.estimate(&tally, confidence())[1].value, -histogram.influence());
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let [bursts, ..] = catalogues();
+        assert!(BurstHistogram::new(1, bursts.clone()).is_err());
+        let (histogram, mut report) = (histogram(3, &bursts), Vec::new());
+        assert!(histogram.encode(&3, &mut rng(0), &mut report).is_err());
+        assert!(report.is_empty());
+        assert!(histogram.absorb(&[7], &mut [0; 7]).is_err());
+        assert!(histogram.absorb(&[1, 1], &mut [0; 7]).is_err());
+        assert!(count(&bursts).absorb(&[3], &mut [0; 2]).is_err());
+        assert!(count(&bursts).absorb(&[], &mut [0; 2]).is_err());
+    }
+
+    // A client that sends no noise when its bit is 0.
+    #[test]
+    #[should_panic(expected = " > ")]
+    fn noise_only_for_ones_breaks_the_claim() {
+        let [bursts, ..] = &catalogues();
+        let honest = count(bursts);
+        let planted = Planted::client(&honest, |input, report| {
+            if !*input {
+                report.fill(2);
+            }
+        });
+        assert_view(&planted, &[&false, &true], 3, &claim(3, bursts));
+    }
+
+    // A client with one slot less: the bit takes its place from the noise, so that the largest events
+    // are shorter for ones.
+    #[test]
+    #[should_panic(expected = " > ")]
+    fn noise_and_value_capped_together_break_the_claim() {
+        let [bursts, ..] = &catalogues();
+        let honest = count(bursts);
+        let planted = Planted::client(&honest, |_, report| {
+            if !report.contains(&2) {
+                report[0] = 2;
+            }
+        });
+        assert_view(&planted, &[&false, &true], 3, &claim(3, bursts));
+    }
+
+    // A client that adds noise to its own category instead of a random one: who is alone in a category
+    // has no noise but its own.
+    #[test]
+    #[should_panic(expected = " > ")]
+    fn a_role_that_follows_the_value_breaks_the_claim() {
+        let honest = histogram(2, &plus_only());
+        let planted = Planted::client(&honest, |input, report| {
+            for symbol in report.iter_mut().filter(|symbol| **symbol < 4) {
+                *symbol = 2 * u64::from(*input) + (*symbol & 1);
+            }
+        });
+        assert_view(&planted, &[&0, &1], 12, &histogram_claim(12, 2, &plus_only()));
+    }
+
+    // A pair sends its '+' and forgets its '−'.
+    #[test]
+    #[should_panic(expected = "tail")]
+    fn half_a_pair_is_noticed() {
+        let [bursts, ..] = catalogues();
+        let honest = count(&bursts);
+        let planted = Planted::sampler(&honest, |_, report| {
+            if report[1..] == [1, 0] {
+                report[2] = 2;
+            }
+        });
+        assert_sampled(&planted, &false);
+    }
+
+    // The mean of '+' alone is taken off: 0.4 instead of 0.1 for each user.
+    #[test]
+    #[should_panic(expected = "for 0")]
+    fn a_mean_without_its_minus_part_is_noticed() {
+        let [bursts, ..] = catalogues();
+        let honest = count(&bursts);
+        let planted = Planted::analyzer(&honest, |e| e.value -= 0.6);
+        assert_inverse(&planted, &false, &[0.0]);
+    }
+}

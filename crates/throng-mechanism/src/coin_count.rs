@@ -1,0 +1,238 @@
+//! `coin-count`: the bit itself, and now and then a fair coin beside it.
+//!
+//! Like `two-message-count` (Stemmer, lecture slides on the shuffle model), but the noise is as often a
+//! 0 as a 1, and whether there is any is seen: what is left is a bit among so many fair coins, whose
+//! guarantee is exact, the same for a 0 and for a 1.
+//!
+//! ```text
+//! client     the bit; in each of J slots, with probability p, a fair coin, else null
+//! analyzer   (N₁ − N₀ + n)/2                 standard error √(n·J·p)/2, for every dataset
+//! ```
+//!
+//! The bit travels as it is inside the bag, so the local floor is infinite: whoever sees which messages
+//! belong to one user sees its bit. Coins are thrown without looking at the bit and have slots of their
+//! own, never shared with it. Their law is fixed per user: more users than the crowd only add noise,
+//! fewer honest ones weaken what was promised.
+
+use crate::slots::{MAX_SLOTS, count_bits, symbol_or_null, with_slots};
+use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
+use rand_core::CryptoRng;
+use throng_account::{Probability, Threshold};
+
+/// Symbols 0 and 1 for bits, 2 for null: the user's bit, then the slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoinCount {
+    slots: u32,
+    chance: Threshold,
+}
+
+impl CoinCount {
+    /// At least one slot, each of which holds a coin with this chance.
+    pub fn new(slots: u32, chance: Threshold) -> Result<Self, Error> {
+        if !(1..=MAX_SLOTS).contains(&slots) {
+            return Err(Error::Parameter { name: "slots", range: "from 1 to 65535" });
+        }
+        Ok(Self { slots, chance })
+    }
+
+    /// Slots for coins in a report.
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// The chance that a slot holds a coin.
+    pub fn chance(&self) -> Threshold {
+        self.chance
+    }
+
+    /// Standard error of the estimated count among `reports` users.
+    pub fn standard_error(&self, reports: f64) -> f64 {
+        0.5 * self.noise(reports).deviation()
+    }
+
+    /// How far outside [0, 1], where an honest bit lies, one report can put its share of the
+    /// estimate, whatever its sender does: half a unit for every slot.
+    pub fn influence(&self) -> f64 {
+        0.5 * f64::from(self.slots)
+    }
+
+    /// What coins do to `N₁ − N₀`.
+    fn noise(&self, reports: f64) -> Noise {
+        let p = self.chance.probability();
+        Noise::new(reports * f64::from(self.slots), vec![(1, 0.5 * p), (-1, 0.5 * p)])
+    }
+}
+
+impl Protocol for CoinCount {
+    type Input = bool;
+
+    fn messages(&self) -> usize {
+        1 + self.slots as usize
+    }
+
+    fn encode(
+        &self,
+        input: &bool,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        let mut faces = sample::FairBits::default();
+        report.push(u64::from(*input));
+        report.extend((0..self.slots).map(|_| {
+            let thrown = sample::coin(self.chance, rng);
+            symbol_or_null(thrown, u64::from(faces.next(rng)), NULL)
+        }));
+        Ok(())
+    }
+
+    fn law(&self, input: &bool) -> Law {
+        let p = self.chance.probability();
+        let bit = Law::from([(vec![u64::from(*input)], 1.0)]);
+        with_slots(bit, self.slots, &[(0, 0.5 * p), (1, 0.5 * p), (NULL, 1.0 - p)])
+    }
+
+    fn cells(&self) -> usize {
+        2
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        match message {
+            [bit @ (0 | 1)] => cells[*bit as usize] += 1,
+            [NULL] => {}
+            _ => return Err(Error::Malformed { expected: "0, 1 or 2" }),
+        }
+        Ok(())
+    }
+
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        count_bits(messages, cells)
+    }
+
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let (zeros, ones, n) = (tally.cells()[0] as f64, tally.cells()[1] as f64, tally.n());
+        vec![Estimate::of_noise(0.5 * (ones - zeros + n), &self.noise(n), 0.5, confidence)]
+    }
+}
+
+const NULL: u64 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::Planted;
+    use crate::testing::{assert_inverse, assert_sampled, assert_view, rng};
+    use throng_account::Crowd;
+
+    fn count(slots: u32, chance: f64) -> CoinCount {
+        let chance = Probability::new("chance", chance).unwrap();
+        CoinCount::new(slots, Threshold::at_least(chance)).unwrap()
+    }
+
+    fn profile(crowd: u64, count: &CoinCount) -> throng_account::CoinCount {
+        let crowd = Crowd::new(crowd).unwrap();
+        throng_account::CoinCount::new(crowd, count.slots().into(), count.chance()).unwrap()
+    }
+
+    #[test]
+    fn the_claim_bounds_the_whole_bag() {
+        for (slots, chance, crowd) in [(1, 0.3, 4), (1, 0.9, 4), (2, 0.6, 3), (3, 0.5, 2)] {
+            let count = count(slots, chance);
+            let claim = profile(crowd, &count);
+            assert_view(&count, &[&false, &true], crowd as usize, &claim);
+        }
+    }
+
+    #[test]
+    fn the_sampler_follows_the_law() {
+        for (slots, chance) in [(1, 0.01), (1, 0.9), (2, 0.4)] {
+            for input in [false, true] {
+                assert_sampled(&count(slots, chance), &input);
+            }
+        }
+    }
+
+    #[test]
+    fn the_analyzer_inverts_the_law() {
+        for (slots, chance) in [(1, 0.01), (1, 0.9), (2, 0.4)] {
+            assert_inverse(&count(slots, chance), &false, &[0.0]);
+            assert_inverse(&count(slots, chance), &true, &[1.0]);
+        }
+    }
+
+    #[test]
+    fn batches_and_parts_are_counted_alike() {
+        let count = count(2, 0.5);
+        let mut messages = vec![3, u64::MAX];
+        for user in 0..500 {
+            count.encode(&(user % 3 == 0), &mut rng(user), &mut messages).unwrap();
+        }
+        let mut whole = Tally::new(&count);
+        whole.absorb(&count, &messages);
+        let mut cells = vec![0; 2];
+        let one_by_one = |message: &u64| count.absorb(&[*message], &mut cells).is_err();
+        assert_eq!(messages.iter().map(one_by_one).filter(|bad| *bad).count(), 2);
+        assert_eq!((whole.cells(), whole.malformed(), whole.reports()), (&cells[..], 2, 500));
+
+        let (mut left, mut right) = (Tally::new(&count), Tally::new(&count));
+        left.absorb(&count, &messages[..701]);
+        right.absorb(&count, &messages[701..]);
+        left.merge(&right);
+        assert_eq!(left, whole);
+    }
+
+    // The published error at ε = 1, δ = 1e-8 with 124.186 coins in the crowd, and the reach of a
+    // report of two messages, from −½ to 1½.
+    #[test]
+    fn error_and_influence_are_those_of_the_coins() {
+        assert!((count(1, 124.186 / 1e6).standard_error(1e6) - 5.572).abs() < 0.001);
+        let (count, mut tally) = (count(1, 0.5), Tally::new(&count(1, 0.5)));
+        assert_eq!(count.influence(), 0.5);
+        tally.absorb(&count, &[1, 1]);
+        assert_eq!(count.estimate(&tally, crate::testing::confidence())[0].value, 1.5);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(CoinCount::new(0, count(1, 0.5).chance()).is_err());
+        assert!(CoinCount::new(65_536, count(1, 0.5).chance()).is_err());
+        let cells = &mut [0; 2];
+        assert!(count(1, 0.5).absorb(&[3], cells).is_err());
+        assert!(count(1, 0.5).absorb(&[0, 1], cells).is_err());
+        assert!(count(1, 0.5).absorb(&[], cells).is_err());
+        assert_eq!(*cells, [0; 2]);
+    }
+
+    // A client that throws no coins when it holds nothing of interest: the coins that are seen come
+    // from the ones, and the number of coins tells how many those are.
+    #[test]
+    #[should_panic(expected = " > ")]
+    fn coins_only_for_ones_break_the_claim() {
+        let honest = count(1, 0.5);
+        let planted = Planted::client(&honest, |input, report| {
+            // In the law the symbols are sorted, in a report the bit comes first: both have it there.
+            if !*input {
+                report[1] = NULL;
+            }
+        });
+        assert_view(&planted, &[&false, &true], 3, &profile(3, &honest));
+    }
+
+    #[test]
+    #[should_panic(expected = "tail")]
+    fn a_coin_that_only_lands_on_one_is_noticed() {
+        let honest = count(1, 0.5);
+        let planted = Planted::sampler(&honest, |_, report| {
+            report[1] = if report[1] == 0 { 1 } else { report[1] };
+        });
+        assert_sampled(&planted, &false);
+    }
+
+    #[test]
+    #[should_panic(expected = "for 0")]
+    fn an_estimate_without_the_users_is_noticed() {
+        // (N₁ − N₀)/2 for two users.
+        let honest = count(1, 0.5);
+        let planted = Planted::analyzer(&honest, |e| e.value -= 1.0);
+        assert_inverse(&planted, &false, &[0.0]);
+    }
+}

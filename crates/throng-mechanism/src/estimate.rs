@@ -1,0 +1,175 @@
+//! An estimate never travels without its error.
+
+use std::f64::consts::TAU;
+use throng_account::{Probability, normal_reach};
+
+/// A number estimated from a bag of messages.
+///
+/// Values are unbiased and never clamped: a count may come out below 0, so that averages over many
+/// releases stay right.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The estimated value.
+    pub value: f64,
+    /// Standard deviation of the value around the truth about the users who reported.
+    pub standard_error: f64,
+    /// Reaches from `value` this far to each side, with the confidence asked for.
+    pub half_width: f64,
+}
+
+impl Estimate {
+    /// Noise that is close to normal, on a lattice of this step (0 for none): `z` standard errors and
+    /// half a step for the rounding of the tail to the lattice.
+    pub fn normal(value: f64, standard_error: f64, step: f64, confidence: Probability) -> Self {
+        let half_width = normal_reach(confidence) * standard_error + 0.5 * step;
+        Self { value, standard_error, half_width }
+    }
+
+    /// Noise that is the centred sum of independent draws from `noise`, whatever the data, times `step`.
+    pub fn of_noise(value: f64, noise: &Noise, step: f64, confidence: Probability) -> Self {
+        let standard_error = noise.deviation() * step;
+        Self { value, standard_error, half_width: noise.reach(confidence) * step }
+    }
+
+    /// The interval around the value.
+    pub fn interval(&self) -> (f64, f64) {
+        (self.value - self.half_width, self.value + self.half_width)
+    }
+
+    /// The same estimate in other units: `offset + scale·value`.
+    #[must_use]
+    pub fn rescaled(&self, offset: f64, scale: f64) -> Self {
+        Self {
+            value: offset + scale * self.value,
+            standard_error: scale.abs() * self.standard_error,
+            half_width: scale.abs() * self.half_width,
+        }
+    }
+}
+
+/// A sum of independent integers: so many `draws`, each taking a value with its probability and 0
+/// otherwise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noise {
+    draws: f64,
+    events: Vec<(i64, f64)>,
+}
+
+impl Noise {
+    /// By the events of one draw.
+    pub fn new(draws: f64, events: Vec<(i64, f64)>) -> Self {
+        Self { draws, events }
+    }
+
+    /// Mean of the sum.
+    pub fn mean(&self) -> f64 {
+        self.draws * self.events.iter().map(|&(value, p)| value as f64 * p).sum::<f64>()
+    }
+
+    /// Standard deviation of the sum.
+    pub fn deviation(&self) -> f64 {
+        let square: f64 = self.events.iter().map(|&(value, p)| (value as f64).powi(2) * p).sum();
+        let mean: f64 = self.events.iter().map(|&(value, p)| value as f64 * p).sum();
+        (self.draws * (square - mean * mean).max(0.0)).sqrt()
+    }
+
+    /// The least reach with `P[|sum − mean| ≤ reach] ≥ confidence`.
+    ///
+    /// Read off the exact law while that is narrow, where the normal law is off: Laplace-like noise
+    /// has heavier tails. A wide law is close to normal.
+    pub fn reach(&self, confidence: Probability) -> f64 {
+        let deviation = self.deviation();
+        if deviation > WIDE {
+            return normal_reach(confidence) * deviation + 0.5;
+        }
+        let (first, law) = self.law();
+        let mean = self.mean();
+        let mut distances: Vec<(f64, f64)> = law
+            .iter()
+            .enumerate()
+            .map(|(place, &mass)| (((first + place as i64) as f64 - mean).abs(), mass))
+            .collect();
+        distances.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut covered = 0.0;
+        for (distance, mass) in distances {
+            covered += mass;
+            if covered >= confidence.get() {
+                // A truth at exactly this distance is covered, whatever rounding did to it.
+                return distance + 1e-9;
+            }
+        }
+        f64::INFINITY
+    }
+
+    /// The first place and the masses of the sum around its mean, by its characteristic function.
+    fn law(&self) -> (i64, Vec<f64>) {
+        let largest = self.events.iter().map(|event| event.0.unsigned_abs()).max().unwrap_or(1);
+        let places = (2.0 * (14.0 * self.deviation() + 3.0 * largest as f64) + 8.0).ceil() as usize;
+        let first = self.mean().round() as i64 - places as i64 / 2;
+        let mut law = vec![0.0; places];
+        for l in 0..=places / 2 {
+            let theta = TAU * l as f64 / places as f64;
+            // ln of the characteristic function of one draw, from its small deviation from 1.
+            let (re, im) = self.events.iter().fold((0.0, 0.0), |(re, im), &(value, p)| {
+                let angle = theta * value as f64;
+                (re - 2.0 * p * (0.5 * angle).sin().powi(2), im + p * angle.sin())
+            });
+            let modulus = 0.5 * (2.0 * re + re * re + im * im).ln_1p() * self.draws;
+            if modulus < -45.0 {
+                continue;
+            }
+            let phase = im.atan2(1.0 + re) * self.draws;
+            let weight = if l == 0 || 2 * l == places { 1.0 } else { 2.0 } / places as f64;
+            for (place, mass) in law.iter_mut().enumerate() {
+                let turn = theta * (first + place as i64) as f64;
+                *mass += weight * modulus.exp() * (phase - turn).cos();
+            }
+        }
+        (first, law)
+    }
+}
+
+/// Above this deviation the normal law is taken.
+const WIDE: f64 = 24.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn confidence(value: f64) -> Probability {
+        Probability::new("confidence", value).unwrap()
+    }
+
+    #[test]
+    fn the_exact_reach_covers_and_one_step_less_does_not() {
+        // Bin(20, 0.3) around 6: enumerated.
+        let pmf = |k: u64| {
+            let choose: f64 = (0..k).map(|j| (20 - j) as f64 / (j + 1) as f64).product();
+            choose * 0.3_f64.powi(k as i32) * 0.7_f64.powi(20 - k as i32)
+        };
+        let noise = Noise::new(20.0, vec![(1, 0.3)]);
+        for level in [0.5, 0.8, 0.95, 0.99] {
+            let reach = noise.reach(confidence(level));
+            let covered = |reach: f64| -> f64 {
+                (0..=20).filter(|&k| (k as f64 - 6.0).abs() <= reach + 1e-9).map(pmf).sum()
+            };
+            assert!(covered(reach) >= level - 1e-12, "{level}: {reach}");
+            assert!(covered(reach - 1.0) < level, "{level}: {reach}");
+        }
+    }
+
+    // A normal interval around Laplace-like noise covers 92.7 % when 95 % are asked for.
+    #[test]
+    fn laplace_noise_gets_the_wider_interval_it_needs() {
+        let s = (-1.0_f64).exp();
+        // Discrete Laplace as a compound Poisson sum: one ±k at rate s^k/k each.
+        let events = (1..40).flat_map(|k| {
+            let rate = s.powi(k) / f64::from(k) / 1e6;
+            [(i64::from(k), rate), (-i64::from(k), rate)]
+        });
+        let noise = Noise::new(1e6, events.collect());
+        assert!((noise.deviation() - 1.357).abs() < 0.001);
+        assert!((noise.reach(confidence(0.95)) - 3.0).abs() < 1e-6);
+        assert!(normal_reach(confidence(0.95)) * noise.deviation() < 3.0);
+    }
+}

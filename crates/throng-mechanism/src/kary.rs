@@ -1,0 +1,266 @@
+//! `kary-response`: one of k categories, replaced by a uniform one now and then (Warner 1965 for two;
+//! Kairouz, Bonawitz, Ramage, "Discrete Distribution Estimation under Local Privacy", 2016).
+//!
+//! ```text
+//! client     y = x, but with probability γ uniform among all k
+//! analyzer   n̂_v = (c_v − nγ/k)/(1 − γ)      c_v reports are v
+//! local      ε₀ = ln(1 + k(1−γ)/γ)           P[y = x] = 1 − γ + γ/k, P[y = v] = γ/k otherwise
+//! ```
+//!
+//! How wrong n̂_v is depends on n_v: the variance of c_v is that of two binomials (`rates`).
+
+use crate::rates::{Rates, round_up, within};
+use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use rand_core::CryptoRng;
+use throng_account::{Epsilon, Probability, Threshold};
+
+/// One message: a category, from 0 to k − 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KaryResponse {
+    categories: u32,
+    replace: Threshold,
+    epsilon: Epsilon,
+}
+
+impl KaryResponse {
+    /// By the coin that replaces the value by a uniform one.
+    pub fn new(categories: u32, replace: Threshold) -> Result<Self, Error> {
+        if !(2..=MAX_CATEGORIES).contains(&categories) {
+            return Err(Error::Parameter { name: "categories", range: "from 2 to 1000000000" });
+        }
+        let (k, gamma) = (f64::from(categories), replace.probability());
+        let epsilon = Epsilon::new(round_up((k * (1.0 - gamma) / gamma).ln_1p()))?;
+        Ok(Self { categories, replace, epsilon })
+    }
+
+    /// The least replacement that keeps a local ε₀: `γ ≥ k/(e^ε₀ + k − 1)`.
+    pub fn local(categories: u32, epsilon: Epsilon) -> Result<Self, Error> {
+        let k = f64::from(categories);
+        // Close to 1 the coin has few digits for ε₀: the quotient is rounded up as well.
+        let gamma = k / (within(epsilon.get()).exp_m1() + k) * (1.0 + 2.0 * f64::EPSILON);
+        Self::new(categories, Threshold::at_least(Probability::new("replace", gamma)?))
+    }
+
+    /// Categories.
+    pub fn categories(&self) -> u32 {
+        self.categories
+    }
+
+    /// The coin.
+    pub fn replace(&self) -> Threshold {
+        self.replace
+    }
+
+    /// The local ε₀ of the coin, `ln(1 + k(1−γ)/γ)`, rounded up.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// Standard error of the estimated count of a category that nearly nobody of `reports` holds.
+    pub fn standard_error(&self, reports: f64) -> f64 {
+        self.standard_error_at(0.0, reports)
+    }
+
+    /// Standard error of the estimated count of a category that `holders` of `reports` users hold.
+    pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
+        self.rates().standard_error(holders, reports)
+    }
+
+    /// How far one user who sends whatever they like moves an estimate, at most.
+    pub fn influence(&self) -> f64 {
+        1.0 / self.rates().gap
+    }
+
+    fn rates(&self) -> Rates {
+        let (k, gamma) = (f64::from(self.categories), self.replace.probability());
+        let (gap, other) = (1.0 - gamma, gamma / k);
+        Rates { held: gap + other, other, gap }
+    }
+
+    fn check(&self, category: u32) -> Result<u64, Error> {
+        if category >= self.categories {
+            return Err(Error::Value { expected: "one of the categories, counted from 0" });
+        }
+        Ok(u64::from(category))
+    }
+}
+
+impl Protocol for KaryResponse {
+    type Input = u32;
+
+    fn messages(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn encode(
+        &self,
+        input: &u32,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        let value = self.check(*input)?;
+        let replaced = u64::from(sample::coin(self.replace, rng)).wrapping_neg();
+        let uniform = sample::below(u64::from(self.categories), rng);
+        report.push(value ^ (replaced & (value ^ uniform)));
+        Ok(())
+    }
+
+    fn law(&self, input: &u32) -> Law {
+        let Rates { held, other, .. } = self.rates();
+        (0..self.categories)
+            .map(|v| (vec![u64::from(v)], if v == *input { held } else { other }))
+            .collect()
+    }
+
+    fn cells(&self) -> usize {
+        self.categories as usize
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        count_symbol(message, cells).ok_or(Error::Malformed { expected: "one of the categories" })
+    }
+
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let (n, rates) = (tally.n(), self.rates());
+        tally.cells().iter().map(|&c| rates.estimate(c as f64, n, confidence)).collect()
+    }
+}
+
+/// Counts a message that is the index of a cell.
+pub(crate) fn count_symbol(message: &[u64], cells: &mut [u64]) -> Option<()> {
+    let &[symbol] = message else { return None };
+    *cells.get_mut(usize::try_from(symbol).ok()?)? += 1;
+    Some(())
+}
+
+/// What the accountant takes.
+pub(crate) const MAX_CATEGORIES: u32 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::Planted;
+    use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
+    use throng_account::{Blanket, Crowd, Delta, Profile, calibrate};
+
+    fn response(categories: u32, replace: f64) -> KaryResponse {
+        let replace = Probability::new("replace", replace).unwrap();
+        KaryResponse::new(categories, Threshold::at_least(replace)).unwrap()
+    }
+
+    fn grid() -> impl Iterator<Item = KaryResponse> {
+        [2, 3, 4].into_iter().flat_map(|k| [0.01, 0.5, 0.9].map(|gamma| response(k, gamma)))
+    }
+
+    const INPUTS: [&u32; 4] = [&0, &1, &2, &3];
+
+    #[test]
+    fn the_claim_bounds_every_likelihood_ratio() {
+        for m in grid() {
+            let inputs = &INPUTS[..m.cells()];
+            assert_local(&m, inputs, m.epsilon());
+            // The accountant's lower bound is that of ε₀ itself, not of ε₀ rounded up.
+            let local = Epsilon::new(m.epsilon().get() / (1.0 + 1e-9)).unwrap();
+            let crowd = Crowd::new(4).unwrap();
+            let blanket = Blanket::kary_response(crowd, local, m.categories().into()).unwrap();
+            assert_view(&m, inputs, 4, &blanket);
+        }
+    }
+
+    #[test]
+    fn the_coin_keeps_the_epsilon_asked_for_and_no_less() {
+        for k in [2, 3, 10, 1000, MAX_CATEGORIES] {
+            for epsilon in [1e-3, 0.1, 1.0, 4.0, 15.0] {
+                let local = KaryResponse::local(k, Epsilon::new(epsilon).unwrap()).unwrap();
+                let found = local.epsilon().get();
+                // The coin has 53 digits, of which many categories take some.
+                let least = epsilon * (1.0 - 1e-8) - 4.0 * f64::from(k) * f64::EPSILON;
+                assert!(found <= epsilon && found > least, "{k}: {found} for {epsilon}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_claim_is_the_one_the_calibration_accounts_for() {
+        let (crowd, delta) = (Crowd::new(10_000).unwrap(), Delta::new(1e-6).unwrap());
+        let epsilon = Epsilon::new(0.5).unwrap();
+        let calibrated = calibrate::kary_response(crowd, 10, epsilon, delta).unwrap();
+        let local = KaryResponse::new(10, calibrated.coin).unwrap().epsilon().get();
+        let accounted = calibrated.mechanism.pure().unwrap().get();
+        assert!((local / accounted - 1.0).abs() < 1e-15, "{local} {accounted}");
+    }
+
+    /// 27 laws at 1e-9 each.
+    #[test]
+    fn the_sampler_follows_the_law() {
+        for m in grid() {
+            for input in 0..m.categories() {
+                assert_sampled(&m, &input);
+            }
+        }
+    }
+
+    #[test]
+    fn the_analyzer_inverts_the_law() {
+        for m in grid() {
+            for input in 0..m.categories() {
+                let truth: Vec<f64> =
+                    (0..m.categories()).map(|v| f64::from(u8::from(v == input))).collect();
+                assert_inverse(&m, &input, &truth);
+            }
+        }
+    }
+
+    #[test]
+    fn a_lie_moves_an_estimate_by_the_influence() {
+        let m = response(4, 0.5);
+        let count = |messages: &[u64]| {
+            let mut tally = Tally::new(&m);
+            tally.absorb(&m, messages);
+            m.estimate(&tally, crate::testing::confidence())[1].value
+        };
+        assert!((count(&[1, 1, 3]) - count(&[1, 2, 3]) - m.influence()).abs() < 1e-12);
+        assert_eq!(m.influence(), 2.0);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(KaryResponse::new(1, response(2, 0.5).replace()).is_err());
+        assert!(KaryResponse::local(4, Epsilon::ZERO).is_err());
+        let (m, mut report) = (response(3, 0.5), Vec::new());
+        assert!(m.encode(&3, &mut rng(0), &mut report).is_err() && report.is_empty());
+        let cells = &mut [0; 3];
+        for message in [&[3][..], &[u64::MAX], &[], &[0, 1]] {
+            assert!(m.absorb(message, cells).is_err());
+        }
+        assert_eq!(*cells, [0; 3]);
+    }
+
+    // The shape of a classic: the uniform draw misses the last category.
+    #[test]
+    #[should_panic(expected = "tail")]
+    fn a_draw_that_misses_a_category_is_noticed() {
+        let honest = response(3, 0.5);
+        let planted = Planted::sampler(&honest, |input, report| {
+            report[0] = if *input != 2 && report[0] == 2 { 0 } else { report[0] };
+        });
+        assert_sampled(&planted, &0);
+    }
+
+    #[test]
+    #[should_panic(expected = "under")]
+    fn a_claim_without_the_factor_k_is_noticed() {
+        let m = response(3, 0.5);
+        let gamma = m.replace().probability();
+        let claim = Epsilon::new(((1.0 - gamma) / gamma).ln_1p()).unwrap();
+        assert_local(&m, &INPUTS[..3], claim);
+    }
+
+    #[test]
+    #[should_panic(expected = "for 0")]
+    fn an_estimate_that_subtracts_gamma_for_gamma_over_k_is_noticed() {
+        // Two users, γ = ½, k = 2: n·γ/2 too much is subtracted, and divided by 1 − γ.
+        assert_inverse(&Planted::analyzer(&response(2, 0.5), |e| e.value -= 1.0), &1, &[0.0, 1.0]);
+    }
+}

@@ -1,0 +1,624 @@
+//! `longitudinal`: how many hold a bit, period after period, when each changes it at most k times
+//! (Erlingsson et al., "Amplification by Shuffling: From Local to Central Differential Privacy via
+//! Anonymity", 2019, Algorithms 1 and 2, corrected).
+//!
+//! Periods 1 … d are the leaves of a binary tree with L = log₂ d + 1 levels; a node of level h spans
+//! 2^h of them. A client looks at one of its changes only, and at one level only. Before period 1
+//! everyone's bit is 0, so that starting with 1 is a change in period 1.
+//!
+//! ```text
+//! client     once: a level h out of L and an index κ out of k, both uniform
+//!            when a node of level h ends: u = the sign of the κ-th change if it fell into the node, else 0
+//!                 u = 0: a fair sign     else: u with probability a, −u otherwise
+//!            in all other periods: null
+//! lifetime   ε = ln(a/(1 − a)), of everything a client ever sends
+//! analyzer   f_t = c·k·L·Σ (signs of the nodes C_t that make up 1 … t),    c = 1/(2a − 1)
+//!            variance c²k²·L·|C_t|·n − f_t
+//! ```
+//!
+//! A user contributes ckL or −ckL to f_t if its level is one of C_t's, which are all different, and
+//! nothing otherwise. So its square has the mean c²k²L|C_t| whatever its history, and the bit's own
+//! square is what the variance is less by.
+//!
+//! Two printed constants are different here. Algorithm 2 scales by `k·log₂ d`, one level too few: its
+//! answers are too small by the factor log₂ d/(log₂ d + 1). Algorithm 1 tosses the coin of ε/2, which
+//! promises more than asked and doubles the noise: at most one node holds anything, so two histories
+//! differ by `2a/(2(1 − a))` at most, not by the square of that.
+
+use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use rand_core::CryptoRng;
+use std::fmt;
+use throng_account::{Epsilon, Probability, Threshold};
+
+/// The protocol. Its messages carry their period: `(t − 1)·(2L + 1) + symbol`, where the symbol is 0
+/// for null and `1 + 2·level + sign` for an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Longitudinal {
+    periods: u64,
+    changes: u32,
+    keep: Threshold,
+    epsilon: Epsilon,
+}
+
+impl Longitudinal {
+    /// `periods` is a power of two, `changes` the k that is allowed for, `keep` the probability of
+    /// the true sign: above ½.
+    pub fn new(periods: u64, changes: u32, keep: Threshold) -> Result<Self, Error> {
+        if !periods.is_power_of_two() || periods > MAX_PERIODS {
+            return Err(Error::Parameter {
+                name: "periods",
+                range: "a power of two, at most 1048576",
+            });
+        }
+        if changes == 0 {
+            return Err(Error::Parameter { name: "changes", range: "at least 1" });
+        }
+        if keep.get() <= 1 << 63 {
+            return Err(Error::Parameter { name: "keep", range: "above one half" });
+        }
+        let a = keep.probability();
+        // 2a − 1 and 1 − a are without rounding for a coin from ½ on.
+        let epsilon = Epsilon::new(((2.0 * a - 1.0) / (1.0 - a)).ln_1p() * (1.0 + SLACK))?;
+        Ok(Self { periods, changes, keep, epsilon })
+    }
+
+    /// The most truthful coin whose lifetime ε is within `epsilon`: `a ≤ e^ε/(1 + e^ε)`.
+    pub fn local(periods: u64, changes: u32, epsilon: Epsilon) -> Result<Self, Error> {
+        // Aiming below by more than the outward rounding of `epsilon()`.
+        let odds = (-epsilon.get() * (1.0 - 2.0 * SLACK)).exp();
+        let keep = (1.0 / (1.0 + odds)).min(1.0 - 0.5 * f64::EPSILON);
+        // Every f64 from ½ on is a multiple of 2⁻⁶⁴, so the threshold is this very number.
+        Self::new(periods, changes, Threshold::at_least(Probability::new("keep", keep)?))
+    }
+
+    /// d.
+    pub fn periods(&self) -> u64 {
+        self.periods
+    }
+
+    /// k.
+    pub fn changes(&self) -> u32 {
+        self.changes
+    }
+
+    /// The coin a.
+    pub fn keep(&self) -> Threshold {
+        self.keep
+    }
+
+    /// L = log₂ d + 1.
+    pub fn levels(&self) -> u32 {
+        self.periods.ilog2() + 1
+    }
+
+    /// Different symbols in one period.
+    pub fn symbols(&self) -> u64 {
+        2 * u64::from(self.levels()) + 1
+    }
+
+    /// ε of everything one client ever sends, in whatever order, rounded up: `ln(a/(1 − a))`.
+    ///
+    /// Exact, and valid for every history, also those with more than k changes.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// The message that a symbol sent in this period (1 … d) is to the analyzer.
+    pub fn message(&self, period: u64, symbol: u64) -> u64 {
+        (period - 1) * self.symbols() + symbol
+    }
+
+    /// Standard error of the estimated count in this period (1 … d) among `reports` users: an upper
+    /// bound over all histories, reached where nobody holds the bit.
+    pub fn standard_error(&self, reports: f64, period: u64) -> f64 {
+        let nodes = f64::from(period.count_ones());
+        self.scale() * (nodes / f64::from(self.levels()) * reports).sqrt()
+    }
+
+    /// How far the worst of all d estimates may be off, except with probability `failure`.
+    ///
+    /// ```text
+    /// P[max_t |error| > c·k·L·√(2n·ln(2d/failure))] ≤ failure
+    /// ```
+    ///
+    /// Upper bound, for histories with at most k changes: Hoeffding's inequality for contributions
+    /// between −ckL and ckL, and a union over the periods.
+    pub fn band(&self, reports: f64, failure: Probability) -> f64 {
+        let union = (2.0 * self.periods as f64 / failure.get()).ln();
+        self.scale() * (2.0 * reports * union).sqrt()
+    }
+
+    /// `c·k·L`.
+    pub(crate) fn scale(&self) -> f64 {
+        let c = 1.0 / (2.0 * self.keep.probability() - 1.0);
+        c * f64::from(self.changes) * f64::from(self.levels())
+    }
+
+    /// The cell of the node of this level that ends with this period.
+    fn node(&self, level: u32, period: u64) -> usize {
+        // Below it: the cells of the periods, and d, d/2, d/4, … nodes of the lower levels.
+        let lower = self.periods + 2 * self.periods - ((2 * self.periods) >> level);
+        (lower + (period >> level) - 1) as usize
+    }
+}
+
+impl Protocol for Longitudinal {
+    /// The bit in every period.
+    type Input = [bool];
+
+    fn messages(&self) -> usize {
+        self.periods as usize
+    }
+
+    fn encode(
+        &self,
+        input: &[bool],
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        if input.len() as u64 != self.periods {
+            return Err(Error::Value { expected: "one bit for every period" });
+        }
+        let mut client = Client::new(self, rng);
+        for (&bit, period) in input.iter().zip(1..) {
+            let symbol = client.report(self, bit, rng)?;
+            report.push(self.message(period, symbol));
+        }
+        Ok(())
+    }
+
+    fn law(&self, input: &[bool]) -> Law {
+        let a = self.keep.probability();
+        let weight = 1.0 / (f64::from(self.levels()) * f64::from(self.changes));
+        let before = [false].into_iter().chain(input.iter().copied());
+        let jumps: Vec<(u64, bool)> = (1..)
+            .zip(before.zip(input))
+            .filter_map(|(period, (was, &is))| (was != is).then_some((period, is)))
+            .collect();
+        let mut law = Law::new();
+        for level in 0..self.levels() {
+            for chosen in 0..self.changes as usize {
+                for signs in 0..1_u64 << (self.periods >> level) {
+                    let (mut report, mut p) = (Vec::new(), weight);
+                    for period in 1..=self.periods {
+                        if period % (1 << level) != 0 {
+                            report.push(self.message(period, NULL));
+                            continue;
+                        }
+                        let sign = signs >> ((period >> level) - 1) & 1;
+                        report.push(self.message(period, answer(level, sign)));
+                        let held = jumps
+                            .get(chosen)
+                            .filter(|(at, _)| (period - (1 << level) + 1..=period).contains(at));
+                        p *= match held {
+                            None => 0.5,
+                            Some((_, rising)) if *rising == (sign == 1) => a,
+                            Some(_) => 1.0 - a,
+                        };
+                    }
+                    *law.entry(report).or_insert(0.0) += p;
+                }
+            }
+        }
+        law
+    }
+
+    /// Messages of each period, and the sum of the signs of each node, modulo 2⁶⁴.
+    fn cells(&self) -> usize {
+        3 * self.periods as usize - 1
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        let malformed = Error::Malformed { expected: "an answer of a node that ends, or null" };
+        let [message] = message else { return Err(malformed) };
+        let (period, symbol) = (message / self.symbols() + 1, message % self.symbols());
+        if period > self.periods {
+            return Err(malformed);
+        }
+        if symbol != NULL {
+            let level = ((symbol - 1) / 2) as u32;
+            if period & ((1 << level) - 1) != 0 {
+                return Err(malformed);
+            }
+            // 1 is +1, 0 is −1.
+            let sign = (2 * ((symbol - 1) % 2)).wrapping_sub(1);
+            let cell = &mut cells[self.node(level, period)];
+            *cell = cell.wrapping_add(sign);
+        }
+        cells[period as usize - 1] += 1;
+        Ok(())
+    }
+
+    /// The count in every period, up to the last one that anybody has reported on.
+    ///
+    /// The standard error allows for as many users as the fullest period so far has reports.
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let cells = tally.cells();
+        let reports = &cells[..self.periods as usize];
+        let last = reports.iter().rposition(|&count| count > 0).map_or(0, |place| place + 1);
+        let mut n = 0;
+        (1..=last as u64)
+            .map(|period| {
+                n = n.max(reports[period as usize - 1]);
+                let signs = nodes(period).map(|(level, end)| cells[self.node(level, end)] as i64);
+                let value = self.scale() * signs.sum::<i64>() as f64;
+                // The stated variance with the estimate in place of f_t: not below 0 for any bag
+                // of clients' reports, and right on average.
+                let error = self.standard_error(n as f64, period).powi(2) - value;
+                Estimate::normal(value, error.max(0.0).sqrt(), self.scale(), confidence)
+            })
+            .collect()
+    }
+}
+
+/// What one client remembers from period to period. `Debug` does not show it.
+///
+/// The level is no secret: it shows in every answer. The rest tells about the user.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Client {
+    level: u32,
+    /// κ, from 1.
+    change: u32,
+    /// Changes so far.
+    seen: u64,
+    /// 1 if the current node holds the chosen change, and 1 if that was from 0 to 1.
+    holds: u64,
+    rising: u64,
+    /// The bit in the last period.
+    last: u64,
+    /// Periods reported so far.
+    period: u64,
+}
+
+impl Client {
+    /// Words in a client's state.
+    pub const WORDS: usize = 7;
+
+    /// Draws the level and the change that this client will ever report on.
+    pub fn new(protocol: &Longitudinal, rng: &mut impl CryptoRng) -> Self {
+        Self {
+            level: sample::below(u64::from(protocol.levels()), rng) as u32,
+            change: 1 + sample::below(u64::from(protocol.changes), rng) as u32,
+            seen: 0,
+            holds: 0,
+            rising: 0,
+            last: 0,
+            period: 0,
+        }
+    }
+
+    /// The symbol to send for the next period, in which the user's bit is `bit`.
+    ///
+    /// There is one for every period, null or not. Which of the two depends on the level alone.
+    pub fn report(
+        &mut self,
+        protocol: &Longitudinal,
+        bit: bool,
+        rng: &mut impl CryptoRng,
+    ) -> Result<u64, Error> {
+        if self.period >= protocol.periods {
+            return Err(Error::Parameter { name: "period", range: "at most the last period" });
+        }
+        // Without branches on what the user holds.
+        let bit = u64::from(bit);
+        let changed = bit ^ self.last;
+        self.seen += changed;
+        let chosen = changed & u64::from(self.seen == u64::from(self.change));
+        self.rising ^= chosen & (self.rising ^ bit);
+        self.holds |= chosen;
+        self.last = bit;
+        self.period += 1;
+        if self.period & ((1 << self.level) - 1) != 0 {
+            return Ok(NULL);
+        }
+        let told = self.rising ^ u64::from(!sample::coin(protocol.keep, rng));
+        let fair = sample::below(2, rng);
+        let sign = fair ^ (self.holds & (fair ^ told));
+        self.holds = 0;
+        Ok(answer(self.level, sign))
+    }
+
+    /// Periods reported so far.
+    pub fn period(&self) -> u64 {
+        self.period
+    }
+
+    /// The state as plain numbers, to be kept on the device.
+    pub fn to_words(&self) -> [u64; Self::WORDS] {
+        [
+            u64::from(self.level),
+            u64::from(self.change),
+            self.seen,
+            self.holds,
+            self.rising,
+            self.last,
+            self.period,
+        ]
+    }
+
+    /// The state that was kept. Refuses what no client of this protocol can be in.
+    pub fn from_words(protocol: &Longitudinal, words: [u64; Self::WORDS]) -> Result<Self, Error> {
+        let [level, change, seen, holds, rising, last, period] = words;
+        let fits = level < u64::from(protocol.levels())
+            && (1..=u64::from(protocol.changes)).contains(&change)
+            && seen <= period
+            && period <= protocol.periods
+            && holds <= u64::from(seen >= change)
+            && rising <= 1
+            // Every change turns the bit, which started at 0.
+            && last == seen % 2;
+        if !fits {
+            return Err(Error::Parameter { name: "state", range: "one that a client left behind" });
+        }
+        Ok(Self { level: level as u32, change: change as u32, seen, holds, rising, last, period })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Client(..)")
+    }
+}
+
+/// The symbol of an answer.
+fn answer(level: u32, sign: u64) -> u64 {
+    1 + 2 * u64::from(level) + sign
+}
+
+/// `C_t`: levels and last periods of the nodes that make up `1 … period`, one for each binary digit.
+fn nodes(period: u64) -> impl Iterator<Item = (u32, u64)> {
+    let digits = (0..64).filter(move |level| period >> level & 1 == 1);
+    digits.map(move |level| (level, period >> level << level))
+}
+
+/// The symbol of a period in which no node of the client's level ends.
+const NULL: u64 = 0;
+
+/// Counters for more would not be a small tally.
+const MAX_PERIODS: u64 = 1 << 20;
+
+/// The accountant's allowance for floating-point error.
+const SLACK: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::Planted;
+    use crate::testing::{
+        assert_inverse, assert_local, assert_sampled, binomial_tails, confidence, join, rng,
+    };
+    use std::panic::catch_unwind;
+
+    fn protocol(periods: u64, changes: u32, epsilon: f64) -> Longitudinal {
+        Longitudinal::local(periods, changes, Epsilon::new(epsilon).unwrap()).unwrap()
+    }
+
+    /// All histories of d bits, with the number of their changes.
+    fn histories(periods: u64) -> Vec<(Vec<bool>, u32)> {
+        let history = |word: u64| -> (Vec<bool>, u32) {
+            let bits = (0..periods).map(|t| word >> t & 1 == 1).collect();
+            (bits, ((word ^ word << 1) & ((1 << periods) - 1)).count_ones())
+        };
+        (0..1 << periods).map(history).collect()
+    }
+
+    fn truth(history: &[bool]) -> Vec<f64> {
+        history.iter().map(|&bit| f64::from(u8::from(bit))).collect()
+    }
+
+    /// The largest logarithm of a likelihood ratio over all pairs of histories.
+    fn enumerated_epsilon(protocol: &Longitudinal) -> f64 {
+        let laws = histories(protocol.periods());
+        let laws: Vec<Law> = laws.iter().map(|(history, _)| protocol.law(history)).collect();
+        let ratios = laws.iter().flat_map(|p| {
+            laws.iter().flat_map(|q| p.iter().map(|(report, mass)| (mass / q[report]).ln()))
+        });
+        ratios.fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn the_lifetime_claim_bounds_every_likelihood_ratio_and_is_reached() {
+        for (periods, changes, epsilon) in
+            [(1, 1, 1.0), (2, 1, 0.5), (2, 2, 2.0), (4, 1, 1.0), (4, 2, 1.0)]
+        {
+            let protocol = protocol(periods, changes, epsilon);
+            let histories = histories(periods);
+            let inputs: Vec<&[bool]> = histories.iter().map(|(bits, _)| &bits[..]).collect();
+            assert_local(&protocol, &inputs, protocol.epsilon());
+            assert!(protocol.epsilon().get() <= epsilon);
+            let exact = enumerated_epsilon(&protocol);
+            // A first change is never a fall, and two periods have no room for two changes and their
+            // opposites, so some short histories are hidden better.
+            let short = (periods, changes) == (1, 1) || (periods, changes) == (2, 2);
+            let reached = if short { 0.0 } else { epsilon * (1.0 - 1e-8) };
+            assert!(exact <= epsilon && exact >= reached, "{periods} {changes}: {exact}");
+            let account = throng_account::Longitudinal::new(periods, protocol.epsilon()).unwrap();
+            assert_eq!(account.lifetime(), protocol.epsilon());
+            assert_eq!(account.levels(), protocol.levels());
+        }
+    }
+
+    #[test]
+    fn the_sampler_follows_the_law() {
+        for history in [&[false; 4][..], &[true; 4], &[false, true, true, false]] {
+            assert_sampled(&protocol(4, 2, 1.0), history);
+        }
+        assert_sampled(&protocol(1, 1, 1.0), &[true]);
+        assert_sampled(&protocol(2, 1, 3.0), &[false, true]);
+    }
+
+    #[test]
+    fn the_analyzer_inverts_the_law_for_every_history_with_at_most_k_changes() {
+        for (periods, changes) in [(1, 1), (2, 1), (2, 2), (4, 1), (4, 2)] {
+            let protocol = protocol(periods, changes, 1.5);
+            for (history, turns) in histories(periods) {
+                if turns <= changes {
+                    assert_inverse(&protocol, &history, &truth(&history));
+                }
+            }
+        }
+    }
+
+    // Two users over the enumerated law: the variance is the formula of the module's head, digit
+    // for digit.
+    #[test]
+    fn the_variance_is_exactly_the_stated_one() {
+        let protocol = protocol(4, 2, 1.0);
+        let c = 1.0 / (2.0 * protocol.keep().probability() - 1.0);
+        let history = [false, true, true, true];
+        let law = protocol.law(&history);
+        let pair = join(&law, &law, 1);
+        for period in 1..=4_u64 {
+            let f = 2.0 * truth(&history)[period as usize - 1];
+            let moments = pair.iter().map(|(bag, p)| {
+                let mut tally = Tally::new(&protocol);
+                tally.absorb(&protocol, bag);
+                let value = protocol.estimate(&tally, confidence())[period as usize - 1].value;
+                p * (value - f).powi(2)
+            });
+            let stated = (c * 2.0).powi(2) * 3.0 * f64::from(period.count_ones()) * 2.0 - f;
+            assert!((moments.sum::<f64>() / stated - 1.0).abs() < 1e-9, "{period}");
+        }
+    }
+
+    // Algorithm 2 prints the scale k·log₂ d for a level drawn from log₂ d + 1, and Algorithm 1 the
+    // coin of ε/2.
+    #[test]
+    fn the_printed_scale_and_coin_fail_by_the_predicted_factors() {
+        let ours = protocol(4, 1, 1.0);
+        let history = [false, true, true, true];
+        let printed = Planted::analyzer(&ours, |estimate| estimate.value *= 2.0 / 3.0);
+        assert!(catch_unwind(|| assert_inverse(&printed, &history, &truth(&history))).is_err());
+        assert_inverse(&ours, &history, &truth(&history));
+
+        let coin = 0.5_f64.exp() / (1.0 + 0.5_f64.exp());
+        let keep = Threshold::at_least(Probability::new("keep", coin).unwrap());
+        let printed = Longitudinal::new(4, 1, keep).unwrap();
+        assert!((enumerated_epsilon(&printed) - 0.5).abs() < 1e-12);
+        // Less than half of the noise remains of it: c is 2.164 where 4.083 is printed.
+        let ratio = printed.standard_error(1.0, 4) / ours.standard_error(1.0, 4);
+        assert!((ratio - 4.0830 / 2.1640).abs() < 1e-4, "{ratio}");
+    }
+
+    // Planted: a client that answers truthfully too often, a claim that is too small, and an
+    // analyzer that claims a smaller error than it has.
+    #[test]
+    fn a_truthful_client_a_bold_claim_and_a_small_error_are_caught() {
+        let ours = protocol(2, 1, 1.0);
+        let history = [true, true];
+        let truthful = Planted::sampler(&ours, |_, report| {
+            report[0] += u64::from(report[0] == 1);
+        });
+        assert!(catch_unwind(|| assert_sampled(&truthful, &history)).is_err());
+        let claim = Epsilon::new(0.99).unwrap();
+        let inputs: [&[bool]; 2] = [&[false, true], &history];
+        assert!(catch_unwind(|| assert_local(&ours, &inputs, claim)).is_err());
+        let proud = Planted::analyzer(&ours, |estimate| estimate.standard_error *= 0.9);
+        assert!(catch_unwind(|| assert_inverse(&proud, &history, &truth(&history))).is_err());
+    }
+
+    // Fails a correct client with probability below 1e-8: an exact binomial tail per report.
+    #[test]
+    fn reporting_period_by_period_and_restored_each_time_follows_the_same_law() {
+        let protocol = protocol(4, 2, 1.0);
+        let history = [true, true, false, false];
+        let law = protocol.law(&history);
+        let (mut rng, draws) = (rng(11), 30_000);
+        let mut observed = std::collections::BTreeMap::<Vec<u64>, u64>::new();
+        for _ in 0..draws {
+            let mut client = Client::new(&protocol, &mut rng);
+            let report = (1..).zip(history).map(|(period, bit)| {
+                client = Client::from_words(&protocol, client.to_words()).unwrap();
+                protocol.message(period, client.report(&protocol, bit, &mut rng).unwrap())
+            });
+            *observed.entry(report.collect()).or_default() += 1;
+        }
+        assert!(observed.keys().all(|report| law.contains_key(report)));
+        for (report, &p) in &law {
+            let count = observed.get(report).copied().unwrap_or(0);
+            let tail = binomial_tails(draws, p, count);
+            assert!(tail > 1e-10, "{report:?}: {count} of {draws} at {p}");
+        }
+    }
+
+    #[test]
+    fn a_restored_client_continues_identically() {
+        let protocol = protocol(16, 3, 1.0);
+        for seed in 0..50 {
+            let (mut one, mut two) = (rng(seed), rng(seed));
+            let mut kept = Client::new(&protocol, &mut one);
+            let mut restored = Client::new(&protocol, &mut two);
+            for period in 0..16 {
+                let bit = period % 5 > 2;
+                let symbol = kept.report(&protocol, bit, &mut one).unwrap();
+                assert_eq!(symbol, restored.report(&protocol, bit, &mut two).unwrap());
+                restored = Client::from_words(&protocol, restored.to_words()).unwrap();
+                assert_eq!(kept, restored);
+            }
+            assert!(kept.report(&protocol, false, &mut one).is_err());
+            assert_eq!((kept.period(), format!("{kept:?}")), (16, "Client(..)".into()));
+        }
+    }
+
+    // 20,000 users over 64 periods. The band fails with probability at most 1e-9.
+    #[test]
+    fn every_period_of_a_crowd_lies_within_the_band() {
+        let protocol = protocol(64, 2, 1.0);
+        let (users, mut rng) = (20_000, rng(3));
+        let mut tally = Tally::new(&protocol);
+        let mut counts = [0.0; 64];
+        for user in 0..users {
+            let history: Vec<bool> = (0..64).map(|t| t >= user % 40 && t < user % 97).collect();
+            let mut report = Vec::new();
+            protocol.encode(&history, &mut rng, &mut report).unwrap();
+            tally.absorb(&protocol, &report);
+            for (count, bit) in counts.iter_mut().zip(history) {
+                *count += f64::from(u8::from(bit));
+            }
+        }
+        let band = protocol.band(f64::from(users), Probability::new("failure", 1e-9).unwrap());
+        let estimates = protocol.estimate(&tally, confidence());
+        for (estimate, count) in estimates.iter().zip(counts) {
+            assert!((estimate.value - count).abs() <= band);
+            assert!(7.0 * estimate.standard_error < 1.2 * band);
+        }
+    }
+
+    #[test]
+    fn a_collection_that_is_still_running_is_estimated_so_far() {
+        let protocol = protocol(8, 1, 1.0);
+        let mut tally = Tally::new(&protocol);
+        assert!(protocol.estimate(&tally, confidence()).is_empty());
+        for period in 1..=3 {
+            tally.absorb(&protocol, &vec![protocol.message(period, NULL); 100]);
+        }
+        let estimates = protocol.estimate(&tally, confidence());
+        assert_eq!(estimates.len(), 3);
+        let error = protocol.standard_error(100.0, 3);
+        assert!((estimates[2].standard_error / error - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let ours = protocol(4, 2, 1.0);
+        let half = Threshold::at_least(Probability::new("keep", 0.5).unwrap());
+        assert!(Longitudinal::new(4, 2, half).is_err());
+        assert!(Longitudinal::new(6, 2, ours.keep()).is_err());
+        assert!(Longitudinal::new(4, 0, ours.keep()).is_err());
+        assert!(Longitudinal::local(4, 1, Epsilon::ZERO).is_err());
+        let mut report = Vec::new();
+        assert!(ours.encode(&[true; 3], &mut rng(1), &mut report).is_err() && report.is_empty());
+        // An answer for a node of level 1 in period 1, period 5 of 4, two words.
+        let mut cells = vec![0; ours.cells()];
+        assert!(ours.absorb(&[ours.message(1, answer(1, 1))], &mut cells).is_err());
+        assert!(ours.absorb(&[ours.message(5, NULL)], &mut cells).is_err());
+        assert!(ours.absorb(&[0, 0], &mut cells).is_err());
+        assert!(cells.iter().all(|&cell| cell == 0));
+        let start = Client::new(&ours, &mut rng(1)).to_words();
+        for (place, bad) in [(0, 3), (1, 0), (1, 3), (2, 1), (3, 1), (4, 2), (5, 1), (6, 5)] {
+            let mut words = start;
+            words[place] = bad;
+            assert!(Client::from_words(&ours, words).is_err(), "{place}");
+        }
+    }
+}

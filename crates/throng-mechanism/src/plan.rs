@@ -1,0 +1,416 @@
+//! The planner: for a question, a crowd and a promise, every mechanism that can keep it, calibrated,
+//! with what it costs and what it gives.
+
+use crate::{
+    AdditiveHistogram, BinaryResponse, Bloom, BurstCount, BurstHistogram, CentralSum, CoinCount,
+    Columns, Error, Histogram, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Rappor,
+    Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum,
+};
+use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold, calibrate, normal_reach};
+
+/// What users are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// How many say yes?
+    Bit,
+    /// What is the mean of a bounded number?
+    Real,
+    /// How many hold each of so many categories?
+    Category {
+        /// Categories.
+        size: u32,
+    },
+    /// Which strings of a list are common?
+    Text {
+        /// Bits of the Bloom filter.
+        bits: u32,
+        /// Hash functions.
+        hashes: u32,
+        /// Cohorts.
+        cohorts: u32,
+    },
+    /// Which of so many attributes is the commonest?
+    Attributes {
+        /// Attributes.
+        count: u32,
+    },
+    /// How many say yes in each of so many periods?
+    State {
+        /// Periods, a power of two.
+        periods: u64,
+        /// Changes of one user's answer that are followed.
+        changes: u32,
+    },
+}
+
+impl Question {
+    /// The mechanisms that answer it.
+    pub fn keys(self) -> &'static [Key] {
+        match self {
+            Self::Bit => &[
+                Key::BurstCount,
+                Key::CoinCount,
+                Key::BitSum,
+                Key::TwoMessageCount,
+                Key::RandomizedResponse,
+            ],
+            Self::Real => {
+                &[Key::SlicedSum, Key::RealSum, Key::OneBitMean, Key::LaplaceMean, Key::SplitAndMix]
+            }
+            Self::Category { .. } => &[
+                Key::BurstHistogram,
+                Key::AdditiveHistogram,
+                Key::Histogram,
+                Key::KaryResponse,
+                Key::SubsetSelection,
+            ],
+            Self::Text { .. } => &[Key::Rappor],
+            Self::Attributes { .. } => &[Key::Selection],
+            Self::State { .. } => &[Key::Longitudinal],
+        }
+    }
+}
+
+/// A question, who answers it, and what they are promised.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// The question.
+    pub question: Question,
+    /// Reports expected, which the error is predicted for.
+    pub reports: u64,
+    /// Honest reports at least, which the promise is computed for.
+    pub crowd: Crowd,
+    /// ε against who sees the shuffled bag.
+    pub epsilon: Epsilon,
+    /// δ.
+    pub delta: Delta,
+    /// Messages per report at most.
+    pub max_messages: u64,
+    /// What must hold of one report by itself, if anything must.
+    pub local_floor: Option<Epsilon>,
+    /// Whether mechanisms that a single user or a single lost message can ruin are welcome.
+    pub fragile: bool,
+}
+
+/// A calibrated mechanism and what to expect of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offer {
+    /// The mechanism.
+    pub mechanism: Mechanism,
+    /// Predicted standard error ([`Mechanism::standard_error`]).
+    pub standard_error: f64,
+    /// The same for a cell that one user in ten holds.
+    pub heavy_error: f64,
+    /// The interval of 95 % reaches this far to each side.
+    pub half_width: f64,
+}
+
+impl Offer {
+    /// Bytes of one sealed report through two mixes: one outer layer around M onions of two layers
+    /// each, 48 bytes a layer.
+    pub fn bytes(&self) -> u64 {
+        let message = u64::from(self.mechanism.message_bits().div_ceil(8));
+        LAYER + self.mechanism.messages() as u64 * (message + 2 * LAYER)
+    }
+}
+
+/// Every mechanism for a question, the recommended first, those that cannot keep the promise last.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What can be had, best first.
+    pub offers: Vec<Offer>,
+    /// What cannot, and why.
+    pub refused: Vec<(Key, Error)>,
+    /// Why the first offer is recommended, in a sentence.
+    pub reason: String,
+    /// Standard error of the central model at the same ε, where one trusted party holds all data.
+    pub central: Option<f64>,
+    /// Standard error of the local model at the same ε, where nobody is trusted.
+    pub local: Option<f64>,
+}
+
+impl Plan {
+    /// Calibrates everything that applies.
+    pub fn new(ask: &Ask) -> Self {
+        let mut refused = Vec::new();
+        let mut offers: Vec<Offer> = Vec::new();
+        for &key in ask.question.keys() {
+            match ask.offers(key) {
+                Ok(found) => offers.extend(found),
+                Err(why) => refused.push((key, why)),
+            }
+        }
+        // Among errors within a tenth of each other the cheaper report is the better.
+        let least = offers.iter().map(|o| o.heavy_error).fold(f64::INFINITY, f64::min);
+        offers.sort_by(|a, b| {
+            let rank = |o: &Offer| (o.heavy_error > 1.1 * least, o.bytes());
+            let (a, b) = ((rank(a), a.heavy_error), (rank(b), b.heavy_error));
+            match (a.0.0, b.0.0) {
+                (false, false) => a.0.1.cmp(&b.0.1),
+                (true, true) => a.1.total_cmp(&b.1),
+                (x, y) => x.cmp(&y),
+            }
+        });
+        Self {
+            reason: offers.first().map_or_else(String::new, |best| reason(ask, best)),
+            central: ask.central_error(),
+            local: ask.local_error(),
+            offers,
+            refused,
+        }
+    }
+}
+
+impl Ask {
+    /// One mechanism, calibrated for the promise. Where it has a size to choose, the largest that
+    /// `max_messages` allows up to the point where more gains little.
+    pub fn calibrate(&self, key: Key) -> Result<Mechanism, Error> {
+        let (crowd, epsilon, delta) = (self.crowd, self.epsilon, self.delta);
+        let slots = self.max_messages.saturating_sub(1);
+        let local = || calibrate::local_epsilon(crowd, epsilon, delta);
+        Ok(match (key, self.question) {
+            (Key::RandomizedResponse, Question::Bit) => {
+                let coin = calibrate::bit_sum(crowd, epsilon, delta)?.coin;
+                Mechanism::RandomizedResponse(BinaryResponse::new(coin)?)
+            }
+            (Key::BitSum, Question::Bit) => {
+                let coin = calibrate::bit_sum(crowd, epsilon, delta)?.coin;
+                Mechanism::BitSum(BinaryResponse::new(coin)?)
+            }
+            (Key::TwoMessageCount, Question::Bit) => {
+                let coin = calibrate::two_message_count(crowd, epsilon, delta)?.coin;
+                Mechanism::TwoMessageCount(TwoMessageCount::new(coin))
+            }
+            (Key::CoinCount, Question::Bit) => {
+                let found = calibrate::coin_count(crowd, epsilon, delta)?.mechanism;
+                Mechanism::CoinCount(CoinCount::new(small(found.slots())?, found.chance())?)
+            }
+            (Key::BurstCount, Question::Bit) => {
+                let slots = slots.min((12.0 / epsilon.get()).ceil() as u64).clamp(2, 120);
+                let found = calibrate::burst_count(crowd, slots, epsilon, delta)?.mechanism;
+                Mechanism::BurstCount(BurstCount::new(found.bursts().clone())?)
+            }
+            (Key::OneBitMean, Question::Real) => {
+                let coin = calibrate::bit_sum(crowd, epsilon, delta)?.coin;
+                Mechanism::OneBitMean(UnarySum::new(1, coin)?)
+            }
+            (Key::RealSum, Question::Real) => {
+                let wanted = (epsilon.get() * (self.reports as f64).sqrt()).ceil() as u64;
+                let bits = wanted.min(self.max_messages).max(1);
+                let coin = calibrate::real_sum(crowd, bits, epsilon, delta)?.coin;
+                Mechanism::RealSum(UnarySum::new(small(bits)?, coin)?)
+            }
+            (Key::LaplaceMean, Question::Real) => {
+                Mechanism::LaplaceMean(LaplaceMean::local(local()?, GRID)?)
+            }
+            (Key::SlicedSum, Question::Real) => {
+                let most = self.max_messages;
+                let found = calibrate::sliced_sum(crowd, epsilon, delta, most)?.mechanism;
+                let slots = small(found.slots())?;
+                Mechanism::SlicedSum(SlicedSum::new(found.weights().to_vec(), slots)?)
+            }
+            (Key::SplitAndMix, Question::Real) => {
+                if !self.fragile {
+                    return Err(Error::Parameter {
+                        name: "split-and-mix",
+                        range: "asked for explicitly: one liar or one lost message ruins its sum",
+                    });
+                }
+                Mechanism::SplitAndMix(SplitAndMix::fragile(crowd, epsilon, delta, GRID)?)
+            }
+            (Key::KaryResponse, Question::Category { size }) => {
+                let coin = calibrate::kary_response(crowd, size.into(), epsilon, delta)?.coin;
+                Mechanism::KaryResponse(KaryResponse::new(size, coin)?)
+            }
+            (Key::SubsetSelection, Question::Category { size }) => {
+                Mechanism::SubsetSelection(SubsetSelection::local(size, local()?)?)
+            }
+            (Key::Histogram, Question::Category { size }) => {
+                let changing = u64::from(size).min(2);
+                let coin = calibrate::columns(crowd, changing, epsilon, delta)?.coin;
+                Mechanism::Histogram(Histogram::new(Columns::new(size, coin)?))
+            }
+            (Key::AdditiveHistogram, Question::Category { size }) => {
+                let k = size.into();
+                let found = calibrate::additive_histogram(crowd, k, epsilon, delta)?.mechanism;
+                let slots = small(found.slots())?;
+                Mechanism::AdditiveHistogram(AdditiveHistogram::new(size, slots, found.chance())?)
+            }
+            (Key::BurstHistogram, Question::Category { size }) => {
+                let slots = slots.min((24.0 / epsilon.get()).ceil() as u64).clamp(2, 48);
+                let k = size.into();
+                let found = calibrate::burst_histogram(crowd, k, slots, epsilon, delta)?.mechanism;
+                Mechanism::BurstHistogram(BurstHistogram::new(size, found.bursts().clone())?)
+            }
+            (Key::Rappor, Question::Text { bits, hashes, cohorts }) => {
+                Mechanism::Rappor(rappor(Bloom::new(bits, hashes, cohorts, 0)?, local()?)?)
+            }
+            (Key::Selection, Question::Attributes { count }) => {
+                let coin = calibrate::columns(crowd, count.into(), epsilon, delta)?.coin;
+                Mechanism::Selection(Selection::new(Columns::new(count, coin)?))
+            }
+            (Key::Longitudinal, Question::State { periods, changes }) => {
+                Mechanism::Longitudinal(Longitudinal::local(periods, changes, local()?)?)
+            }
+            _ => {
+                return Err(Error::Parameter {
+                    name: "mechanism",
+                    range: "one that answers this kind of question",
+                });
+            }
+        })
+    }
+
+    /// What a mechanism offers, at several sizes where that is worth it.
+    fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
+        let sizes: &[u64] = match key {
+            // A short catalogue beside the long one.
+            Key::BurstCount | Key::BurstHistogram if self.max_messages > 9 => &[9, u64::MAX],
+            _ => &[u64::MAX],
+        };
+        let mut offers: Vec<Offer> = Vec::new();
+        for &most in sizes {
+            let ask = Self { max_messages: self.max_messages.min(most), ..self.clone() };
+            let offer = self.offer(ask.calibrate(key)?)?;
+            if offers.iter().all(|other| other.mechanism != offer.mechanism) {
+                offers.push(offer);
+            }
+        }
+        Ok(offers)
+    }
+
+    /// A mechanism as an offer, if it respects the limits asked for.
+    fn offer(&self, mechanism: Mechanism) -> Result<Offer, Error> {
+        // A message every period is one message at a time.
+        let at_once = match mechanism {
+            Mechanism::Longitudinal(_) => 1,
+            _ => mechanism.messages() as u64,
+        };
+        if at_once > self.max_messages {
+            return Err(Error::Parameter { name: "messages", range: "more than are allowed" });
+        }
+        if let Some(floor) = self.local_floor
+            && mechanism.local_floor().is_none_or(|epsilon| epsilon > floor)
+        {
+            return Err(Error::Parameter { name: "local floor", range: "above what is asked for" });
+        }
+        let standard_error = mechanism.standard_error(self.reports);
+        Ok(Offer {
+            heavy_error: mechanism.heavy_error(self.reports),
+            half_width: mechanism.half_width(self.reports, Probability::new("confidence", 0.95)?),
+            standard_error,
+            mechanism,
+        })
+    }
+
+    fn central_error(&self) -> Option<f64> {
+        let geometric = |sensitivity| {
+            CentralSum::new(self.epsilon, sensitivity).map_or(f64::NAN, |sum| sum.standard_error())
+        };
+        match self.question {
+            Question::Bit => Some(geometric(1)),
+            // A replaced value moves two cells by one each.
+            Question::Category { .. } => Some(geometric(2)),
+            Question::Real => Some(std::f64::consts::SQRT_2 / self.epsilon.get()),
+            Question::Attributes { count } => Some(geometric(count)),
+            Question::Text { .. } | Question::State { .. } => None,
+        }
+    }
+
+    fn local_error(&self) -> Option<f64> {
+        let (epsilon, n) = (self.epsilon, self.reports as f64);
+        let error = match self.question {
+            Question::Bit => BinaryResponse::local(epsilon).ok()?.standard_error(n),
+            Question::Real => {
+                let bit = BinaryResponse::local(epsilon).ok()?.flip();
+                let laplace = LaplaceMean::local(epsilon, GRID).ok()?.standard_error(n);
+                UnarySum::new(1, bit).ok()?.standard_error(n).min(laplace)
+            }
+            Question::Category { size } => {
+                let subset = SubsetSelection::local(size, epsilon).ok()?;
+                subset.standard_error_at(n / f64::from(size), n)
+            }
+            Question::Text { bits, hashes, cohorts } => {
+                let bloom = Bloom::new(bits, hashes, cohorts, 0).ok()?;
+                rappor(bloom, epsilon).ok()?.standard_error(n)
+            }
+            Question::Attributes { count } => {
+                let each = Epsilon::new(epsilon.get() / f64::from(count)).ok()?;
+                BinaryResponse::local(each).ok()?.standard_error(n)
+            }
+            Question::State { periods, changes } => {
+                Longitudinal::local(periods, changes, epsilon).ok()?.standard_error(n, periods)
+            }
+        };
+        Some(error)
+    }
+}
+
+impl Mechanism {
+    /// Half the width of the interval to be expected among `reports` users.
+    pub fn half_width(&self, reports: u64, confidence: Probability) -> f64 {
+        match self {
+            // Noise whose law does not depend on the data, so an empty bag has the same.
+            Self::TwoMessageCount(_)
+            | Self::CoinCount(_)
+            | Self::BurstCount(_)
+            | Self::AdditiveHistogram(_)
+            | Self::BurstHistogram(_) => {
+                let mut tally = self.tally();
+                tally.suppose(reports);
+                self.estimate(&tally, confidence)[0].half_width
+            }
+            _ => normal_reach(confidence) * self.standard_error(reports),
+        }
+    }
+}
+
+/// RAPPOR with a local ε₀ for one report and twice that for ever.
+fn rappor(bloom: Bloom, local: Epsilon) -> Result<Rappor, Error> {
+    let hashes = f64::from(bloom.hashes());
+    // ε∞ = 2h·ln((1−f/2)/(f/2)) = 2ε₀.
+    let f = 2.0 / (1.0 + (local.get() / hashes).exp());
+    let coin =
+        |name, value: f64| Ok::<_, Error>(Threshold::at_least(Probability::new(name, value)?));
+    let at = |q: f64| Rappor::new(bloom, coin("f", f)?, coin("p", 1.0 - q)?, coin("q", q)?);
+    let (mut safe, mut wrong) = (0.5, 1.0);
+    for _ in 0..50 {
+        let q = 0.5 * (safe + wrong);
+        if at(q).is_ok_and(|found| found.privacy().one_report() <= local) {
+            safe = q;
+        } else {
+            wrong = q;
+        }
+    }
+    at(safe)
+}
+
+/// Why the best offer is the best.
+fn reason(ask: &Ask, best: &Offer) -> String {
+    let messages = best.mechanism.messages();
+    let plural = if messages == 1 { "message" } else { "messages" };
+    let floor = match best.mechanism.local_floor() {
+        Some(epsilon) => format!("a report by itself still keeps epsilon {:.3}", epsilon.get()),
+        None => {
+            "it relies on one honest mix, because the value travels in clear inside the bag".into()
+        }
+    };
+    let compared = match ask.central_error() {
+        Some(central) => format!(", {:.2} times the central model's", best.heavy_error / central),
+        None => String::new(),
+    };
+    format!(
+        "{} has the smallest error that {messages} {plural} of at most {} give{compared}; {floor}.",
+        best.mechanism.key(),
+        ask.max_messages
+    )
+}
+
+fn small(value: u64) -> Result<u32, Error> {
+    u32::try_from(value).map_err(|_| Error::Parameter { name: "messages", range: "below 2^32" })
+}
+
+/// Bytes that one layer of sealing adds.
+const LAYER: u64 = 48;
+/// Steps of the unit interval for mechanisms on a grid.
+const GRID: u32 = 1_000;

@@ -1,0 +1,125 @@
+//! What every mechanism is: a client's half, an analyzer's half, and the exact law between them.
+
+use crate::{Error, Estimate};
+use rand_core::CryptoRng;
+use std::collections::BTreeMap;
+use throng_account::Probability;
+
+/// A mechanism: how one user's value becomes a report, and how a bag of messages becomes estimates.
+///
+/// # Contract
+/// `encode` draws a report from `law(input)`, whatever is in it appended as `messages()` messages of
+/// `words()` words each. `estimate` depends on the bag through the cells that `absorb` counts, so the
+/// order of messages does not matter and bags can be counted apart and added up. Over reports drawn
+/// from `law`, each estimated value has the truth as its mean, and a standard deviation of at most
+/// its standard error on average.
+pub trait Protocol {
+    /// What one user holds.
+    type Input: ?Sized;
+
+    /// Messages in every report.
+    fn messages(&self) -> usize;
+
+    /// 64-bit words in every message.
+    fn words(&self) -> usize {
+        1
+    }
+
+    /// Randomizes one value and appends the report. Nothing is appended when the value is refused.
+    fn encode(
+        &self,
+        input: &Self::Input,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error>;
+
+    /// The exact law of a report as a bag: its messages in ascending order, and their probability.
+    /// Exponential in the number of messages; meant for enumerating small cases.
+    fn law(&self, input: &Self::Input) -> Law;
+
+    /// Counters the analyzer needs.
+    fn cells(&self) -> usize;
+
+    /// Counts one message.
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error>;
+
+    /// Counts many messages and returns how many of them were malformed, which are left out.
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        let messages = messages.chunks(self.words());
+        messages.map(|message| u64::from(self.absorb(message, cells).is_err())).sum()
+    }
+
+    /// What was asked, each with its standard error and an interval of this confidence.
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate>;
+}
+
+/// Reports, each a sorted list of messages, with their probabilities.
+pub type Law = BTreeMap<Vec<u64>, f64>;
+
+/// What is counted of a bag of messages. Tallies of parts add up to the tally of the whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally {
+    messages: u64,
+    malformed: u64,
+    per_report: u64,
+    cells: Vec<u64>,
+}
+
+impl Tally {
+    /// Nothing counted yet.
+    pub fn new(protocol: &impl Protocol) -> Self {
+        Self {
+            messages: 0,
+            malformed: 0,
+            per_report: protocol.messages() as u64,
+            cells: vec![0; protocol.cells()],
+        }
+    }
+
+    /// Counts the messages of a batch. What no client would send is counted apart and left out.
+    pub fn absorb<P: Protocol>(&mut self, protocol: &P, messages: &[u64]) {
+        let malformed = protocol.absorb_batch(messages, &mut self.cells);
+        self.malformed += malformed;
+        self.messages += messages.len().div_ceil(protocol.words()) as u64 - malformed;
+    }
+
+    /// Adds what was counted elsewhere, of the same protocol.
+    pub fn merge(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.malformed += other.malformed;
+        for (cell, more) in self.cells.iter_mut().zip(&other.cells) {
+            *cell = cell.wrapping_add(*more);
+        }
+    }
+
+    /// Reports that the well-formed messages make up, rounded to a whole number.
+    pub fn reports(&self) -> u64 {
+        (self.messages + self.per_report / 2) / self.per_report
+    }
+
+    /// Messages left out because no client would have sent them.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
+    }
+
+    /// The counters.
+    pub fn cells(&self) -> &[u64] {
+        &self.cells
+    }
+
+    /// Counts messages of one bit of which so many are 1.
+    pub(crate) fn count(&mut self, messages: u64, ones: u64) {
+        self.messages += messages;
+        self.cells[0] += ones;
+    }
+
+    /// Counts so many reports of which nothing is known, for predicting errors.
+    pub(crate) fn suppose(&mut self, reports: u64) {
+        self.messages += reports * self.per_report;
+    }
+
+    /// Reports as a float, for estimators.
+    pub(crate) fn n(&self) -> f64 {
+        self.messages as f64 / self.per_report as f64
+    }
+}

@@ -1,0 +1,309 @@
+//! `sliced-sum`: the binary digits of a number, each hidden among coins of its own.
+//!
+//! ```text
+//! client     X = x·B rounded at random to a neighbouring integer, B = 2ᵇ − 1
+//!            for each level j < b the message (j, digit j of X)
+//!            in each of J slots, with probability p_j, the message (j, fair coin), else null
+//! analyzer   (1/B)·Σ_j 2ʲ·(N_{j,1} − N_{j,0} + n)/2
+//!            variance n·J·Σ_j 4ʲ·p_j/(4B²) from coins, and at most n/(4B²) from rounding
+//! ```
+//!
+//! The digits travel as they are inside the bag, so the local floor is infinite: whoever sees which
+//! messages belong to one user sees its value. Coins are thrown without looking at the digits and have
+//! slots of their own, never shared with them. Their law is fixed per user: more users than the crowd
+//! only add noise, fewer honest ones weaken what was promised.
+
+use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
+use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use rand_core::CryptoRng;
+use throng_account::Probability;
+
+/// Symbols 2·level + bit, and 2b for null: the digits of the user's value, then the slots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlicedSum {
+    weights: Vec<u64>,
+    slots: u32,
+    levels: sample::Catalogue,
+}
+
+impl SlicedSum {
+    /// By the weight out of 2⁶⁴ with which a slot holds a coin of each level, the lowest first, and
+    /// the number of slots.
+    ///
+    /// From one to 32 levels, none without weight: a digit without coins is published.
+    pub fn new(weights: Vec<u64>, slots: u32) -> Result<Self, Error> {
+        if !(1..=32).contains(&weights.len()) {
+            return Err(Error::Parameter { name: "levels", range: "from 1 to 32" });
+        }
+        if !(1..=MAX_SLOTS).contains(&slots) {
+            return Err(Error::Parameter { name: "slots", range: "from 1 to 65535" });
+        }
+        let refused = Error::Parameter { name: "weights", range: "above 0, in sum below 2^64" };
+        match sample::Catalogue::new(weights.iter().copied()) {
+            Some(levels) if !weights.contains(&0) => Ok(Self { weights, slots, levels }),
+            _ => Err(refused),
+        }
+    }
+
+    /// The weight of a coin in each level, the lowest first.
+    pub fn weights(&self) -> &[u64] {
+        &self.weights
+    }
+
+    /// Slots for coins in a report.
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// Standard error of the estimated sum among `reports` users: the coins' exactly, and the most
+    /// that rounding may add.
+    pub fn standard_error(&self, reports: f64) -> f64 {
+        let coins = self.chances().map(|(j, p)| 4.0_f64.powi(j) * p).sum::<f64>();
+        (reports * (f64::from(self.slots) * coins + 1.0)).sqrt() / (2.0 * self.top())
+    }
+
+    /// How far outside [0, 1], where an honest value lies, one report can put its share of the
+    /// estimate, whatever its sender does: all its messages name the highest level.
+    pub fn influence(&self) -> f64 {
+        let highest = 2.0_f64.powi(self.weights.len() as i32 - 1);
+        0.5 * (self.messages() as f64 * highest / self.top() - 1.0)
+    }
+
+    /// B, the largest integer that a value is rounded to.
+    fn top(&self) -> f64 {
+        2.0_f64.powi(self.weights.len() as i32) - 1.0
+    }
+
+    /// Each level with the probability that a slot holds a coin of it.
+    fn chances(&self) -> impl Iterator<Item = (i32, f64)> {
+        (0..).zip(&self.weights).map(|(j, &weight)| (j, weight as f64 / TWO_64))
+    }
+
+    /// The value in units of 1/B: whole ones, and the rest.
+    fn scaled(&self, value: f64) -> Result<(u64, f64), Error> {
+        if !(0.0..=1.0).contains(&value) {
+            return Err(Error::Value { expected: "a number from 0 to 1" });
+        }
+        let scaled = value * self.top();
+        Ok((scaled as u64, scaled.fract()))
+    }
+
+    /// The messages of all digits of an integer.
+    fn digits(&self, integer: u64) -> impl Iterator<Item = u64> {
+        (0..self.weights.len() as u64).map(move |level| 2 * level + (integer >> level & 1))
+    }
+}
+
+impl Protocol for SlicedSum {
+    type Input = f64;
+
+    fn messages(&self) -> usize {
+        self.weights.len() + self.slots as usize
+    }
+
+    fn encode(
+        &self,
+        input: &f64,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        let (whole, rest) = self.scaled(*input)?;
+        let integer = whole + u64::from(sample::fraction(rest, rng));
+        report.extend(self.digits(integer));
+        let (levels, mut faces) = (self.weights.len() as u64, sample::FairBits::default());
+        report.extend((0..self.slots).map(|_| {
+            let level = self.levels.draw(rng) as u64;
+            let coin = 2 * level + u64::from(faces.next(rng));
+            symbol_or_null(level < levels, coin, 2 * levels)
+        }));
+        Ok(())
+    }
+
+    fn law(&self, input: &f64) -> Law {
+        let (whole, rest) = self.scaled(*input).expect("a value in range");
+        let mut digits = Law::from([(self.digits(whole).collect(), 1.0 - rest)]);
+        if rest > 0.0 {
+            digits.insert(self.digits(whole + 1).collect(), rest);
+        }
+        let mut slot = Vec::new();
+        let mut none = 1.0;
+        for (j, p) in self.chances() {
+            let zero = 2 * j as u64;
+            slot.extend([(zero, 0.5 * p), (zero + 1, 0.5 * p)]);
+            none -= p;
+        }
+        slot.push((2 * self.weights.len() as u64, none));
+        with_slots(digits, self.slots, &slot)
+    }
+
+    /// Zeros and ones of each level, and nulls, so that counting takes no branch.
+    fn cells(&self) -> usize {
+        2 * self.weights.len() + 1
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        match message {
+            [symbol] if *symbol <= 2 * self.weights.len() as u64 => cells[*symbol as usize] += 1,
+            _ => return Err(Error::Malformed { expected: "a level with a bit, or null" }),
+        }
+        Ok(())
+    }
+
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let n = tally.n();
+        let (levels, _) = tally.cells().as_chunks::<2>();
+        let sum = levels
+            .iter()
+            .rev()
+            .fold(0.0, |sum, [zeros, ones]| 2.0 * sum + 0.5 * (*ones as f64 - *zeros as f64 + n));
+        let (value, step) = (sum / self.top(), 1.0 / self.top());
+        vec![Estimate::normal(value, self.standard_error(n), step, confidence)]
+    }
+}
+
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::Planted;
+    use crate::testing::{
+        assert_inverse, assert_inverse_within, assert_sampled, assert_view, confidence, rng,
+    };
+
+    fn sum(chances: &[f64], slots: u32) -> SlicedSum {
+        let weights = chances.iter().map(|chance| (chance * TWO_64) as u64);
+        SlicedSum::new(weights.collect(), slots).unwrap()
+    }
+
+    fn claim(crowd: u64, sum: &SlicedSum) -> throng_account::SlicedSum {
+        let (crowd, slots) = (throng_account::Crowd::new(crowd).unwrap(), sum.slots().into());
+        throng_account::SlicedSum::new(crowd, slots, sum.weights().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn the_claim_bounds_the_whole_bag() {
+        let cases = [(sum(&[0.2, 0.2], 16), 1), (sum(&[0.3, 0.2], 5), 2), (sum(&[0.7], 2), 3)];
+        for (sum, crowd) in cases {
+            let claim = claim(crowd, &sum);
+            assert_view(&sum, &[&0.0, &0.5, &1.0], crowd as usize, &claim);
+        }
+    }
+
+    #[test]
+    fn the_sampler_follows_the_law() {
+        for input in [0.0, 0.2, 1.0 / 3.0, 0.9, 1.0] {
+            assert_sampled(&sum(&[0.3, 0.6], 1), &input);
+            assert_sampled(&sum(&[0.1, 0.4], 2), &input);
+        }
+    }
+
+    // Rounding is claimed at its worst, a variance of ¼ between two integers.
+    #[test]
+    fn the_analyzer_inverts_the_law() {
+        for sum in [sum(&[0.3, 0.6], 1), sum(&[0.1, 0.4], 2)] {
+            for halfway in [1.0 / 6.0, 0.5, 5.0 / 6.0] {
+                assert_inverse(&sum, &halfway, &[halfway]);
+            }
+            for other in [0.0, 0.1, 0.6, 1.0] {
+                assert_inverse_within(&sum, &other, &[other], 1.8);
+            }
+        }
+        assert_inverse(&sum(&[0.3, 0.1, 0.2], 1), &0.5, &[0.5]);
+    }
+
+    // One level is a bit among coins.
+    #[test]
+    fn one_level_is_a_coin_count() {
+        let bits = sum(&[0.5], 2);
+        let chance = throng_account::Threshold::at_least(Probability::new("chance", 0.5).unwrap());
+        let count = crate::CoinCount::new(2, chance).unwrap();
+        assert_eq!(bits.law(&1.0), count.law(&true));
+        assert_eq!(bits.influence(), count.influence());
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let protocol = sum(&[0.1, 0.2, 0.4], 3);
+        let mut messages = vec![7, u64::MAX];
+        for user in 0..500 {
+            protocol.encode(&(f64::from(user) / 500.0), &mut rng(9), &mut messages).unwrap();
+        }
+        let (mut whole, mut left, mut right) =
+            (Tally::new(&protocol), Tally::new(&protocol), Tally::new(&protocol));
+        whole.absorb(&protocol, &messages);
+        left.absorb(&protocol, &messages[..701]);
+        right.absorb(&protocol, &messages[701..]);
+        left.merge(&right);
+        assert_eq!(left, whole);
+        assert_eq!((whole.malformed(), whole.reports()), (2, 500));
+    }
+
+    #[test]
+    fn influence_is_reached_from_both_sides() {
+        let protocol = sum(&[0.1, 0.2, 0.3], 2);
+        for (symbol, edge) in [(5, 1.0 + protocol.influence()), (4, -protocol.influence())] {
+            let mut tally = Tally::new(&protocol);
+            tally.absorb(&protocol, &[symbol; 5]);
+            let value = protocol.estimate(&tally, confidence())[0].value;
+            assert!((value - edge).abs() < 1e-12, "{value}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (weights, slots) in [
+            (vec![], 1),
+            (vec![1; 33], 1),
+            (vec![1, 0], 1),
+            (vec![1 << 63, 1 << 63], 1),
+            (vec![1], 0),
+            (vec![1], 65_536),
+        ] {
+            assert!(SlicedSum::new(weights, slots).is_err());
+        }
+        let mut report = Vec::new();
+        for value in [f64::NAN, -1e-300, 1.0 + f64::EPSILON, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(sum(&[0.5], 1).encode(&value, &mut rng(0), &mut report).is_err());
+        }
+        assert!(report.is_empty());
+        assert!(sum(&[0.5], 1).absorb(&[3], &mut [0; 3]).is_err());
+        assert!(sum(&[0.5], 1).absorb(&[], &mut [0; 3]).is_err());
+    }
+
+    // A client that throws coins only for values above 0.
+    #[test]
+    #[should_panic(expected = " > ")]
+    fn coins_only_for_some_values_break_the_claim() {
+        let honest = sum(&[0.2, 0.2], 16);
+        let planted = Planted::client(&honest, |input, report| {
+            if *input == 0.0 {
+                report.fill(4);
+                report[..2].copy_from_slice(&[0, 2]);
+            }
+        });
+        assert_view(&planted, &[&0.0, &1.0], 1, &claim(1, &honest));
+    }
+
+    // The whole part alone: the value is rounded down.
+    #[test]
+    #[should_panic(expected = "for 0.5")]
+    fn rounding_down_is_noticed() {
+        let honest = sum(&[0.3, 0.6], 1);
+        let planted = Planted::analyzer(&honest, |e| e.value -= 1.0 / 3.0);
+        assert_inverse(&planted, &0.5, &[0.5]);
+    }
+
+    // A coin that shows the digit of its level instead of a fair face.
+    #[test]
+    #[should_panic(expected = "tail")]
+    fn a_coin_that_repeats_the_digit_is_noticed() {
+        let honest = sum(&[0.3, 0.6], 1);
+        let planted = Planted::sampler(&honest, |input, report| {
+            if *input == 1.0 && report[2] < 4 {
+                report[2] |= 1;
+            }
+        });
+        assert_sampled(&planted, &1.0);
+    }
+}

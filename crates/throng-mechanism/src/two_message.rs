@@ -1,0 +1,135 @@
+//! `two-message-count`: the true bit, and separately a coin that is 1 with probability p (Stemmer,
+//! lecture slides on the shuffle model).
+//!
+//! ```text
+//! client     x, and y ~ Bernoulli(p)          two messages of one bit
+//! analyzer   Σ − np                           standard error √(np(1−p)), for every dataset
+//! ```
+//!
+//! The true bit travels in clear inside the bag: without an honest mix there is no guarantee at all.
+//! The slides' rule for p is too small; the accountant calibrates it.
+
+use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
+use rand_core::CryptoRng;
+use throng_account::{Probability, Threshold};
+
+/// The true bit and a noise bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TwoMessageCount {
+    extra: Threshold,
+}
+
+impl TwoMessageCount {
+    /// By the coin that sends the extra 1.
+    pub fn new(extra: Threshold) -> Self {
+        Self { extra }
+    }
+
+    /// The coin.
+    pub fn extra(&self) -> Threshold {
+        self.extra
+    }
+
+    /// Standard error of the estimated count among `reports` users.
+    pub fn standard_error(&self, reports: f64) -> f64 {
+        self.noise(reports).deviation()
+    }
+
+    fn noise(self, reports: f64) -> Noise {
+        Noise::new(reports, vec![(1, self.extra.probability())])
+    }
+}
+
+impl Protocol for TwoMessageCount {
+    type Input = bool;
+
+    fn messages(&self) -> usize {
+        2
+    }
+
+    fn encode(
+        &self,
+        input: &bool,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        report.extend([u64::from(*input), u64::from(sample::coin(self.extra, rng))]);
+        Ok(())
+    }
+
+    fn law(&self, input: &bool) -> Law {
+        let (x, p) = (u64::from(*input), self.extra.probability());
+        [(vec![0, x], 1.0 - p), (vec![x, 1], p)].into()
+    }
+
+    fn cells(&self) -> usize {
+        1
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        absorb_bit(message, cells)
+    }
+
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        absorb_bits(messages, cells)
+    }
+
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let noise = self.noise(tally.n());
+        let value = tally.cells()[0] as f64 - noise.mean();
+        vec![Estimate::of_noise(value, &noise, 1.0, confidence)]
+    }
+}
+
+/// Counts a message that is one bit into the first cell.
+pub(crate) fn absorb_bit(message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+    match message {
+        [bit @ (0 | 1)] => cells[0] += bit,
+        _ => return Err(Error::Malformed { expected: "0 or 1" }),
+    }
+    Ok(())
+}
+
+/// The same for many, without a branch: returns how many were neither 0 nor 1.
+pub(crate) fn absorb_bits(messages: &[u64], cells: &mut [u64]) -> u64 {
+    let (mut ones, mut malformed) = (0, 0);
+    for &message in messages {
+        ones += u64::from(message == 1);
+        malformed += u64::from(message > 1);
+    }
+    cells[0] += ones;
+    malformed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_inverse, assert_sampled, assert_view};
+    use throng_account::Crowd;
+
+    fn count(p: f64) -> TwoMessageCount {
+        TwoMessageCount::new(Threshold::at_least(Probability::new("p", p).unwrap()))
+    }
+
+    #[test]
+    fn the_bag_shows_what_the_accountant_says() {
+        for p in [0.1, 0.5, 0.8] {
+            for crowd in [1, 2, 4] {
+                let probability = Probability::new("p", p).unwrap();
+                let profile =
+                    throng_account::TwoMessageCount::new(Crowd::new(crowd).unwrap(), probability);
+                assert_view(&count(p), &[&false, &true], crowd as usize, &profile);
+            }
+        }
+    }
+
+    #[test]
+    fn the_sampler_follows_the_law_and_the_analyzer_inverts_it() {
+        for p in [0.01, 0.3, 0.9] {
+            for input in [false, true] {
+                assert_sampled(&count(p), &input);
+                assert_inverse(&count(p), &input, &[f64::from(u8::from(input))]);
+            }
+        }
+    }
+}

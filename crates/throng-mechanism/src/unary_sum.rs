@@ -1,0 +1,207 @@
+//! `real-sum` and `one-bit-mean`: a number from 0 to 1 as a few bits, each flipped now and then, in
+//! one untagged bag.
+//!
+//! `real-sum` is Cheu et al., "Distributed Differential Privacy via Shuffling" (2019), Algorithms 5
+//! and 6. With a single bit it is `one-bit-mean`, the local mechanism of Ding, Kulkarni, Yekhanin,
+//! "Collecting Telemetry Data Privately" (2017).
+//!
+//! ```text
+//! client     k = ⌊xr⌋ bits are 1, the next is 1 with probability xr − k, the rest are 0;
+//!            each is flipped with probability b
+//! analyzer   (Σy − nrb)/(r(1 − 2b))
+//! ```
+
+use crate::two_message::{absorb_bit, absorb_bits};
+use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use rand_core::CryptoRng;
+use std::collections::BTreeMap;
+use throng_account::{Probability, Threshold};
+
+/// `bits` messages of one bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnarySum {
+    bits: u32,
+    flip: Threshold,
+}
+
+impl UnarySum {
+    /// At least one bit, and a coin below ½.
+    pub fn new(bits: u32, flip: Threshold) -> Result<Self, Error> {
+        if bits == 0 || bits > MAX_BITS {
+            return Err(Error::Parameter { name: "bits", range: "from 1 to 1000000" });
+        }
+        if flip.get() >= 1 << 63 {
+            return Err(Error::Parameter { name: "flip", range: "below one half" });
+        }
+        Ok(Self { bits, flip })
+    }
+
+    /// Bits per report.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The coin.
+    pub fn flip(&self) -> Threshold {
+        self.flip
+    }
+
+    /// Standard error of the estimated sum among `reports` users whose values are anything.
+    pub fn standard_error(&self, reports: f64) -> f64 {
+        self.error_of(reports, 0.25 * reports)
+    }
+
+    /// With the variance that rounding to one of the r bits adds, in units of a bit.
+    fn error_of(&self, reports: f64, rounding: f64) -> f64 {
+        let (r, b) = (f64::from(self.bits), self.flip.probability());
+        let noise = reports * r * b * (1.0 - b) / (1.0 - 2.0 * b).powi(2);
+        (noise + rounding).sqrt() / r
+    }
+
+    /// How many of the bits are 1 for certain, and the chance that one more is.
+    fn split(&self, input: f64) -> Result<(u32, f64), Error> {
+        if !(0.0..=1.0).contains(&input) {
+            return Err(Error::Value { expected: "a number from 0 to 1" });
+        }
+        let scaled = input * f64::from(self.bits);
+        Ok((scaled.floor() as u32, scaled.fract()))
+    }
+}
+
+impl Protocol for UnarySum {
+    type Input = f64;
+
+    fn messages(&self) -> usize {
+        self.bits as usize
+    }
+
+    fn encode(
+        &self,
+        input: &f64,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        let (whole, fraction) = self.split(*input)?;
+        let ones = whole + u32::from(sample::fraction(fraction, rng));
+        for first in (0..self.bits).step_by(64) {
+            let flips = sample::coins(self.flip, rng);
+            let here = (self.bits - first).min(64);
+            report.extend((0..here).map(|i| u64::from(first + i < ones) ^ (flips >> i & 1)));
+        }
+        Ok(())
+    }
+
+    fn law(&self, input: &f64) -> Law {
+        let (whole, fraction) = self.split(*input).expect("a value in range");
+        let b = self.flip.probability();
+        // The number of ones is all a sorted report shows: convolve one bit at a time.
+        let mut ones: BTreeMap<u32, f64> = [(0, 1.0)].into();
+        for bit in 0..self.bits {
+            let one = match bit {
+                _ if bit < whole => 1.0 - b,
+                _ if bit == whole => fraction * (1.0 - b) + (1.0 - fraction) * b,
+                _ => b,
+            };
+            let mut next = BTreeMap::new();
+            for (count, p) in ones {
+                *next.entry(count + 1).or_insert(0.0) += p * one;
+                *next.entry(count).or_insert(0.0) += p * (1.0 - one);
+            }
+            ones = next;
+        }
+        let report = |count| (0..self.bits).map(|i| u64::from(i >= self.bits - count)).collect();
+        ones.into_iter().map(|(count, p)| (report(count), p)).collect()
+    }
+
+    fn cells(&self) -> usize {
+        1
+    }
+
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        absorb_bit(message, cells)
+    }
+
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        absorb_bits(messages, cells)
+    }
+
+    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+        let (n, r, b) = (tally.n(), f64::from(self.bits), self.flip.probability());
+        let ones = tally.cells()[0] as f64;
+        let step = 1.0 / (r * (1.0 - 2.0 * b));
+        let value = (ones - n * r * b) * step;
+        let error = if self.bits == 1 && n > 1.0 {
+            // Each report is one coin: the variance of their sum is at most that of equal coins.
+            (ones * (1.0 - ones / n) * n / (n - 1.0)).sqrt() * step
+        } else {
+            self.standard_error(n)
+        };
+        vec![Estimate::normal(value, error, step, confidence)]
+    }
+}
+
+const MAX_BITS: u32 = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_inverse_within, assert_local, assert_sampled, assert_view, rng};
+    use throng_account::{Crowd, Epsilon, RealSum};
+
+    fn sum(bits: u32, flip: f64) -> UnarySum {
+        let flip = Probability::new("flip", flip).unwrap();
+        UnarySum::new(bits, Threshold::at_least(flip)).unwrap()
+    }
+
+    #[test]
+    fn the_claims_bound_the_enumerated_laws() {
+        for (bits, flip) in [(1, 0.1_f64), (2, 0.2), (3, 0.05)] {
+            let local = (f64::from(bits)) * ((1.0 - flip) / flip).ln();
+            // Every number of ones, and a value between.
+            let mut values: Vec<f64> = (0..=bits).map(|k| f64::from(k) / f64::from(bits)).collect();
+            values.push(0.4);
+            let inputs: Vec<&f64> = values.iter().collect();
+            assert_local(&sum(bits, flip), &inputs, Epsilon::new(local).unwrap());
+            let crowd = Crowd::new(3).unwrap();
+            let profile = RealSum::with_flip(crowd, flip, u64::from(bits)).unwrap();
+            assert_view(&sum(bits, flip), &inputs, 3, &profile);
+        }
+    }
+
+    #[test]
+    fn the_sampler_follows_the_law() {
+        for input in [0.0, 0.29, 0.5, 1.0] {
+            assert_sampled(&sum(1, 0.3), &input);
+            assert_sampled(&sum(4, 0.1), &input);
+        }
+    }
+
+    #[test]
+    fn the_analyzer_inverts_the_law() {
+        for input in [0.0, 0.4, 1.0] {
+            // The error allows for the worst fraction, so it is wide for values without one.
+            assert_inverse_within(&sum(4, 0.25), &input, &[input], 1.5);
+            assert_inverse_within(&sum(1, 0.2), &input, &[input], 1.3);
+        }
+    }
+
+    // x·r just below a whole number, and tiny x, where x·r − μ + 1 rounds to the wrong side.
+    #[test]
+    fn floating_point_does_not_bend_the_encoder() {
+        let (whole, fraction) = sum(100, 0.1).split(0.29).unwrap();
+        assert_eq!((whole, fraction), (28, 0.9999999999999964));
+        let (whole, fraction) = sum(4, 0.1).split(1e-18).unwrap();
+        assert_eq!((whole, fraction), (0, 4e-18));
+        assert_eq!(sum(4, 0.1).split(1.0).unwrap(), (4, 0.0));
+    }
+
+    #[test]
+    fn values_outside_the_range_are_refused_and_nothing_is_sent() {
+        let mut report = Vec::new();
+        for bad in [f64::NAN, -1e-9, 1.0 + 2e-16 + 1e-15, f64::INFINITY] {
+            assert!(sum(4, 0.1).encode(&bad, &mut rng(1), &mut report).is_err());
+        }
+        assert!(report.is_empty());
+        assert!(UnarySum::new(0, sum(1, 0.1).flip()).is_err());
+    }
+}

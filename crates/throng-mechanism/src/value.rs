@@ -1,0 +1,160 @@
+//! What users hold.
+
+use crate::{Error, Estimate};
+use std::fmt;
+
+/// One user's value. `Debug` does not show it.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    /// Yes or no.
+    Bit(bool),
+    /// A number, scaled to the unit interval.
+    Real(f64),
+    /// One of k categories, from 0.
+    Category(u32),
+    /// A string.
+    Text(&'a str),
+    /// Several bits: one per attribute, or one per period.
+    Bits(&'a [bool]),
+}
+
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bit(_) => "Bit(..)",
+            Self::Real(_) => "Real(..)",
+            Self::Category(_) => "Category(..)",
+            Self::Text(_) => "Text(..)",
+            Self::Bits(_) => "Bits(..)",
+        })
+    }
+}
+
+/// The values of many users, in one column. `Debug` does not show them.
+#[derive(Clone, PartialEq)]
+pub enum Values {
+    /// Bits.
+    Bits(Vec<bool>),
+    /// Numbers in the unit interval.
+    Reals(Vec<f64>),
+    /// Categories.
+    Categories(Vec<u32>),
+    /// Strings.
+    Texts(Vec<String>),
+    /// Rows of so many bits.
+    Rows {
+        /// All rows, one after the other.
+        bits: Vec<bool>,
+        /// Bits per row.
+        width: usize,
+    },
+}
+
+impl Values {
+    /// How many users.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Bits(values) => values.len(),
+            Self::Reals(values) => values.len(),
+            Self::Categories(values) => values.len(),
+            Self::Texts(values) => values.len(),
+            Self::Rows { bits, width } => bits.len() / width,
+        }
+    }
+
+    /// Nobody.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of one user.
+    pub fn get(&self, user: usize) -> Value<'_> {
+        match self {
+            Self::Bits(values) => Value::Bit(values[user]),
+            Self::Reals(values) => Value::Real(values[user]),
+            Self::Categories(values) => Value::Category(values[user]),
+            Self::Texts(values) => Value::Text(&values[user]),
+            Self::Rows { bits, width } => Value::Bits(&bits[user * width..][..*width]),
+        }
+    }
+
+    /// All of them in turn.
+    pub fn iter(&self) -> impl Iterator<Item = Value<'_>> {
+        (0..self.len()).map(|user| self.get(user))
+    }
+}
+
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Values({} users)", self.len())
+    }
+}
+
+/// The range of a bounded number, which mechanisms see as the unit interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    /// From 0 to 1.
+    pub const UNIT: Self = Self { low: 0.0, high: 1.0 };
+
+    /// Both finite, `low < high`.
+    pub fn new(low: f64, high: f64) -> Result<Self, Error> {
+        if !(low < high && (high - low).is_finite()) {
+            return Err(Error::Parameter { name: "range", range: "from a low to a higher number" });
+        }
+        Ok(Self { low, high })
+    }
+
+    /// The lower end.
+    pub fn low(self) -> f64 {
+        self.low
+    }
+
+    /// The upper end.
+    pub fn high(self) -> f64 {
+        self.high
+    }
+
+    /// Where a number lies between the ends. Numbers outside count as the nearer end, which is
+    /// part of the question asked; what is not a number is refused.
+    pub fn unit(self, number: f64) -> Result<f64, Error> {
+        if number.is_nan() {
+            return Err(Error::Value { expected: "a number" });
+        }
+        Ok(((number.clamp(self.low, self.high) - self.low) / (self.high - self.low)).min(1.0))
+    }
+
+    /// The mean in the range's own units, from an estimated sum of unit values of `reports` users.
+    pub fn mean(self, sum: &Estimate, reports: u64) -> Estimate {
+        sum.rescaled(self.low, (self.high - self.low) / reports.max(1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_do_not_show_in_debug() {
+        let values = Values::Texts(vec!["secret".into()]);
+        assert_eq!(format!("{values:?}"), "Values(1 users)");
+        assert_eq!(format!("{:?}", values.get(0)), "Text(..)");
+        assert_eq!(format!("{:?}", Value::Real(0.25)), "Real(..)");
+    }
+
+    #[test]
+    fn a_range_maps_its_ends_to_the_unit_interval() {
+        let range = Range::new(-15.0, 120.0).unwrap();
+        assert_eq!(range.unit(-15.0).unwrap(), 0.0);
+        assert_eq!(range.unit(500.0).unwrap(), 1.0);
+        assert!(range.unit(f64::NAN).is_err());
+        assert!(Range::new(1.0, 1.0).is_err() && Range::new(0.0, f64::INFINITY).is_err());
+        let sum = Estimate { value: 50.0, standard_error: 2.0, half_width: 4.0 };
+        let mean = range.mean(&sum, 100);
+        assert!((mean.value - 52.5).abs() < 1e-12 && (mean.standard_error - 2.7).abs() < 1e-12);
+    }
+}

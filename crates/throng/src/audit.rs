@@ -1,0 +1,81 @@
+//! `throng audit`: how private is it, seen from outside?
+
+use crate::args::Audit as Request;
+use crate::parallel::{generator, seed, spread};
+use crate::report::{Report, Rows, number};
+use anyhow::{Result, bail};
+use throng_account::Delta;
+use throng_mechanism::{Attack, Audit};
+
+/// Runs both worlds many times and compares what can be told apart with what is claimed.
+pub fn run(request: &Request) -> Result<Report> {
+    if request.runs < 100 {
+        bail!("--runs must be 100 or more");
+    }
+    let seed = seed(request.seed)?;
+    let failure = Delta::new(1.0 - request.confidence)?;
+    let ask = request.wish.about(request.mechanism)?;
+    let claimed = ask.calibrate(request.mechanism)?;
+    let claim = claimed.profile(ask.crowd)?;
+    let real = match request.weaken {
+        Some(factor) => claimed.weakened(factor)?,
+        None => claimed.clone(),
+    };
+    let attack = Attack::new(&real, ask.crowd, &*claim, &mut generator(seed, u64::MAX))?;
+    let blocks = request.runs.div_ceil(BLOCK);
+    let scores = spread("auditing", 2 * blocks, seed, |unit, rng| {
+        let runs = BLOCK.min(request.runs - unit / 2 * BLOCK);
+        (0..runs).map(|_| Ok(attack.run((unit % 2) as usize, rng)?)).collect::<Result<Vec<f64>>>()
+    })?;
+    let world =
+        |w: usize| -> Vec<f64> { scores.iter().skip(w).step_by(2).flatten().copied().collect() };
+    let audit = Audit::judge(&world(0), &world(1), &*claim, ask.delta, failure)?;
+    let epsilon_claimed = claim.epsilon(ask.delta)?.epsilon.get();
+    let caught = audit.broken().next().is_some() || audit.epsilon_lower > epsilon_claimed;
+    let shown = audit.findings.iter().step_by(5);
+    let report = Report::default()
+        .line("mechanism", "mechanism", request.mechanism.name())
+        .line("n", "reports", ask.reports)
+        .field("honest", ask.crowd.get())
+        .line("runs", "runs in each world", request.runs)
+        .line("delta", "delta", ask.delta.get())
+        .line("epsilon_claimed", "epsilon claimed, at most", epsilon_claimed)
+        .line("epsilon_lower", "epsilon measured, at least", audit.epsilon_lower)
+        .line("confidence", "confidence", audit.confidence)
+        .field("seed", seed)
+        .say("seed", seed.to_string())
+        .line("consistent", "consistent with the claim", !caught)
+        .field(
+            "profile",
+            audit
+                .findings
+                .iter()
+                .map(|f| {
+                    serde_json::json!({"epsilon": f.epsilon, "delta_lower": f.delta_lower,
+                    "delta_claimed": f.delta_claimed, "broken": f.broken()})
+                })
+                .collect::<Vec<_>>(),
+        )
+        .table(Rows {
+            head: vec!["epsilon", "delta measured, at least", "delta claimed, at most"],
+            rows: shown
+                .map(|f| vec![number(f.epsilon), number(f.delta_lower), number(f.delta_claimed)])
+                .collect(),
+        });
+    if let Some(worst) = audit.broken().max_by(|a, b| {
+        let excess = |f: &throng_mechanism::Finding| f.delta_lower - f.delta_claimed;
+        excess(a).total_cmp(&excess(b))
+    }) {
+        let text = format!(
+            "CAUGHT: at epsilon {} delta is at least {}, but at most {} is claimed.",
+            number(worst.epsilon),
+            number(worst.delta_lower),
+            number(worst.delta_claimed)
+        );
+        return Ok(report.field("caught", text.clone()).note(text).failing());
+    }
+    Ok(report)
+}
+
+/// Runs that one unit of work makes.
+const BLOCK: u64 = 64;

@@ -1,0 +1,256 @@
+//! `throng bench encode|aggregate`: reports per second of both halves of the mechanisms, on one core
+//! and on all, beside the generator and the memory of the same run.
+
+use crate::parallel::generator;
+use crate::report::{Report, Rows};
+use anyhow::Result;
+use chacha20::rand_core::Rng;
+use std::hint::black_box;
+use std::thread;
+use std::time::{Duration, Instant};
+use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
+use throng_mechanism::{
+    Ask, BinaryResponse, Bloom, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Question,
+    Rappor, SubsetSelection, UnarySum, Value,
+};
+
+/// The clients' half, with secure randomness (ChaCha12).
+pub fn encode() -> Result<Report> {
+    let words = words_per_second();
+    let mut json = Vec::new();
+    let mut rows = Vec::new();
+    for (name, mechanism) in settings()? {
+        eprintln!("{name}");
+        let rate = |threads| on(threads, |seed| encode_for(&mechanism, seed));
+        let (one, all) = (rate(1), rate(cores()));
+        rows.push(vec![
+            name.clone(),
+            mechanism.messages().to_string(),
+            millions(one),
+            millions(all),
+            format!("{:.1}", words / one),
+        ]);
+        json.push(serde_json::json!({"mechanism": mechanism.key().name(), "setting": name,
+            "messages": mechanism.messages(), "per_second": one, "per_second_all_cores": all,
+            "generator_words_per_report": words / one}));
+    }
+    Ok(Report::default()
+        .field("generator_words_per_second", words)
+        .field("rows", json)
+        .table(Rows {
+            head: vec!["mechanism", "messages", "M reports/s", "all cores", "words of generator time"],
+            rows,
+        })
+        .note(format!(
+            "The generator alone (ChaCha12) gives {} M words of 64 bits a second in this run; the last \
+             column says for how many of them a report takes the time.",
+            millions(words)
+        )))
+}
+
+/// The analyzer's half.
+pub fn aggregate() -> Result<Report> {
+    let memory = bytes_per_second();
+    let mut json = Vec::new();
+    let mut rows = Vec::new();
+    for (name, mechanism) in settings()? {
+        eprintln!("{name}");
+        let mut rng = generator(1, 0);
+        let mut bag = Vec::new();
+        let reports = (BAG / (mechanism.messages() * mechanism.words())).max(64);
+        for user in 0..reports {
+            mechanism.encode(value(&mechanism, user), &mut rng, &mut bag)?;
+        }
+        let rate = |threads| {
+            on(threads, |_| {
+                let mut tally = mechanism.tally();
+                repeat(reports as u64, || mechanism.absorb(&mut tally, black_box(&bag)))
+            })
+        };
+        let (one, all) = (rate(1), rate(cores()));
+        let bytes = one * (8 * mechanism.messages() * mechanism.words()) as f64;
+        rows.push(vec![
+            name.clone(),
+            mechanism.messages().to_string(),
+            millions(one),
+            millions(all),
+            format!("{:.2}", bytes / 1e9),
+            format!("{:.2}", bytes / memory),
+        ]);
+        json.push(serde_json::json!({"mechanism": mechanism.key().name(), "setting": name,
+            "messages": mechanism.messages(), "per_second": one, "per_second_all_cores": all,
+            "bytes_per_second": bytes, "over_memory": bytes / memory}));
+    }
+    Ok(Report::default()
+        .field("memory_bytes_per_second", memory)
+        .field("rows", json)
+        .table(Rows {
+            head: vec![
+                "mechanism",
+                "messages",
+                "M reports/s",
+                "all cores",
+                "GB/s",
+                "of memory speed",
+            ],
+            rows,
+        })
+        .note(format!(
+            "Summing 64-bit words of memory runs at {:.1} GB/s in this run, one core.",
+            memory / 1e9
+        )))
+}
+
+/// One or two settings of every mechanism.
+fn settings() -> Result<Vec<(String, Mechanism)>> {
+    let local = |epsilon: f64| Epsilon::new(epsilon);
+    let coin = |p: f64| Ok::<_, anyhow::Error>(Threshold::at_least(Probability::new("p", p)?));
+    let ask = |question, max_messages| -> Result<Ask> {
+        Ok(Ask {
+            question,
+            reports: 1_000_000,
+            crowd: Crowd::new(1_000_000)?,
+            epsilon: Epsilon::new(1.0)?,
+            delta: Delta::new(1e-8)?,
+            max_messages,
+            local_floor: None,
+            fragile: true,
+        })
+    };
+    let mut all: Vec<(String, Mechanism)> = vec![
+        (
+            "randomized-response".into(),
+            Mechanism::RandomizedResponse(BinaryResponse::local(local(1.0)?)?),
+        ),
+        ("one-bit-mean".into(), Mechanism::OneBitMean(UnarySum::new(1, coin(0.2)?)?)),
+        ("real-sum, 1000 bits".into(), Mechanism::RealSum(UnarySum::new(1000, coin(0.1)?)?)),
+        ("laplace-mean".into(), Mechanism::LaplaceMean(LaplaceMean::local(local(1.0)?, 1000)?)),
+        (
+            "longitudinal, 64 periods".into(),
+            Mechanism::Longitudinal(Longitudinal::local(64, 2, local(1.0)?)?),
+        ),
+    ];
+    for k in [10, 100, 1024] {
+        let response = KaryResponse::local(k, local(2.0)?)?;
+        all.push((format!("kary-response, k = {k}"), Mechanism::KaryResponse(response)));
+    }
+    for k in [10, 100, 1024] {
+        let subset = SubsetSelection::local(k, local(1.0)?)?;
+        all.push((format!("subset-selection, k = {k}"), Mechanism::SubsetSelection(subset)));
+    }
+    for (bits, cohorts) in [(16, 64), (128, 8)] {
+        let bloom = Bloom::new(bits, 2, cohorts, 0)?;
+        let rappor = Rappor::new(bloom, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+        all.push((format!("rappor, {bits} bits"), Mechanism::Rappor(rappor)));
+    }
+    for (key, question, most) in [
+        (Key::BitSum, Question::Bit, 1),
+        (Key::TwoMessageCount, Question::Bit, 2),
+        (Key::CoinCount, Question::Bit, 2),
+        (Key::BurstCount, Question::Bit, 9),
+        (Key::SlicedSum, Question::Real, 16),
+        (Key::SplitAndMix, Question::Real, 16),
+        (Key::AdditiveHistogram, Question::Category { size: 1024 }, 16),
+        (Key::BurstHistogram, Question::Category { size: 1024 }, 9),
+        (Key::Histogram, Question::Category { size: 100 }, 100),
+        (Key::Selection, Question::Attributes { count: 100 }, 100),
+    ] {
+        let mechanism = ask(question, most)?.calibrate(key)?;
+        let size = match question {
+            Question::Category { size } => format!(", k = {size}"),
+            Question::Attributes { count } => format!(", {count} attributes"),
+            _ => String::new(),
+        };
+        all.push((format!("{key}{size}"), mechanism));
+    }
+    Ok(all)
+}
+
+/// Some value for a user.
+fn value(mechanism: &Mechanism, user: usize) -> Value<'static> {
+    match mechanism.holds() {
+        "a bit" => Value::Bit(user.is_multiple_of(3)),
+        "a number from 0 to 1" => Value::Real((user % 97) as f64 / 96.0),
+        "a category" => Value::Category((user % 10) as u32),
+        "a string" => Value::Text(["alpha", "beta", "gamma", "delta"][user % 4]),
+        _ => Value::Bits(&BITS[..mechanism.messages()]),
+    }
+}
+
+/// Reports per second of one thread.
+fn encode_for(mechanism: &Mechanism, seed: u64) -> f64 {
+    let mut rng = generator(seed, 7);
+    let mut report = Vec::new();
+    repeat(BATCH as u64, || {
+        report.clear();
+        for user in 0..BATCH {
+            mechanism
+                .encode(value(mechanism, user), &mut rng, &mut report)
+                .expect("a fitting value");
+        }
+        black_box(&report);
+    })
+}
+
+/// Items per second, when one call makes so many: the best of several fifths of a second.
+fn repeat(items: u64, mut call: impl FnMut()) -> f64 {
+    call();
+    let mut best = 0.0_f64;
+    for _ in 0..3 {
+        let (start, mut calls) = (Instant::now(), 0);
+        while start.elapsed() < Duration::from_millis(80) {
+            call();
+            calls += 1;
+        }
+        best = best.max((calls * items) as f64 / start.elapsed().as_secs_f64());
+    }
+    best
+}
+
+/// The sum of the rates of so many threads at once.
+fn on(threads: usize, rate: impl Fn(u64) -> f64 + Sync) -> f64 {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|seed| {
+                scope.spawn({
+                    let rate = &rate;
+                    move || rate(seed as u64)
+                })
+            })
+            .collect();
+        workers.into_iter().map(|w| w.join().expect("a worker that does not panic")).sum()
+    })
+}
+
+fn words_per_second() -> f64 {
+    let mut rng = generator(0, 0);
+    repeat(4096, || {
+        let mut sum = 0;
+        for _ in 0..4096 {
+            sum ^= rng.next_u64();
+        }
+        black_box(sum);
+    })
+}
+
+fn bytes_per_second() -> f64 {
+    let words = vec![1_u64; 1 << 24];
+    8.0 * repeat(words.len() as u64, || {
+        black_box(black_box(&words).iter().sum::<u64>());
+    })
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn millions(rate: f64) -> String {
+    let rate = rate / 1e6;
+    if rate < 10.0 { format!("{rate:.2}") } else { format!("{rate:.0}") }
+}
+
+/// Reports encoded between looks at the clock.
+const BATCH: usize = 64;
+/// Words of the bag that is counted over and over.
+const BAG: usize = 1 << 22;
+const BITS: [bool; 1024] = [false; 1024];

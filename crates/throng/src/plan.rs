@@ -1,0 +1,188 @@
+//! `throng plan`: which mechanism?
+
+use crate::args::Plan as Request;
+use crate::chart::{Axis, Chart, Scale, Series, Stroke};
+use crate::collection::Collection;
+use crate::report::{Report, Rows, number};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::fs;
+use throng_account::{Crowd, Epsilon};
+use throng_mechanism::{Ask, Mechanism, Offer, Plan, Question};
+
+/// Calibrates everything that applies and recommends one.
+pub fn run(request: &Request) -> Result<Report> {
+    let ask = request.wish.of_value(request.value)?;
+    let plan = Plan::new(&ask);
+    let Some(best) = plan.offers.first() else {
+        let why: Vec<_> = plan.refused.iter().map(|(key, why)| format!("{key}: {why}")).collect();
+        bail!("no mechanism keeps this promise\n  {}", why.join("\n  "));
+    };
+    let options: Vec<Value> =
+        plan.offers.iter().enumerate().map(|(i, offer)| option(offer, i == 0)).collect();
+    let rows = plan.offers.iter().map(row).collect();
+    let refused: Vec<Value> = plan
+        .refused
+        .iter()
+        .map(|(key, why)| json!({"mechanism": key.name(), "why": why.to_string()}))
+        .collect();
+    let model = |error: Option<f64>| error.map_or(Value::Null, |rmse| json!({"rmse": rmse}));
+    let mut report = Report::default()
+        .line("n", "reports", ask.reports)
+        .field("honest", ask.crowd.get())
+        .line("epsilon", "epsilon", ask.epsilon.get())
+        .line("delta", "delta", ask.delta.get())
+        .line("recommended", "recommended", best.mechanism.key().name())
+        .field("reason", plan.reason.clone())
+        .field("options", options)
+        .field("refused", refused)
+        .field("central", model(plan.central))
+        .field("local", model(plan.local));
+    if let Some(error) = plan.central {
+        report = report.say("error in the central model", number(error));
+    }
+    if let Some(error) = plan.local {
+        report = report.say("error in the local model", number(error));
+    }
+    report = report.table(Rows {
+        head: vec![
+            "mechanism",
+            "error",
+            "error at 10 %",
+            "95 % +-",
+            "messages",
+            "bytes",
+            "local floor",
+            "one liar",
+        ],
+        rows,
+    });
+    report = report.note(sentence(&plan.reason)).note(unit(ask.question));
+    for (key, why) in &plan.refused {
+        report = report.note(format!("Not {key}: {why}."));
+    }
+    if let Some(file) = &request.plot {
+        let chart = errors_against_crowd(&ask)?;
+        fs::write(file, chart.svg()).with_context(|| format!("cannot write {}", file.display()))?;
+        report = report.line("plot", "plot", file.display().to_string());
+    }
+    if let Some(file) = &request.write {
+        Collection::of(&ask, best.mechanism.clone()).write(file)?;
+        report = report.line("collection", "collection", file.display().to_string());
+    }
+    Ok(report)
+}
+
+fn option(offer: &Offer, recommended: bool) -> Value {
+    json!({
+        "mechanism": offer.mechanism.key().name(),
+        "rmse": offer.standard_error,
+        "rmse_heavy": offer.heavy_error,
+        "half_width": offer.half_width,
+        "messages": offer.mechanism.messages(),
+        "bytes": offer.bytes(),
+        "local_floor": floor(&offer.mechanism),
+        "influence": finite(offer.mechanism.influence()),
+        "recommended": recommended,
+    })
+}
+
+fn row(offer: &Offer) -> Vec<String> {
+    vec![
+        offer.mechanism.key().name().into(),
+        number(offer.standard_error),
+        number(offer.heavy_error),
+        number(offer.half_width),
+        offer.mechanism.messages().to_string(),
+        offer.bytes().to_string(),
+        offer.mechanism.local_floor().map_or("none".into(), |e| number(e.get())),
+        match offer.mechanism.influence() {
+            moves if moves.is_finite() => number(moves),
+            _ => "anything".into(),
+        },
+    ]
+}
+
+/// The local floor as JSON.
+pub fn floor(mechanism: &Mechanism) -> Value {
+    finite(mechanism.local_floor().map_or(f64::INFINITY, Epsilon::get))
+}
+
+fn finite(value: f64) -> Value {
+    if value.is_finite() { json!(value) } else { json!("infinity") }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn unit(question: Question) -> &'static str {
+    match question {
+        Question::Bit => "Errors are standard errors of the count of ones.",
+        Question::Real => {
+            "Errors are standard errors of the sum, in units of the range; divide by n for the mean."
+        }
+        Question::Category { .. } => {
+            "Errors are root mean squares over the counts of all categories; beside it, of the count \
+             of a category that one user in ten holds."
+        }
+        Question::Text { .. } => "Errors are standard errors of the count of a rare string.",
+        Question::Attributes { .. } => "Errors are standard errors of the count of each attribute.",
+        Question::State { .. } => "Errors are standard errors of the count in the last period.",
+    }
+}
+
+/// Standard error against n, for the question at this promise.
+pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
+    let mut series: Vec<Series> = Vec::new();
+    let mut push = |name: &str, stroke: Stroke, point: (f64, f64)| match series
+        .iter_mut()
+        .find(|s| s.name == name)
+    {
+        Some(found) => found.points.push(point),
+        None => series.push(Series { name: name.into(), stroke, points: vec![point] }),
+    };
+    let share = ask.crowd.get() as f64 / ask.reports as f64;
+    for step in 0..=10 {
+        let reports = 10_f64.powf(3.0 + 0.5 * f64::from(step)).round();
+        eprintln!("n = {reports}");
+        let here = Ask {
+            reports: reports as u64,
+            crowd: Crowd::new((reports * share).floor() as u64)?,
+            ..ask.clone()
+        };
+        let plan = Plan::new(&here);
+        for offer in &plan.offers {
+            let name = match offer.mechanism.messages() {
+                1 => offer.mechanism.key().name().to_string(),
+                // Lengths that grow with n are one curve.
+                m if matches!(
+                    offer.mechanism,
+                    Mechanism::BurstCount(_) | Mechanism::BurstHistogram(_)
+                ) =>
+                {
+                    format!("{}, {m} messages", offer.mechanism.key())
+                }
+                _ => offer.mechanism.key().name().to_string(),
+            };
+            push(&name, Stroke::Solid, (reports, offer.heavy_error));
+        }
+        for (name, error) in [("central model", plan.central), ("local model", plan.local)] {
+            if let Some(error) = error {
+                push(name, Stroke::Dashed, (reports, error));
+            }
+        }
+    }
+    let axis = |label: &str| Axis { label: label.into(), scale: Scale::Log, range: None };
+    Ok(Chart {
+        title: format!(
+            "Standard error at ε = {}, δ = {}",
+            number(ask.epsilon.get()),
+            number(ask.delta.get())
+        ),
+        x: axis("reports, n"),
+        y: axis("standard error"),
+        series,
+    })
+}

@@ -1,0 +1,260 @@
+//! `throng simulate`: error against truth, many times over.
+
+use crate::args::Simulate;
+use crate::ask::value_of;
+use crate::chart::{Axis, Chart, Scale, Series, Stroke};
+use crate::collection::Collection;
+use crate::parallel::{generator, seed, spread};
+use crate::report::{Report, Rows, number};
+use crate::values::{Column, synthetic};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Instant;
+use throng_account::Probability;
+use throng_mechanism::{
+    Control, DecodeOptions, Estimate, Mechanism, Tally, Values, decode, simulate,
+};
+
+/// Runs the simulation and compares.
+pub fn run(request: &Simulate) -> Result<Report> {
+    if request.repeat == 0 {
+        bail!("--repeat must be 1 or more");
+    }
+    let seed = seed(request.seed)?;
+    let confidence = Probability::new("confidence", request.confidence)?;
+    let (mechanism, column) = prepare(request, seed)?;
+    let n = column.values.len() as u64;
+    let started = Instant::now();
+    let tallies = tallies(&mechanism, &column.values, request.repeat, seed)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let (truth, names) = truth(&mechanism, &column);
+    let runs: Vec<Vec<Estimate>> = tallies
+        .iter()
+        .map(|tally| estimates(&mechanism, tally, &names, confidence))
+        .collect::<Result<_>>()?;
+    let found = Comparison::new(&truth, &runs);
+    // Bits rounded up and periods differ in error from cell to cell; there the claims are averaged.
+    let predicted = match mechanism {
+        Mechanism::Longitudinal(_) | Mechanism::Rappor(_) => found.claimed,
+        _ => mechanism.standard_error(n),
+    };
+    let mut report = Report::default()
+        .line("mechanism", "mechanism", mechanism.key().name())
+        .line("n", "reports", n)
+        .line("repeat", "runs", request.repeat)
+        .line("rmse", "measured error (root mean square)", found.rmse)
+        .line("rmse_uncertainty", "  give or take", found.uncertainty)
+        .line("predicted_rmse", "predicted error, at most", predicted)
+        .field("claimed_rmse", found.claimed)
+        .line("bias", "bias", found.bias)
+        .line("bias_uncertainty", "  give or take", found.bias_uncertainty)
+        .line("confidence", "confidence of the intervals", request.confidence)
+        .line("coverage", "truth inside the interval", found.coverage)
+        .field("seed", seed)
+        .say("seed", seed.to_string())
+        .line("reports_per_second", "reports per second", (n * request.repeat) as f64 / seconds);
+    report = report.table(first_run(&truth, &runs[0], &names));
+    if let Some(file) = &request.plot {
+        let chart = picture(&mechanism, &truth, &runs);
+        fs::write(file, chart.svg()).with_context(|| format!("cannot write {}", file.display()))?;
+        report = report.line("plot", "plot", file.display().to_string());
+    }
+    Ok(report)
+}
+
+/// The mechanism and everybody's values.
+fn prepare(request: &Simulate, seed: u64) -> Result<(Mechanism, Column)> {
+    let collection = request.collection.as_deref().map(Collection::read).transpose()?;
+    let key = match (&collection, request.mechanism) {
+        (Some(collection), _) => collection.mechanism.key(),
+        (None, Some(key)) => key,
+        (None, None) => bail!("name a mechanism or give --collection"),
+    };
+    let value = value_of(key);
+    let column = match &request.values.values {
+        Some(file) => Some(request.values.read(file, value, request.wish.n)?),
+        None => None,
+    };
+    let n = match (&column, &collection, request.wish.n) {
+        (Some(column), ..) => column.values.len() as u64,
+        (None, _, Some(n)) => n,
+        (None, Some(collection), None) => collection.crowd,
+        (None, None, None) => bail!("--n is needed: how many users?"),
+    };
+    let mut wish = request.wish.with(n);
+    if wish.limits.size.is_none() {
+        wish.limits.size = column.as_ref().and_then(Column::size);
+    }
+    let ask = wish.about(key);
+    let mechanism = match collection {
+        Some(collection) => collection.mechanism,
+        None => ask.as_ref().map_err(|why| anyhow::anyhow!("{why:#}"))?.calibrate(key)?,
+    };
+    let column = match column {
+        Some(column) => column,
+        None => synthetic(ask?.question, n, &mut generator(seed, u64::MAX)),
+    };
+    Ok((mechanism, column))
+}
+
+/// One tally per repetition.
+fn tallies(mechanism: &Mechanism, values: &Values, repeat: u64, seed: u64) -> Result<Vec<Tally>> {
+    let blocks = values.len().div_ceil(BLOCK).max(1) as u64;
+    let parts = spread("simulating", repeat * blocks, seed, |unit, rng| {
+        let first = (unit % blocks) as usize * BLOCK;
+        let range = first..values.len().min(first + BLOCK);
+        Ok(simulate(mechanism, values, range, rng)?)
+    })?;
+    Ok(parts
+        .chunks(blocks as usize)
+        .map(|parts| {
+            let mut whole = mechanism.tally();
+            for part in parts {
+                whole.merge(part);
+            }
+            whole
+        })
+        .collect())
+}
+
+/// What the estimates should be, and what they are called.
+fn truth(mechanism: &Mechanism, column: &Column) -> (Vec<f64>, Vec<String>) {
+    if let Values::Texts(texts) = &column.values {
+        let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
+        for text in texts {
+            *counts.entry(text).or_insert(0.0) += 1.0;
+        }
+        let mut counts: Vec<(&str, f64)> = counts.into_iter().collect();
+        counts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        return counts.into_iter().map(|(text, count)| (count, text.to_string())).unzip();
+    }
+    let truth = mechanism.truth(&column.values);
+    let names = (0..truth.len())
+        .map(|i| column.names.get(i).cloned().unwrap_or_else(|| format!("{}", i + 1)))
+        .collect();
+    (truth, names)
+}
+
+fn estimates(
+    mechanism: &Mechanism,
+    tally: &Tally,
+    names: &[String],
+    confidence: Probability,
+) -> Result<Vec<Estimate>> {
+    let Mechanism::Rappor(rappor) = mechanism else {
+        return Ok(mechanism.estimate(tally, confidence));
+    };
+    let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
+    let level = Probability::new("level", 0.05)?;
+    let options = DecodeOptions { control: Control::Discovery, level, confidence };
+    // What is not found cannot be told from absent.
+    let absent = Estimate { value: 0.0, standard_error: 0.0, half_width: 0.0 };
+    let mut estimates = vec![absent; names.len()];
+    for decoded in decode(rappor, tally, &candidates, &options) {
+        estimates[decoded.candidate] = decoded.estimate;
+    }
+    Ok(estimates)
+}
+
+/// What the runs say together.
+struct Comparison {
+    rmse: f64,
+    uncertainty: f64,
+    claimed: f64,
+    bias: f64,
+    bias_uncertainty: f64,
+    coverage: f64,
+}
+
+impl Comparison {
+    fn new(truth: &[f64], runs: &[Vec<Estimate>]) -> Self {
+        let each = || runs.iter().flat_map(|run| run.iter().zip(truth));
+        let count = (runs.len() * truth.len()).max(1) as f64;
+        let mean =
+            |f: &dyn Fn(&Estimate, f64) -> f64| each().map(|(e, t)| f(e, *t)).sum::<f64>() / count;
+        let square = mean(&|e, t| (e.value - t).powi(2));
+        let fourth = mean(&|e, t| (e.value - t).powi(4));
+        let rmse = square.sqrt();
+        // Standard deviation of the mean square, and what that is for its root.
+        let spread = ((fourth - square * square).max(0.0) / count).sqrt();
+        let inside =
+            |e: &Estimate, t: f64| f64::from(u8::from((e.value - t).abs() <= e.half_width));
+        Self {
+            rmse,
+            uncertainty: 1.96 * spread / (2.0 * rmse.max(f64::MIN_POSITIVE)),
+            claimed: mean(&|e, _| e.standard_error.powi(2)).sqrt(),
+            bias: mean(&|e, t| e.value - t),
+            bias_uncertainty: 1.96 * rmse / count.sqrt(),
+            coverage: mean(&inside),
+        }
+    }
+}
+
+/// The first run, cell by cell, the largest first.
+fn first_run(truth: &[f64], run: &[Estimate], names: &[String]) -> Rows {
+    let mut order: Vec<usize> = (0..truth.len()).collect();
+    order.sort_by(|&a, &b| truth[b].total_cmp(&truth[a]));
+    let row = |&i: &usize| {
+        let (low, high) = run[i].interval();
+        vec![
+            names[i].clone(),
+            number(truth[i]),
+            number(run[i].value),
+            number(run[i].standard_error),
+            format!("{} .. {}", number(low), number(high)),
+        ]
+    };
+    Rows {
+        head: vec!["first run", "truth", "estimate", "standard error", "interval"],
+        rows: order.iter().take(SHOWN).map(row).collect(),
+    }
+}
+
+/// Estimates against the truth: of cells if there are several, otherwise run by run.
+fn picture(mechanism: &Mechanism, truth: &[f64], runs: &[Vec<Estimate>]) -> Chart {
+    let axis = |label: &str| Axis { label: label.into(), scale: Scale::Linear, range: None };
+    let named = |name: &str, stroke, points| Series { name: name.into(), stroke, points };
+    let (x, estimates, line, low, high) = if truth.len() > 1 {
+        let cell = |f: &dyn Fn(&Estimate) -> f64| -> Vec<(f64, f64)> {
+            runs[0].iter().enumerate().map(|(i, e)| (i as f64 + 1.0, f(e))).collect()
+        };
+        let line = truth.iter().enumerate().map(|(i, t)| (i as f64 + 1.0, *t)).collect();
+        let (low, high) = (cell(&|e| e.interval().0), cell(&|e| e.interval().1));
+        ("cell", cell(&|e| e.value), line, low, high)
+    } else {
+        let run = |f: &dyn Fn(&Estimate) -> f64| -> Vec<(f64, f64)> {
+            runs.iter().enumerate().map(|(i, run)| (i as f64 + 1.0, f(&run[0]))).collect()
+        };
+        let line = vec![(1.0, truth[0]), (runs.len() as f64, truth[0])];
+        let (low, high) = (run(&|e| e.interval().0), run(&|e| e.interval().1));
+        ("run", run(&|e| e.value), line, low, high)
+    };
+    Chart {
+        title: format!("{}: estimates with their intervals, and the truth", mechanism.key()),
+        x: axis(x),
+        y: axis("count or sum"),
+        series: vec![
+            named("truth", Stroke::Solid, line),
+            named("estimate", Stroke::Markers, estimates),
+            named("interval, lower end", Stroke::Dotted, low),
+            named("interval, upper end", Stroke::Dotted, high),
+        ],
+    }
+}
+
+impl Column {
+    /// Categories, attributes or periods that the values have.
+    fn size(&self) -> Option<u64> {
+        match &self.values {
+            Values::Categories(_) => Some(self.names.len() as u64),
+            Values::Rows { width, .. } => Some(*width as u64),
+            _ => None,
+        }
+    }
+}
+
+/// Users that one unit of work encodes.
+const BLOCK: usize = 1 << 17;
+/// Cells shown to people.
+const SHOWN: usize = 12;

@@ -1,0 +1,190 @@
+//! The values of a simulation: a column of a file, or made up.
+
+use crate::args::{ValueType, ValuesArgs};
+use anyhow::{Context, Result, bail};
+use chacha20::ChaCha12Rng;
+use std::collections::BTreeMap;
+use std::path::Path;
+use throng_mechanism::{Question, Range, Values, sample};
+
+/// Users' values, and the names of categories where they have names.
+pub struct Column {
+    /// The values.
+    pub values: Values,
+    /// What the categories, attributes or strings are called.
+    pub names: Vec<String>,
+}
+
+impl ValuesArgs {
+    /// The range of numbers.
+    pub fn range(&self) -> Result<Range> {
+        Ok(Range::new(self.low, self.high)?)
+    }
+
+    /// Reads the column, in as many copies as its weights say if there are weights and `n`.
+    pub fn read(&self, file: &Path, value: ValueType, n: Option<u64>) -> Result<Column> {
+        let mut reader = csv::Reader::from_path(file)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        let head = reader.headers()?.clone();
+        let place = |name: &str| {
+            head.iter().position(|column| column == name).with_context(|| {
+                let names: Vec<&str> = head.iter().collect();
+                format!("{} has no column {name}; it has {}", file.display(), names.join(", "))
+            })
+        };
+        if self.column.is_empty() {
+            let names: Vec<&str> = head.iter().collect();
+            bail!("--column is needed: one of {}", names.join(", "));
+        }
+        let places: Vec<usize> = self.column.iter().map(|c| place(c)).collect::<Result<_>>()?;
+        let weight = self.weights.as_deref().map(place).transpose()?;
+        if places.len() > 1 && !matches!(value, ValueType::Attributes | ValueType::State) {
+            bail!("several columns are for attributes and periods only");
+        }
+        let (mut rows, mut weights) = (Vec::new(), Vec::new());
+        for (line, record) in reader.records().enumerate() {
+            let record = record?;
+            let cell = |i: usize| record.get(i).unwrap_or("");
+            rows.push(places.iter().map(|&i| cell(i).to_string()).collect::<Vec<_>>());
+            if let Some(place) = weight {
+                let weight: f64 =
+                    cell(place).parse().ok().filter(|w: &f64| *w >= 0.0).with_context(|| {
+                        format!("line {}: the weight is not a number from 0 on", line + 2)
+                    })?;
+                weights.push(weight);
+            }
+        }
+        if rows.is_empty() {
+            bail!("{} has no rows", file.display());
+        }
+        let copies = match (weight, n) {
+            (None, _) => vec![1; rows.len()],
+            (Some(_), Some(n)) => apportion(&weights, n),
+            (Some(_), None) => bail!("--n is needed with --weights: how many users in all?"),
+        };
+        self.parse(value, &rows, &copies)
+    }
+
+    /// Raw values never reach an error; the line does.
+    fn parse(&self, value: ValueType, rows: &[Vec<String>], copies: &[u64]) -> Result<Column> {
+        let repeated = || rows.iter().enumerate().zip(copies).filter(|(_, copies)| **copies > 0);
+        let mut names = Vec::new();
+        let values = match value {
+            ValueType::Bit => {
+                let mut bits = Vec::new();
+                for ((line, row), &copies) in repeated() {
+                    bits.extend(vec![bit(line, &row[0])?; copies as usize]);
+                }
+                Values::Bits(bits)
+            }
+            ValueType::Real => {
+                let range = self.range()?;
+                let mut numbers = Vec::new();
+                for ((line, row), &copies) in repeated() {
+                    let number: f64 = row[0]
+                        .trim()
+                        .parse()
+                        .with_context(|| format!("line {}: not a number", line + 2))?;
+                    let unit = range.unit(number).with_context(|| format!("line {}", line + 2))?;
+                    numbers.extend(vec![unit; copies as usize]);
+                }
+                Values::Reals(numbers)
+            }
+            ValueType::Category => {
+                let mut known = BTreeMap::new();
+                let mut categories = Vec::new();
+                for ((_, row), &copies) in repeated() {
+                    let next = known.len() as u32;
+                    let category = *known.entry(row[0].clone()).or_insert(next);
+                    if category == next {
+                        names.push(row[0].clone());
+                    }
+                    categories.extend(vec![category; copies as usize]);
+                }
+                Values::Categories(categories)
+            }
+            ValueType::String => {
+                let mut texts = Vec::new();
+                for ((_, row), &copies) in repeated() {
+                    texts.extend(vec![row[0].clone(); copies as usize]);
+                }
+                Values::Texts(texts)
+            }
+            ValueType::Attributes | ValueType::State => {
+                names.clone_from(&self.column);
+                let mut bits = Vec::new();
+                for ((line, row), &copies) in repeated() {
+                    let row: Vec<bool> =
+                        row.iter().map(|text| bit(line, text)).collect::<Result<_>>()?;
+                    (0..copies).for_each(|_| bits.extend(&row));
+                }
+                Values::Rows { bits, width: self.column.len() }
+            }
+        };
+        Ok(Column { values, names })
+    }
+}
+
+/// Values of `n` users nobody asked: three in ten say yes, numbers are spread evenly, categories and
+/// strings follow Zipf's law, attributes get rarer, and states begin at a random period.
+pub fn synthetic(question: Question, n: u64, rng: &mut ChaCha12Rng) -> Column {
+    let n = n as usize;
+    let zipf = |kinds: usize| {
+        let weights: Vec<f64> = (1..=kinds).map(|rank| 1.0 / rank as f64).collect();
+        apportion(&weights, n as u64)
+    };
+    let mut names = Vec::new();
+    let values = match question {
+        Question::Bit => Values::Bits((0..n).map(|i| i * 10 < n * 3).collect()),
+        Question::Real => Values::Reals((0..n).map(|i| (i as f64 + 0.5) / n as f64).collect()),
+        Question::Category { size } => {
+            let kinds = zipf(size as usize).into_iter().enumerate();
+            Values::Categories(
+                kinds.flat_map(|(kind, count)| vec![kind as u32; count as usize]).collect(),
+            )
+        }
+        Question::Text { .. } => {
+            let kinds = zipf(100).into_iter().enumerate();
+            let name = |kind: usize| format!("string-{kind}");
+            names = (0..100).map(name).collect();
+            Values::Texts(
+                kinds.flat_map(|(kind, count)| vec![name(kind); count as usize]).collect(),
+            )
+        }
+        Question::Attributes { count } => {
+            let width = count as usize;
+            let row = |user: usize| (0..width).map(move |a| (user + a).is_multiple_of(a + 2));
+            Values::Rows { bits: (0..n).flat_map(row).collect(), width }
+        }
+        Question::State { periods, .. } => {
+            let width = periods as usize;
+            let mut bits = Vec::with_capacity(n * width);
+            for _ in 0..n {
+                let start = sample::below(2 * periods, rng) as usize;
+                bits.extend((0..width).map(|period| period >= start));
+            }
+            Values::Rows { bits, width }
+        }
+    };
+    Column { values, names }
+}
+
+/// Whole numbers in proportion to weights that add up to `total`, by largest remainders.
+fn apportion(weights: &[f64], total: u64) -> Vec<u64> {
+    let sum: f64 = weights.iter().sum();
+    let exact: Vec<f64> = weights.iter().map(|w| w / sum * total as f64).collect();
+    let mut whole: Vec<u64> = exact.iter().map(|share| share.floor() as u64).collect();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|&a, &b| exact[b].fract().total_cmp(&exact[a].fract()));
+    let left = total.saturating_sub(whole.iter().sum()) as usize;
+    order.into_iter().cycle().take(left).for_each(|i| whole[i] += 1);
+    whole
+}
+
+fn bit(line: usize, text: &str) -> Result<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" => Ok(true),
+        "0" | "false" | "no" => Ok(false),
+        _ => bail!("line {}: not a bit (0 or 1, true or false, yes or no)", line + 2),
+    }
+}
