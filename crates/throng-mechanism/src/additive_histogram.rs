@@ -60,12 +60,9 @@ impl AdditiveHistogram {
         self.noise(reports).deviation()
     }
 
-    /// How far outside [0, 1], where an honest share of a count lies, one report can put its share of
-    /// the count of one category, whatever its sender does: all its messages name it.
-    ///
-    /// They may also name different categories, and move as many counts by one each.
+    /// How far one user who sends whatever they like moves a count: each message speaks for the category or for none.
     pub fn influence(&self) -> f64 {
-        f64::from(self.slots) * (1.0 - self.cell())
+        self.messages() as f64
     }
 
     /// The probability that a slot holds a given category.
@@ -202,10 +199,13 @@ mod tests {
     #[test]
     fn error_and_influence_are_those_of_the_slots() {
         assert!((histogram(1024, 1, 0.063583).standard_error(1e6) - 7.880).abs() < 0.001);
-        let (histogram, mut tally) = (histogram(2, 1, 0.5), Tally::new(&histogram(2, 1, 0.5)));
-        tally.absorb(&histogram, &[1, 1]);
-        let count = histogram.estimate(&tally, confidence())[1].value;
-        assert_eq!(count, 1.0 + histogram.influence());
+        let histogram = histogram(2, 1, 0.5);
+        let counted = |symbol| {
+            let mut tally = Tally::new(&histogram);
+            tally.absorb(&histogram, &[symbol; 2]);
+            histogram.estimate(&tally, confidence())[1].value
+        };
+        assert_eq!(counted(1) - counted(0), histogram.influence());
     }
 
     #[test]

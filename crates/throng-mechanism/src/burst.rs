@@ -49,10 +49,10 @@ impl BurstCount {
         self.events.noise(reports, 1.0).deviation()
     }
 
-    /// How far outside [0, 1], where an honest bit lies, one report can put its share of the
-    /// estimate, whatever its sender does: all its messages have the same sign.
+    /// How far one user who sends whatever they like moves the estimate: each message is a plus or a
+    /// minus.
     pub fn influence(&self) -> f64 {
-        self.events.influence(1.0)
+        2.0 * self.messages() as f64
     }
 }
 
@@ -134,11 +134,10 @@ impl BurstHistogram {
         self.events.noise(reports, self.role()).deviation()
     }
 
-    /// How far outside [0, 1], where an honest share of a count lies, one report can put its share of
-    /// the count of one category, whatever its sender does: all its messages name that category,
-    /// with the same sign.
+    /// How far one user who sends whatever they like moves a count: each message is a plus or a minus of
+    /// the category.
     pub fn influence(&self) -> f64 {
-        self.events.influence(self.role())
+        2.0 * self.messages() as f64
     }
 
     /// The probability of each role.
@@ -283,12 +282,6 @@ impl Events {
         let events = [signed(self.bursts.plus(), 1), signed(self.bursts.minus(), -1)].concat();
         Noise::new(reports, events)
     }
-
-    /// From −M to M messages, less the mean that the estimate takes off, against 0 to 1.
-    fn influence(&self, role: f64) -> f64 {
-        let (slots, mean) = (self.slots as f64, self.noise(1.0, role).mean());
-        f64::max(slots - mean, slots + 1.0 + mean)
-    }
 }
 
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
@@ -425,19 +418,25 @@ mod tests {
         assert_eq!(count.messages(), 7);
         assert!((count.events.noise(n, 1.0).mean() + 0.0890262).abs() < 1e-6);
         assert!((count.standard_error(n) - 1.8050975).abs() < 1e-6);
-        assert!((count.influence() - 7.0).abs() < 1e-4);
+        assert_eq!(count.influence(), 14.0);
     }
 
     #[test]
     fn influence_is_reached() {
         let [bursts, ..] = catalogues();
         let (count, histogram) = (count(&bursts), histogram(2, &bursts));
-        let mut tally = Tally::new(&count);
-        tally.absorb(&count, &[0; 3]);
-        assert_eq!(count.estimate(&tally, confidence())[0].value, -count.influence());
-        let mut tally = Tally::new(&histogram);
-        tally.absorb(&histogram, &[2; 3]);
-        assert_eq!(histogram.estimate(&tally, confidence())[1].value, -histogram.influence());
+        let counted = |symbol| {
+            let mut tally = Tally::new(&count);
+            tally.absorb(&count, &[symbol; 3]);
+            count.estimate(&tally, confidence())[0].value
+        };
+        assert_eq!(counted(1) - counted(0), count.influence());
+        let counted = |symbol| {
+            let mut tally = Tally::new(&histogram);
+            tally.absorb(&histogram, &[symbol; 3]);
+            histogram.estimate(&tally, confidence())[1].value
+        };
+        assert_eq!(counted(3) - counted(2), histogram.influence());
     }
 
     #[test]

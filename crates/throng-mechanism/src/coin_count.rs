@@ -50,10 +50,9 @@ impl CoinCount {
         0.5 * self.noise(reports).deviation()
     }
 
-    /// How far outside [0, 1], where an honest bit lies, one report can put its share of the
-    /// estimate, whatever its sender does: half a unit for every slot.
+    /// How far one user who sends whatever they like moves the estimate: each message is a one or a zero.
     pub fn influence(&self) -> f64 {
-        0.5 * f64::from(self.slots)
+        self.messages() as f64
     }
 
     /// What coins do to `N₁ − N₀`.
@@ -185,10 +184,14 @@ mod tests {
     #[test]
     fn error_and_influence_are_those_of_the_coins() {
         assert!((count(1, 124.186 / 1e6).standard_error(1e6) - 5.572).abs() < 0.001);
-        let (count, mut tally) = (count(1, 0.5), Tally::new(&count(1, 0.5)));
-        assert_eq!(count.influence(), 0.5);
-        tally.absorb(&count, &[1, 1]);
-        assert_eq!(count.estimate(&tally, crate::testing::confidence())[0].value, 1.5);
+        let count = count(1, 0.5);
+        let counted = |symbol| {
+            let mut tally = Tally::new(&count);
+            tally.absorb(&count, &[symbol; 2]);
+            count.estimate(&tally, crate::testing::confidence())[0].value
+        };
+        assert_eq!((counted(0), counted(1)), (-0.5, 1.5));
+        assert_eq!(counted(1) - counted(0), count.influence());
     }
 
     #[test]

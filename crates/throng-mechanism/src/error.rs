@@ -27,6 +27,13 @@ pub enum Error {
         range: &'static str,
     },
 
+    /// The mechanism exists but is not what was asked for.
+    #[error("{why}")]
+    NotAsked {
+        /// What stands against it.
+        why: &'static str,
+    },
+
     /// The accountant refuses.
     #[error(transparent)]
     Account(#[from] throng_account::Error),

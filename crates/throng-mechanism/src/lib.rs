@@ -78,6 +78,7 @@ mod rates;
 pub mod sample;
 mod simplex;
 mod simulate;
+mod siphash;
 mod sliced_sum;
 mod slots;
 mod split_mix;

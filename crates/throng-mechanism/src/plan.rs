@@ -6,7 +6,9 @@ use crate::{
     Columns, Error, Histogram, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Rappor,
     Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum,
 };
-use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold, calibrate, normal_reach};
+use throng_account::{
+    Crowd, Delta, Epsilon, Probability, Threshold, calibrate, gaussian_delta, normal_reach,
+};
 
 /// What users are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,16 +142,18 @@ impl Plan {
                 Err(why) => refused.push((key, why)),
             }
         }
-        // Among errors within a tenth of each other the cheaper report is the better.
-        let least = offers.iter().map(|o| o.heavy_error).fold(f64::INFINITY, f64::min);
+        // Among errors within a tenth of the least the cheaper report is the better, and what one user
+        // can ruin comes last.
+        let fragile = |o: &Offer| matches!(o.mechanism, Mechanism::SplitAndMix(_));
+        let sound = offers.iter().filter(|o| !fragile(o));
+        let least = sound.map(|o| o.heavy_error).fold(f64::INFINITY, f64::min);
+        let rank = |o: &Offer| {
+            let far = o.heavy_error > 1.1 * least;
+            (fragile(o), far, if far { o.heavy_error } else { o.bytes() as f64 })
+        };
         offers.sort_by(|a, b| {
-            let rank = |o: &Offer| (o.heavy_error > 1.1 * least, o.bytes());
-            let (a, b) = ((rank(a), a.heavy_error), (rank(b), b.heavy_error));
-            match (a.0.0, b.0.0) {
-                (false, false) => a.0.1.cmp(&b.0.1),
-                (true, true) => a.1.total_cmp(&b.1),
-                (x, y) => x.cmp(&y),
-            }
+            let (a, b) = (rank(a), rank(b));
+            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
         });
         Self {
             reason: offers.first().map_or_else(String::new, |best| reason(ask, best)),
@@ -211,9 +215,8 @@ impl Ask {
             }
             (Key::SplitAndMix, Question::Real) => {
                 if !self.fragile {
-                    return Err(Error::Parameter {
-                        name: "split-and-mix",
-                        range: "asked for explicitly: one liar or one lost message ruins its sum",
+                    return Err(Error::NotAsked {
+                        why: "one liar or one lost message ruins its sum; allow it with --fragile",
                     });
                 }
                 Mechanism::SplitAndMix(SplitAndMix::fragile(crowd, epsilon, delta, GRID)?)
@@ -268,6 +271,12 @@ impl Ask {
             Key::BurstCount | Key::BurstHistogram if self.max_messages > 9 => &[9, u64::MAX],
             _ => &[u64::MAX],
         };
+        // Short bursts at a small ε cost more than coins and gain nothing.
+        let reach = self.epsilon.get() * self.max_messages as f64;
+        if (key == Key::BurstCount && reach < 1.0) || (key == Key::BurstHistogram && reach < 3.0) {
+            let why = "with so few messages bursts gain nothing over coins at this epsilon";
+            return Err(Error::NotAsked { why });
+        }
         let mut offers: Vec<Offer> = Vec::new();
         for &most in sizes {
             let ask = Self { max_messages: self.max_messages.min(most), ..self.clone() };
@@ -287,12 +296,14 @@ impl Ask {
             _ => mechanism.messages() as u64,
         };
         if at_once > self.max_messages {
-            return Err(Error::Parameter { name: "messages", range: "more than are allowed" });
+            return Err(Error::NotAsked { why: "it sends more messages than are allowed" });
         }
         if let Some(floor) = self.local_floor
             && mechanism.local_floor().is_none_or(|epsilon| epsilon > floor)
         {
-            return Err(Error::Parameter { name: "local floor", range: "above what is asked for" });
+            return Err(Error::NotAsked {
+                why: "a report by itself does not keep the local floor asked for",
+            });
         }
         let standard_error = mechanism.standard_error(self.reports);
         Ok(Offer {
@@ -312,9 +323,25 @@ impl Ask {
             // A replaced value moves two cells by one each.
             Question::Category { .. } => Some(geometric(2)),
             Question::Real => Some(std::f64::consts::SQRT_2 / self.epsilon.get()),
-            Question::Attributes { count } => Some(geometric(count)),
+            Question::Attributes { count } => {
+                Some(geometric(count).min(self.gaussian_error(count)))
+            }
             Question::Text { .. } | Question::State { .. } => None,
         }
+    }
+
+    /// Of Gaussian noise on `count` counts at once: μ-GDP with sensitivity √count.
+    fn gaussian_error(&self, count: u32) -> f64 {
+        let (mut low, mut high) = (0.0, 50.0);
+        for _ in 0..60 {
+            let mu = 0.5 * (low + high);
+            if gaussian_delta(mu, self.epsilon.get()) <= self.delta.get() {
+                low = mu;
+            } else {
+                high = mu;
+            }
+        }
+        f64::from(count).sqrt() / low
     }
 
     fn local_error(&self) -> Option<f64> {
@@ -387,23 +414,26 @@ fn rappor(bloom: Bloom, local: Epsilon) -> Result<Rappor, Error> {
 
 /// Why the best offer is the best.
 fn reason(ask: &Ask, best: &Offer) -> String {
-    let messages = best.mechanism.messages();
-    let plural = if messages == 1 { "message" } else { "messages" };
-    let floor = match best.mechanism.local_floor() {
-        Some(epsilon) => format!("a report by itself still keeps epsilon {:.3}", epsilon.get()),
-        None => {
-            "it relies on one honest mix, because the value travels in clear inside the bag".into()
-        }
+    let key = best.mechanism.key();
+    let cost = match (&best.mechanism, best.mechanism.messages()) {
+        (Mechanism::Longitudinal(_), _) => "one message per period".into(),
+        (_, 1) => "a single message".into(),
+        (_, messages) => format!("{messages} messages, of at most {}", ask.max_messages),
     };
     let compared = match ask.central_error() {
-        Some(central) => format!(", {:.2} times the central model's", best.heavy_error / central),
+        Some(central) => {
+            format!(" and {:.2} times the error of the central model", best.heavy_error / central)
+        }
         None => String::new(),
     };
-    format!(
-        "{} has the smallest error that {messages} {plural} of at most {} give{compared}; {floor}.",
-        best.mechanism.key(),
-        ask.max_messages
-    )
+    let floor = match best.mechanism.local_floor() {
+        Some(epsilon) => format!(
+            "should every mix collude, a report by itself still keeps epsilon {:.2}",
+            epsilon.get()
+        ),
+        None => "it relies on one honest mix: the value travels in clear inside the bag".into(),
+    };
+    format!("{key} has the smallest error, give or take a tenth, with {cost}{compared}; {floor}.")
 }
 
 fn small(value: u64) -> Result<u32, Error> {

@@ -157,15 +157,12 @@ impl Mechanism {
             Self::Longitudinal(m) => {
                 2.0 * m.scale() * f64::from(m.levels().saturating_sub(1).max(1))
             }
-            // A one against a null or a zero.
-            Self::TwoMessageCount(_) | Self::CoinCount(_) | Self::AdditiveHistogram(_) => messages,
-            // A plus against a minus.
-            Self::BurstCount(_) | Self::BurstHistogram(_) => 2.0 * messages,
-            // A one against a zero of the highest level, which is worth half of 2^(b−1)/(2^b − 1) each.
-            Self::SlicedSum(m) => {
-                let levels = m.weights().len() as i32;
-                messages * 2_f64.powi(levels - 1) / (2_f64.powi(levels) - 1.0)
-            }
+            Self::TwoMessageCount(_) => messages,
+            Self::CoinCount(m) => m.influence(),
+            Self::AdditiveHistogram(m) => m.influence(),
+            Self::BurstCount(m) => m.influence(),
+            Self::BurstHistogram(m) => m.influence(),
+            Self::SlicedSum(m) => m.influence(),
             Self::SplitAndMix(_) => f64::INFINITY,
         }
     }

@@ -1,5 +1,8 @@
 //! `throng figures`: the figures of the papers with the true curves beside the printed ones.
 
+mod errors;
+mod sample_size;
+
 use crate::chart::{Axis, Chart, Scale, Series, Stroke};
 use crate::report::Report;
 use anyhow::{Context, Result};
@@ -32,7 +35,7 @@ pub fn write(out: &Path) -> Result<Report> {
 
 type Draw = fn() -> Result<Chart>;
 
-const FIGURES: [(&str, Draw); 12] = [
+const FIGURES: [(&str, Draw); 22] = [
     ("bit-sum-trade-off", bit_sum_trade_off),
     ("bit-sum-profile", bit_sum_profile),
     ("real-sum-trade-off", real_sum_trade_off),
@@ -45,6 +48,16 @@ const FIGURES: [(&str, Draw); 12] = [
     ("amplification-4", || amplification(4.0)),
     ("count-error", count_error),
     ("composition", composition),
+    ("count-mechanisms-0.1", || errors::count(0.1)),
+    ("count-mechanisms-0.5", || errors::count(0.5)),
+    ("count-mechanisms-1", || errors::count(1.0)),
+    ("sum-mechanisms-0.1", || errors::sum(0.1)),
+    ("sum-mechanisms-0.5", || errors::sum(0.5)),
+    ("sum-mechanisms-1", || errors::sum(1.0)),
+    ("histogram-mechanisms-0.1", || errors::histogram(0.1)),
+    ("histogram-mechanisms-0.5", || errors::histogram(0.5)),
+    ("histogram-mechanisms-1", || errors::histogram(1.0)),
+    ("sample-size", sample_size::chart),
 ];
 
 /// Chen and Long, Figure 1(a): n = 100, λ = 58.

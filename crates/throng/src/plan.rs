@@ -144,8 +144,8 @@ pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
         None => series.push(Series { name: name.into(), stroke, points: vec![point] }),
     };
     let share = ask.crowd.get() as f64 / ask.reports as f64;
-    for step in 0..=10 {
-        let reports = 10_f64.powf(3.0 + 0.5 * f64::from(step)).round();
+    for decade in 3..=8 {
+        let reports = 10_f64.powi(decade);
         eprintln!("n = {reports}");
         let here = Ask {
             reports: reports as u64,

@@ -1,6 +1,6 @@
 //! `throng simulate`: error against truth, many times over.
 
-use crate::args::Simulate;
+use crate::args::{Simulate, ValueType};
 use crate::ask::value_of;
 use crate::chart::{Axis, Chart, Scale, Series, Stroke};
 use crate::collection::Collection;
@@ -13,7 +13,8 @@ use std::fs;
 use std::time::Instant;
 use throng_account::Probability;
 use throng_mechanism::{
-    Control, DecodeOptions, Estimate, Mechanism, Tally, Values, decode, simulate,
+    Control, DecodeOptions, Estimate, Mechanism, Selection, Tally, Values, Winner, decode,
+    norm_sub, simulate,
 };
 
 /// Runs the simulation and compares.
@@ -54,6 +55,12 @@ pub fn run(request: &Simulate) -> Result<Report> {
         .field("seed", seed)
         .say("seed", seed.to_string())
         .line("reports_per_second", "reports per second", (n * request.repeat) as f64 / seconds);
+    if request.norm_sub {
+        report = post_processed(report, &mechanism, &truth, &runs, n)?;
+    }
+    if let Mechanism::Selection(selection) = &mechanism {
+        report = winner(report, selection, &truth, &runs, &names, confidence);
+    }
     report = report.table(first_run(&truth, &runs[0], &names));
     if let Some(file) = &request.plot {
         let chart = picture(&mechanism, &truth, &runs);
@@ -155,6 +162,59 @@ fn estimates(
         estimates[decoded.candidate] = decoded.estimate;
     }
     Ok(estimates)
+}
+
+/// The error after projecting every run onto counts that could be. The raw estimates stay as they are.
+fn post_processed(
+    report: Report,
+    mechanism: &Mechanism,
+    truth: &[f64],
+    runs: &[Vec<Estimate>],
+    n: u64,
+) -> Result<Report> {
+    if value_of(mechanism.key()) != ValueType::Category {
+        bail!("--norm-sub is for histograms, where counts sum to n");
+    }
+    let square: f64 = runs
+        .iter()
+        .map(|run| {
+            let raw: Vec<f64> = run.iter().map(|estimate| estimate.value).collect();
+            let projected = norm_sub(&raw, n as f64);
+            projected.iter().zip(truth).map(|(p, t)| (p - t).powi(2)).sum::<f64>()
+        })
+        .sum();
+    let rmse = (square / (runs.len() * truth.len()) as f64).sqrt();
+    Ok(report.line("rmse_norm_sub", "after Norm-Sub (post-processing)", rmse))
+}
+
+/// How often the commonest attribute is found, and how many stay in question.
+fn winner(
+    report: Report,
+    selection: &Selection,
+    truth: &[f64],
+    runs: &[Vec<Estimate>],
+    names: &[String],
+    confidence: Probability,
+) -> Report {
+    let commonest = truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let found: Vec<_> = runs.iter().filter_map(|run| selection.winner(run, confidence)).collect();
+    let share = |hit: &dyn Fn(&Winner) -> bool| {
+        found.iter().filter(|w| hit(w)).count() as f64 / found.len().max(1) as f64
+    };
+    let right = share(&|w| truth[w.column] == commonest);
+    let held = share(&|w| w.contenders.iter().any(|&c| truth[c] == commonest));
+    let mut report = report.line("winner_right", "commonest attribute picked", right).line(
+        "winner_held",
+        "commonest among the contenders",
+        held,
+    );
+    if let Some(first) = found.first() {
+        let contenders: Vec<&str> = first.contenders.iter().map(|&c| names[c].as_str()).collect();
+        report = report
+            .say("first run picks", names[first.column].clone())
+            .say("  not ruled out", contenders.join(", "));
+    }
+    report
 }
 
 /// What the runs say together.

@@ -23,45 +23,34 @@ impl ValuesArgs {
 
     /// Reads the column, in as many copies as its weights say if there are weights and `n`.
     pub fn read(&self, file: &Path, value: ValueType, n: Option<u64>) -> Result<Column> {
-        let mut reader = csv::Reader::from_path(file)
-            .with_context(|| format!("cannot read {}", file.display()))?;
-        let head = reader.headers()?.clone();
+        let table = if file.extension().is_some_and(|kind| kind == "parquet") {
+            parquet_table(file)
+        } else {
+            csv_table(file)
+        };
+        let table = table.with_context(|| format!("cannot read {}", file.display()))?;
         let place = |name: &str| {
-            head.iter().position(|column| column == name).with_context(|| {
-                let names: Vec<&str> = head.iter().collect();
-                format!("{} has no column {name}; it has {}", file.display(), names.join(", "))
+            table.head.iter().position(|column| column == name).with_context(|| {
+                format!("{} has no column {name}; it has {}", file.display(), table.head.join(", "))
             })
         };
         if self.column.is_empty() {
-            let names: Vec<&str> = head.iter().collect();
-            bail!("--column is needed: one of {}", names.join(", "));
+            bail!("--column is needed: one of {}", table.head.join(", "));
+        }
+        if table.rows.is_empty() {
+            bail!("{} has no rows", file.display());
         }
         let places: Vec<usize> = self.column.iter().map(|c| place(c)).collect::<Result<_>>()?;
-        let weight = self.weights.as_deref().map(place).transpose()?;
         if places.len() > 1 && !matches!(value, ValueType::Attributes | ValueType::State) {
             bail!("several columns are for attributes and periods only");
         }
-        let (mut rows, mut weights) = (Vec::new(), Vec::new());
-        for (line, record) in reader.records().enumerate() {
-            let record = record?;
-            let cell = |i: usize| record.get(i).unwrap_or("");
-            rows.push(places.iter().map(|&i| cell(i).to_string()).collect::<Vec<_>>());
-            if let Some(place) = weight {
-                let weight: f64 =
-                    cell(place).parse().ok().filter(|w: &f64| *w >= 0.0).with_context(|| {
-                        format!("line {}: the weight is not a number from 0 on", line + 2)
-                    })?;
-                weights.push(weight);
-            }
-        }
-        if rows.is_empty() {
-            bail!("{} has no rows", file.display());
-        }
-        let copies = match (weight, n) {
-            (None, _) => vec![1; rows.len()],
-            (Some(_), Some(n)) => apportion(&weights, n),
+        let copies = match (self.weights.as_deref().map(place).transpose()?, n) {
+            (None, _) => vec![1; table.rows.len()],
+            (Some(place), Some(n)) => apportion(&weights(&table.rows, place)?, n),
             (Some(_), None) => bail!("--n is needed with --weights: how many users in all?"),
         };
+        let chosen = |row: &Vec<String>| places.iter().map(|&i| row[i].clone()).collect();
+        let rows: Vec<Vec<String>> = table.rows.iter().map(chosen).collect();
         self.parse(value, &rows, &copies)
     }
 
@@ -123,6 +112,52 @@ impl ValuesArgs {
         };
         Ok(Column { values, names })
     }
+}
+
+/// A file as text.
+struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+fn csv_table(file: &Path) -> Result<Table> {
+    let mut reader = csv::Reader::from_path(file)?;
+    let head = reader.headers()?.iter().map(String::from).collect();
+    let rows = reader
+        .records()
+        .map(|record| Ok(record?.iter().map(String::from).collect()))
+        .collect::<Result<_>>()?;
+    Ok(Table { head, rows })
+}
+
+#[cfg(feature = "parquet")]
+fn parquet_table(file: &Path) -> Result<Table> {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let reader = SerializedFileReader::new(std::fs::File::open(file)?)?;
+    let schema = reader.metadata().file_metadata().schema().get_fields().to_vec();
+    let head = schema.iter().map(|field| field.name().to_string()).collect();
+    let mut rows = Vec::new();
+    for row in reader.get_row_iter(None)? {
+        let text = |field: &parquet::record::Field| match field {
+            parquet::record::Field::Str(text) => text.clone(),
+            other => other.to_string(),
+        };
+        rows.push(row?.get_column_iter().map(|(_, field)| text(field)).collect());
+    }
+    Ok(Table { head, rows })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet_table(_: &Path) -> Result<Table> {
+    bail!("this build reads CSV only; build with --features parquet for Parquet files")
+}
+
+fn weights(rows: &[Vec<String>], place: usize) -> Result<Vec<f64>> {
+    let weight = |(line, row): (usize, &Vec<String>)| {
+        let weight = row[place].trim().parse().ok().filter(|w: &f64| *w >= 0.0);
+        weight.with_context(|| format!("line {}: the weight is not a number from 0 on", line + 2))
+    };
+    rows.iter().enumerate().map(weight).collect()
 }
 
 /// Values of `n` users nobody asked: three in ten say yes, numbers are spread evenly, categories and

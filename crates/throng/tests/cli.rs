@@ -173,6 +173,217 @@ fn completions_know_the_commands() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("two-message-count"));
 }
 
+const KEYS: [(&str, &str); 18] = [
+    ("randomized-response", ""),
+    ("kary-response", "--size 4"),
+    ("laplace-mean", ""),
+    ("one-bit-mean", ""),
+    ("rappor", "--size 16 --cohorts 4"),
+    ("bit-sum", ""),
+    ("two-message-count", ""),
+    ("real-sum", "--max-messages 20"),
+    ("histogram", "--size 4"),
+    ("selection", "--size 3"),
+    ("longitudinal", "--size 4"),
+    ("coin-count", ""),
+    ("burst-count", "--max-messages 9"),
+    ("additive-histogram", "--size 4"),
+    ("burst-histogram", "--size 4 --max-messages 9"),
+    ("sliced-sum", ""),
+    ("split-and-mix", "--fragile"),
+    ("subset-selection", "--size 4"),
+];
+
+#[test]
+fn every_mechanism_is_simulated_with_the_error_predicted() {
+    for (key, more) in KEYS {
+        let line =
+            format!("simulate {key} --n 2000 --epsilon 1 --delta 1e-6 --repeat 20 --seed 7 {more}");
+        let answer = json(&line);
+        assert_eq!(answer["mechanism"], key);
+        let number =
+            |field: &str| answer[field].as_f64().unwrap_or_else(|| panic!("{line}: {field}"));
+        assert_eq!((number("n"), number("repeat")), (2000.0, 20.0));
+        assert!(number("bias").is_finite() && (0.0..=1.0).contains(&number("coverage")), "{line}");
+        // Twenty runs tell a factor of two. Rare strings are not found at all in so small a crowd.
+        if key != "rappor" {
+            let ratio = number("rmse") / number("predicted_rmse");
+            assert!((0.5..2.0).contains(&ratio), "{line}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn every_mechanism_is_audited_and_a_weakened_one_is_caught() {
+    for (key, more) in KEYS {
+        let line =
+            format!("audit {key} --n 200 --epsilon 1 --delta 1e-2 --runs 400 --seed 7 {more}");
+        let answer = json(&line);
+        assert_eq!(answer["mechanism"], key);
+        assert_eq!(answer["consistent"], true, "{line}");
+        let (low, claim) = (&answer["epsilon_lower"], &answer["epsilon_claimed"]);
+        assert!(low.as_f64().unwrap() <= claim.as_f64().unwrap(), "{line}");
+        assert!(answer["confidence"].is_number() && answer["delta"].is_number());
+    }
+    let line = "audit burst-count --n 500 --epsilon 1 --delta 1e-4 --weaken 4 --runs 2000 --seed 7";
+    let output = throng().args(line.split_whitespace()).arg("--json").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["consistent"], false);
+    assert!(answer["caught"].as_str().unwrap().contains("CAUGHT"));
+}
+
+#[test]
+fn every_mechanism_is_calibrated_on_the_safe_side() {
+    for (key, more) in KEYS {
+        // These have arguments of their own.
+        let more = match key {
+            "kary-response" => "--k 4",
+            "randomized-response" | "bit-sum" | "two-message-count" => "",
+            _ => more,
+        };
+        let line = format!("calibrate {key} --n 5000 --epsilon 1 --delta 1e-6 {more}");
+        let answer = json(&line);
+        assert!(answer["delta_upper"].as_f64().unwrap() <= 1e-6, "{line}");
+        assert!(answer["standard_error"].as_f64().unwrap() > 0.0, "{line}");
+        let floor = &answer["local_floor"];
+        assert!(floor.is_number() || floor == "infinity", "{line}: {floor}");
+    }
+}
+
+#[test]
+fn every_mechanism_is_accounted_for_from_its_parameters() {
+    for line in [
+        "randomized-response --n 1e4 --epsilon0 2",
+        "kary-response --n 1e4 --epsilon0 2 --size 10",
+        "kary-response --n 1e4 --epsilon0 2 --size 2",
+        "subset-selection --n 1e4 --epsilon0 2 --size 10",
+        "laplace-mean --n 1e4 --epsilon0 2",
+        "one-bit-mean --n 1e4 --lambda 68",
+        "histogram --n 1e4 --lambda 200",
+        "selection --n 1e4 --lambda 1000 --size 5",
+        "coin-count --n 1e4 --p 0.01",
+        "additive-histogram --n 1e4 --p 0.1 --size 10",
+        "burst-count --n 1e4 --pairs 0.01,0.005 --plus 3e-5,2e-5 --minus 3e-5,2e-5",
+        "burst-histogram --n 1e4 --size 4 --pairs 0.1,0.05 --plus 4e-3,4e-3 --minus 4e-3,4e-3",
+        "sliced-sum --n 1e4 --weights 0.03,0.03,0.02",
+        "split-and-mix --n 1e4 --noise-epsilon 1 --noise-delta 1e-9",
+    ] {
+        for query in ["--delta 1e-5", "--epsilon 1.5"] {
+            let answer = json(&format!("account {line} {query}"));
+            let upper = if query.contains("delta") { "epsilon_upper" } else { "delta_upper" };
+            assert!(answer[upper].as_f64().unwrap() >= 0.0, "{line}");
+            let floor = &answer["local_floor"];
+            assert!(floor.is_number() || floor == "infinity", "{line}: {floor}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_recommends_first_and_writes_a_collection_that_can_be_used() {
+    let folder = std::env::temp_dir().join(format!("throng-plan-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, plot) = (folder.join("plan.toml"), folder.join("plan.svg"));
+    for (value, recommended) in [
+        ("bit", "burst-count"),
+        ("real", "sliced-sum"),
+        ("category --size 10", "burst-histogram"),
+        ("string", "rappor"),
+        ("attributes --size 5", "selection"),
+        ("state --size 8", "longitudinal"),
+    ] {
+        let answer = json(&format!("plan --value {value} --n 1e5 --epsilon 1 --delta 1e-6"));
+        let options = answer["options"].as_array().unwrap();
+        assert_eq!(options[0]["mechanism"], recommended);
+        assert!(options.iter().skip(1).all(|option| option["recommended"] == false));
+        for field in ["rmse", "half_width", "messages", "bytes"] {
+            assert!(options.iter().all(|option| option[field].is_number()), "{value}: {field}");
+        }
+        assert!(
+            !answer["local"].is_null()
+                && answer["central"].is_object() | answer["central"].is_null()
+        );
+    }
+    // A finite local floor rules the clear bags out; missing users cost noise.
+    let floor = json("plan --value bit --n 1e5 --epsilon 1 --delta 1e-6 --local-floor 9");
+    assert!(floor["options"].as_array().unwrap().iter().all(|o| o["local_floor"].is_number()));
+    let rmse = |more: &str| {
+        let line =
+            format!("plan --value bit --n 1e5 --epsilon 1 --delta 1e-6 --max-messages 2 {more}");
+        json(&line)["options"][0]["rmse"].as_f64().unwrap()
+    };
+    assert!(rmse("--gamma 0.3 --dropout 0.3") > 1.3 * rmse(""));
+    let line = format!(
+        "plan --value bit --n 2000 --epsilon 1 --delta 1e-6 --max-messages 2 --write {} --plot {}",
+        file.display(),
+        plot.display()
+    );
+    json(&line);
+    assert!(std::fs::read_to_string(&plot).unwrap().starts_with("<svg"));
+    let simulated = json(&format!("simulate --collection {} --repeat 5 --seed 1", file.display()));
+    assert_eq!(
+        (simulated["mechanism"].as_str(), simulated["n"].as_u64()),
+        (Some("coin-count"), Some(2000))
+    );
+    let accounted = json(&format!("account collection {} --delta 1e-6", file.display()));
+    assert!(accounted["epsilon_upper"].as_f64().unwrap() <= 1.000_001);
+    // A second plan does not overwrite the first, and a weaker file is found out.
+    let again = throng().args(line.split_whitespace()).output().unwrap();
+    assert_eq!(again.status.code(), Some(1));
+    let text = std::fs::read_to_string(&file).unwrap().replace("crowd = 2000", "crowd = 1500");
+    std::fs::write(&file, text).unwrap();
+    let line = format!("account collection {} --delta 1e-6", file.display());
+    let broken = throng().args(line.split_whitespace()).output().unwrap();
+    let error = String::from_utf8(broken.stderr).unwrap();
+    assert!(error.contains("does not keep its promise"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn columns_of_files_are_simulated_and_bad_ones_say_where() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data");
+    let answer = json(&format!(
+        "simulate burst-histogram --values {data}/flights.csv --column carrier --repeat 3 --seed 1 \
+         --max-messages 9 --norm-sub"
+    ));
+    assert_eq!(answer["n"], 20_000);
+    assert!(answer["rmse_norm_sub"].as_f64().unwrap() > 0.0);
+    let answer = json(&format!(
+        "simulate sliced-sum --values {data}/flights.csv --column delay_minutes --low -15 --high 120 \
+         --repeat 3 --seed 1"
+    ));
+    assert_eq!(answer["n"], 20_000);
+    let answer = json(&format!(
+        "simulate additive-histogram --values {data}/browsers.csv --column browser --weights share \
+         --n 50000 --repeat 3 --seed 1"
+    ));
+    assert_eq!(answer["n"], 50_000);
+    for (line, says) in [
+        (
+            format!("simulate bit-sum --values {data}/flights.csv --column late"),
+            "it has delay_minutes",
+        ),
+        (
+            format!("simulate bit-sum --values {data}/flights.csv --column carrier"),
+            "line 2: not a bit",
+        ),
+        (format!("simulate bit-sum --values {data}/flights.csv"), "--column is needed"),
+        (format!("simulate bit-sum --values {data}/nothing.csv --column x"), "cannot read"),
+        ("simulate bit-sum".into(), "--n is needed"),
+        ("simulate kary-response --n 1000".into(), "--size is needed"),
+        ("simulate split-and-mix --n 1000".into(), "--fragile"),
+        ("audit nonsense --n 10 --epsilon 1 --delta 1e-6".into(), "not a mechanism"),
+        ("audit bit-sum --n 100 --epsilon 1 --delta 1e-3 --weaken 0.5".into(), "1 or more"),
+        ("plan --value category --n 1000 --epsilon 1 --delta 1e-6".into(), "--size is needed"),
+        ("simulate --collection /dev/null".into(), "is not a collection"),
+    ] {
+        let output = throng().args(line.split_whitespace()).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_ne!(output.status.code(), Some(0), "{line}");
+        assert!(error.contains(says), "{line}: {error}");
+    }
+}
+
 fn json(line: &str) -> Value {
     let output = throng().args(line.split_whitespace()).arg("--json").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);

@@ -1,6 +1,6 @@
 //! Mechanisms of which a profile says all there is to say.
 
-use super::{answer, binary_response};
+use super::answer;
 use crate::args::{BurstArgs, CoinArgs, CrowdArgs, Plain, Query};
 use crate::collection::Collection;
 use crate::plan;
@@ -8,9 +8,9 @@ use crate::report::Report;
 use anyhow::{Context, Result};
 use throng_account::{
     AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, Bursts, CoinCount, Columns,
-    Epsilon, Error, Probability, Profile, Shuffled, SlicedSum, Threshold,
+    Declared, Delta, Epsilon, Error, Probability, Profile, Shuffled, SlicedSum, Threshold,
 };
-use throng_mechanism::SubsetSelection;
+use throng_mechanism::{Protocol, SplitAndMix, SubsetSelection};
 
 /// Answers one query.
 pub fn run(query: Plain) -> Result<Report> {
@@ -22,7 +22,8 @@ pub fn run(query: Plain) -> Result<Report> {
         Plain::KaryResponse(args) => {
             let (crowd, local) = (args.crowd.crowd()?, Epsilon::new(args.epsilon0)?);
             if args.size == 2 {
-                return binary_response(&args.crowd, local, &args.query);
+                let protocol = BitSum::from_local(crowd, local)?;
+                return known("kary-response", &args.crowd, &protocol, &args.query);
             }
             let blanket = Blanket::kary_response(crowd, local, args.size)?;
             known("kary-response", &args.crowd, &blanket, &args.query)
@@ -75,6 +76,16 @@ pub fn run(query: Plain) -> Result<Report> {
             let weights = weights.into_iter().map(weight).collect::<Result<_, _>>()?;
             let protocol = SlicedSum::new(crowd.crowd()?, slots, weights)?;
             known("sliced-sum", &crowd, &protocol, &query)
+        }
+        Plain::SplitAndMix { crowd, noise_epsilon, noise_delta, size, query } => {
+            let (epsilon, delta) = (Epsilon::new(noise_epsilon)?, Delta::new(noise_delta)?);
+            let mechanism = SplitAndMix::fragile(crowd.crowd()?, epsilon, delta, size)?;
+            let (epsilon, delta) = mechanism.guarantee();
+            let profile = Declared::new(epsilon, delta.get())?;
+            let report = known("split-and-mix", &crowd, &profile, &query)?;
+            Ok(report
+                .line("messages", "messages per report", mechanism.messages())
+                .note("One liar, or one lost message, ruins the sum."))
         }
         Plain::Collection { file, n, query } => {
             let collection = Collection::read(&file)?;

@@ -100,6 +100,22 @@ pub enum Plain {
         #[command(flatten)]
         query: Query,
     },
+    /// Sums split into random shares: a crowd's promise, and the messages it takes
+    SplitAndMix {
+        #[command(flatten)]
+        crowd: CrowdArgs,
+        /// Epsilon of the shared noise
+        #[arg(long)]
+        noise_epsilon: f64,
+        /// Failure probability that the shares are made for
+        #[arg(long)]
+        noise_delta: f64,
+        /// Steps between 0 and 1
+        #[arg(long, default_value_t = 1000)]
+        size: u32,
+        #[command(flatten)]
+        query: Query,
+    },
     /// Any mechanism, as written in a collection file
     Collection {
         /// The file, as written by throng plan --write

@@ -49,6 +49,9 @@ pub struct Simulate {
     /// Confidence of the intervals
     #[arg(long, default_value_t = 0.95)]
     pub confidence: f64,
+    /// Also post-process histograms onto counts that are not negative and sum to n (biased)
+    #[arg(long)]
+    pub norm_sub: bool,
     /// Write a picture of the estimates against the truth to this SVG file
     #[arg(long)]
     pub plot: Option<PathBuf>,
