@@ -140,8 +140,9 @@ impl Setting {
                 let width = CELLS as usize;
                 // The first attribute is ahead of the others, which three in ten hold, by 2α.
                 let lead = (1_000.0 * (0.3 + 2.0 * alpha)) as usize;
-                let holds =
-                    |i: usize| i / width * 7 % 1_000 < if i % width == 0 { lead } else { 300 };
+                let holds = |i: usize| {
+                    i / width * 7 % 1_000 < if i.is_multiple_of(width) { lead } else { 300 }
+                };
                 Values::Rows { bits: (0..users * width).map(holds).collect(), width }
             }
         };
@@ -218,7 +219,7 @@ impl Setting {
                 let tally = simulate(mechanism, &self.values, 0..self.values.len(), rng)?;
                 mechanism.estimate(&tally, confidence).iter().map(|e| e.value).collect()
             }
-            How::Attribute(response) => self.one_attribute_each(response, rng)?,
+            How::Attribute(response) => self.one_attribute_each(*response, rng)?,
         };
         if self.problem == Problem::Selection {
             let best = (0..estimates.len()).max_by(|&a, &b| estimates[a].total_cmp(&estimates[b]));
@@ -236,17 +237,17 @@ impl Setting {
     /// Everyone answers for one attribute of their own choice.
     fn one_attribute_each(
         &self,
-        response: &BinaryResponse,
+        response: BinaryResponse,
         rng: &mut ChaCha12Rng,
     ) -> Result<Vec<f64>> {
         let Values::Rows { bits, width } = &self.values else { return Ok(Vec::new()) };
-        let mut tallies = vec![Tally::new(response); *width];
+        let mut tallies = vec![Tally::new(&response); *width];
         let mut report = Vec::new();
         for row in bits.chunks(*width) {
             let attribute = sample::below(*width as u64, rng) as usize;
             report.clear();
             response.encode(&row[attribute], rng, &mut report)?;
-            tallies[attribute].absorb(response, &report);
+            tallies[attribute].absorb(&response, &report);
         }
         let confidence = Probability::new("confidence", 0.95)?;
         let share = |tally: &Tally| response.estimate(tally, confidence)[0].value * *width as f64;
