@@ -9,7 +9,7 @@
 //! d(T, ε) = P[B = m] − (E−1)·P[B < m],   B ~ Bin(T, ½),   m = ⌈(T+1)/(1+E)⌉ − 1
 //! ```
 //!
-//! exactly, in both directions alike (`docs/privacy.md`, coins). As T is seen and another coin is
+//! exactly, in both directions alike (`docs/privacy.md`, 11). As T is seen and another coin is
 //! post-processing, d falls with T, and δ with the number of slots and the chance of a coin.
 //!
 //! | symbol | code | meaning |

@@ -209,17 +209,17 @@ impl Theorem {
             }
             Self::ExactCount => "Bin(n, p) against itself shifted by one (docs/privacy.md, 4)",
             Self::ExactCoins => {
-                "one bit among a random number of fair coins, exactly (docs/privacy.md, coins)"
+                "one bit among a random number of fair coins, exactly (docs/privacy.md, 11)"
             }
             Self::SlicedCoins => {
                 "composition over the levels of a binary number, Poisson coins against multinomial \
-                 ones (docs/privacy.md, coins)"
+                 ones (docs/privacy.md, 11)"
             }
             Self::ExactBursts => {
-                "the law of the bursts against itself moved by one message (docs/privacy.md, bursts)"
+                "the law of the bursts against itself moved by one message (docs/privacy.md, 13)"
             }
             Self::BurstRoles => {
-                "two cells whose users are known, and the chance of too few (docs/privacy.md, bursts)"
+                "two cells whose users are known, and the chance of too few (docs/privacy.md, 13)"
             }
             Self::StrongClones => {
                 "one dominating pair for every pure LDP randomizer (docs/privacy.md, 5)"

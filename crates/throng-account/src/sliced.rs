@@ -5,7 +5,7 @@
 //! the slots a user throws, with probability `p_j`, a fair coin of level j. High levels get few
 //! coins, as their noise weighs most; low ones get many, as theirs costs nothing.
 //!
-//! Four facts (proofs in `docs/privacy.md`, coins):
+//! Four facts (proofs in `docs/privacy.md`, 11):
 //! * the number of coins of every level is visible, and given it the levels are independent;
 //! * a bit that stays may be drawn afresh by the adversary, and a bit that changes may be
 //!   complemented: the worst pair differs in every bit, the same for all datasets and directions;

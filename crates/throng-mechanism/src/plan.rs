@@ -418,11 +418,11 @@ fn reason(ask: &Ask, best: &Offer) -> String {
     let cost = match (&best.mechanism, best.mechanism.messages()) {
         (Mechanism::Longitudinal(_), _) => "one message per period".into(),
         (_, 1) => "a single message".into(),
-        (_, messages) => format!("{messages} messages, of at most {}", ask.max_messages),
+        (_, messages) => format!("{messages} messages (at most {} are allowed)", ask.max_messages),
     };
     let compared = match ask.central_error() {
         Some(central) => {
-            format!(" and {:.2} times the error of the central model", best.heavy_error / central)
+            format!(", {:.2} times that of the central model", best.heavy_error / central)
         }
         None => String::new(),
     };
@@ -433,7 +433,7 @@ fn reason(ask: &Ask, best: &Offer) -> String {
         ),
         None => "it relies on one honest mix: the value travels in clear inside the bag".into(),
     };
-    format!("{key} has the smallest error, give or take a tenth, with {cost}{compared}; {floor}.")
+    format!("{key} has the smallest error, give or take a tenth{compared}, with {cost}; {floor}.")
 }
 
 fn small(value: u64) -> Result<u32, Error> {
