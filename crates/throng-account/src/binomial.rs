@@ -142,10 +142,11 @@ pub fn success_band(successes: u64, trials: u64, failure: Delta) -> Band {
         }
         safe
     };
-    let misses = trials - successes.min(trials);
+    let successes = successes.min(trials);
+    let misses = trials - successes;
     Band {
         lower: if successes == 0 { 0.0 } else { lower(successes) },
-        upper: if misses == 0 { 1.0 } else { 1.0 - lower(misses) },
+        upper: if misses == 0 { 1.0 } else { (1.0 - lower(misses)) * (1.0 + f64::EPSILON) },
     }
 }
 

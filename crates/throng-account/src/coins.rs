@@ -308,7 +308,9 @@ impl Coins {
 impl Profile for Coins {
     fn delta(&self, epsilon: Epsilon) -> Band {
         let (sum, rest) = self.sum(epsilon.get());
-        Band { lower: round_down(sum), upper: upper_delta(sum + rest) }
+        // With hardly any coin the weighted sum overflows: then δ is next to 1, and 1 is said.
+        let lower = if sum.is_finite() { round_down(sum).min(1.0) } else { 0.0 };
+        Band { lower, upper: upper_delta(sum + rest) }
     }
 
     fn pure(&self) -> Option<Epsilon> {
@@ -369,7 +371,7 @@ const NATS: f64 = 50.0;
 /// Above this the ratio is added up afresh, from a few terms; below, it comes from its neighbour.
 const MAX_GAIN: f64 = 16.0;
 /// Counts stay well within the integers of an `f64`.
-const MAX_SLOTS: u64 = 1 << 50;
+const MAX_SLOTS: u64 = 1 << 40;
 
 #[cfg(test)]
 mod tests {
@@ -397,6 +399,15 @@ mod tests {
         }
         let all = vec![slot; slots as usize];
         shuffled(std::iter::once(&Counts::from([(truth, 1.0)])).chain(&all))
+    }
+
+    // The weighted sum overflows where a coin is all but impossible: nothing above the truth is said.
+    #[test]
+    fn hardly_any_coin_hides_nothing() {
+        let chance = Threshold::at_least(Probability::new("chance", 3e-11).unwrap());
+        let count = CoinCount::new(Crowd::new(100).unwrap(), 1, chance).unwrap();
+        let band = count.delta(Epsilon::at(1.0));
+        assert!(band.lower <= 1.0 && band.upper >= 1.0 - 1e-8, "{band:?}");
     }
 
     #[test]

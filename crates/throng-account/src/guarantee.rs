@@ -68,6 +68,32 @@ pub trait Profile {
     }
 }
 
+/// The upper side of a profile, for a mechanism that it bounds without being reached by it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UpperOnly<P>(pub P);
+
+impl<P: Profile> Profile for UpperOnly<P> {
+    fn delta(&self, epsilon: Epsilon) -> Band {
+        Band { lower: 0.0, ..self.0.delta(epsilon) }
+    }
+
+    fn pure(&self) -> Option<Epsilon> {
+        self.0.pure()
+    }
+
+    fn theorem(&self) -> Theorem {
+        self.0.theorem()
+    }
+
+    fn witness(&self, _: Epsilon) -> Option<Dataset> {
+        None
+    }
+
+    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+        self.0.bulk_delta(epsilon)
+    }
+}
+
 /// `(ε, δ)` against whoever sees the shuffled reports, with its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guarantee {

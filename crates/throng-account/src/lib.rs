@@ -95,7 +95,7 @@ pub use coins::{AdditiveHistogram, CoinCount};
 pub use columns::Columns;
 pub use compose::{Composition, Declared, shuffled_rounds};
 pub use error::Error;
-pub use guarantee::{Dataset, Guarantee, Neighbours, Profile, Theorem, Witness};
+pub use guarantee::{Dataset, Guarantee, Neighbours, Profile, Theorem, UpperOnly, Witness};
 pub use ledger::{Entry, Event, Ledger};
 pub use longitudinal::Longitudinal;
 pub use quantity::{Band, Crowd, Delta, Epsilon, Probability, Threshold};

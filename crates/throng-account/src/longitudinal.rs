@@ -32,7 +32,8 @@ impl Longitudinal {
         self.periods.ilog2() + 1
     }
 
-    /// ε of everything one client ever sends, level included: exactly the parameter of its coin.
+    /// ε of everything one client ever sends, level included: the parameter of its coin. It is reached
+    /// with one change and two periods or more.
     ///
     /// The level is drawn without looking at the data, and at most one node of it holds anything. Two
     /// inputs whose nodes differ cost `ln(2a) − ln(2(1−a)) = c` with `a = e^c/(1+e^c)`, not twice

@@ -385,9 +385,11 @@ mod tests {
     use super::*;
     use crate::planted::Planted;
     use crate::testing::{
-        assert_inverse, assert_local, assert_sampled, binomial_tails, confidence, join, rng,
+        assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails, confidence,
+        join, rng,
     };
     use std::panic::catch_unwind;
+    use throng_account::{Crowd, UpperOnly};
 
     fn protocol(periods: u64, changes: u32, epsilon: f64) -> Longitudinal {
         Longitudinal::local(periods, changes, Epsilon::new(epsilon).unwrap()).unwrap()
@@ -435,6 +437,19 @@ mod tests {
             let account = throng_account::Longitudinal::new(periods, protocol.epsilon()).unwrap();
             assert_eq!(account.lifetime(), protocol.epsilon());
             assert_eq!(account.levels(), protocol.levels());
+        }
+    }
+
+    // The level is drawn inside the randomizer, so it does not split the crowd.
+    #[test]
+    fn a_shuffled_crowd_hides_a_whole_life() {
+        for (periods, changes, crowd) in [(1, 1, 3), (2, 1, 3), (2, 2, 2)] {
+            let protocol = protocol(periods, changes, 1.5);
+            let histories = histories(periods);
+            let inputs: Vec<&[bool]> = histories.iter().map(|(bits, _)| &bits[..]).collect();
+            let account = throng_account::Longitudinal::new(periods, protocol.epsilon()).unwrap();
+            let bound = account.shuffled(Crowd::new(crowd).unwrap()).unwrap();
+            assert_view(&protocol, &inputs, crowd as usize, &UpperOnly(bound));
         }
     }
 

@@ -271,6 +271,15 @@ impl Ask {
             Key::BurstCount | Key::BurstHistogram if self.max_messages > 9 => &[9, u64::MAX],
             _ => &[u64::MAX],
         };
+        // Columns send a message each; nothing needs to be calibrated to know.
+        let columns = match self.question {
+            Question::Category { size } if key == Key::Histogram => size,
+            Question::Attributes { count } => count,
+            _ => 0,
+        };
+        if u64::from(columns) > self.max_messages {
+            return Err(Error::NotAsked { why: TOO_MANY });
+        }
         // Short bursts at a small ε cost more than coins and gain nothing.
         let reach = self.epsilon.get() * self.max_messages as f64;
         if (key == Key::BurstCount && reach < 1.0) || (key == Key::BurstHistogram && reach < 3.0) {
@@ -296,7 +305,7 @@ impl Ask {
             _ => mechanism.messages() as u64,
         };
         if at_once > self.max_messages {
-            return Err(Error::NotAsked { why: "it sends more messages than are allowed" });
+            return Err(Error::NotAsked { why: TOO_MANY });
         }
         if let Some(floor) = self.local_floor
             && mechanism.local_floor().is_none_or(|epsilon| epsilon > floor)
@@ -440,6 +449,7 @@ fn small(value: u64) -> Result<u32, Error> {
     u32::try_from(value).map_err(|_| Error::Parameter { name: "messages", range: "below 2^32" })
 }
 
+const TOO_MANY: &str = "it sends more messages than are allowed";
 /// Bytes that one layer of sealing adds.
 const LAYER: u64 = 48;
 /// Steps of the unit interval for mechanisms on a grid.

@@ -3,8 +3,8 @@
 
 use crate::{Error, Mechanism};
 use throng_account::{
-    AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, CoinCount, Columns, Crowd,
-    Declared, Epsilon, Probability, Profile, RealSum, Shuffled, SlicedSum, TwoMessageCount,
+    AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, ClonePair, CoinCount, Columns,
+    Crowd, Declared, Epsilon, Probability, Profile, RealSum, SlicedSum, TwoMessageCount, UpperOnly,
 };
 
 impl Mechanism {
@@ -29,9 +29,12 @@ impl Mechanism {
                 let (k, size) = (m.categories().into(), m.size().into());
                 Box::new(Blanket::subset_selection(crowd, m.epsilon(), k, size)?)
             }
-            Self::LaplaceMean(m) => Box::new(Shuffled::new(crowd, m.epsilon())?),
-            Self::Rappor(m) => Box::new(Shuffled::new(crowd, m.privacy().one_report())?),
-            Self::Longitudinal(m) => Box::new(Shuffled::new(crowd, m.epsilon())?),
+            // As any randomizer with their ε₀; other randomizers reach the bound, these need not.
+            Self::LaplaceMean(m) => Box::new(UpperOnly(ClonePair::strong(crowd, m.epsilon())?)),
+            Self::Rappor(m) => {
+                Box::new(UpperOnly(ClonePair::strong(crowd, m.privacy().one_report())?))
+            }
+            Self::Longitudinal(m) => Box::new(UpperOnly(ClonePair::strong(crowd, m.epsilon())?)),
             Self::Histogram(m) => {
                 let column = BitSum::with_flip(crowd, m.columns().flip().probability())?;
                 Box::new(Columns::new(column, u64::from(m.columns().columns()).min(2))?)
@@ -72,8 +75,8 @@ impl Mechanism {
     /// the report shows the value.
     pub fn local_floor(&self) -> Option<Epsilon> {
         let bits = |flip: f64, bits: u32| {
-            // Rounded outward like every claim: twice what the logarithm can be off.
-            let odds = ((1.0 - flip) / flip).ln() * f64::from(bits) * (1.0 + 1e-9);
+            // ln((1−f)/f), with its digits where f is close to ½, rounded outward like every claim.
+            let odds = ((1.0 - 2.0 * flip) / flip).ln_1p() * f64::from(bits) * (1.0 + 1e-9);
             Epsilon::new(odds).ok()
         };
         match self {

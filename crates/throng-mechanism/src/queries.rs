@@ -201,7 +201,7 @@ pub fn dot(weights: &[f64], features: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::testing::{assert_inverse_within, assert_sampled, assert_view, rng};
-    use throng_account::{BitSum, Columns, Threshold};
+    use throng_account::{BitSum, Columns, Threshold, UpperOnly};
 
     fn vectors(dimensions: u32, bits: u32, flip: f64) -> VectorSum {
         let flip = Threshold::at_least(Probability::new("flip", flip).unwrap());
@@ -214,7 +214,7 @@ mod tests {
         let column = BitSum::with_flip(Crowd::new(2).unwrap(), 0.2).unwrap();
         let inputs: [&[f64]; 4] = [&[-1.0, -1.0], &[1.0, 1.0], &[0.0, 0.3], &[1.0, -1.0]];
         // The bound is not attained: a bag shows less than its columns. Only its upper side is held.
-        let bound = crate::testing::UpperOnly(Columns::new(column, 4).unwrap());
+        let bound = UpperOnly(Columns::new(column, 4).unwrap());
         assert_view(&protocol, &inputs, 2, &bound);
     }
 

@@ -17,8 +17,9 @@
 //!
 //! # What is protected
 //! One report with a fresh cohort is ε₁-LDP, the same randomizer for all users, so a shuffled crowd
-//! gets the guarantee of [`throng_account::Shuffled`] at ε₁ in full. A user who reports again keeps the
-//! cohort, which everybody can see: from then on the crowd to hide in is that of one cohort.
+//! gets the guarantee of [`throng_account::ClonePair`] at ε₁ in full. A user who reports again keeps
+//! cohort and permanent response, and others may change their strings: for several reports together
+//! only the local guarantees are claimed.
 //!
 //! T reports on one string cost ε_T, and however many never more than ε_∞, by
 //! [`Rappor::privacy`]. Both are per *distinct string*: sequences in which string after string is
@@ -376,7 +377,7 @@ mod tests {
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
     use rand_core::Rng;
     use std::panic::catch_unwind;
-    use throng_account::{Band, Crowd, Dataset, Epsilon, Profile, Shuffled, Theorem};
+    use throng_account::{ClonePair, Crowd, UpperOnly};
 
     fn coin(probability: f64) -> Threshold {
         Threshold::at_least(Probability::new("coin", probability).unwrap())
@@ -556,25 +557,10 @@ mod tests {
     // One report with a fresh cohort is one ε₁-LDP randomizer for all, cohort and bits together.
     #[test]
     fn a_shuffled_crowd_gets_the_whole_amplification() {
-        struct Upper(Shuffled);
-        impl Profile for Upper {
-            fn delta(&self, epsilon: Epsilon) -> Band {
-                // The lower bound is that of the worst randomizer, which this one is not.
-                Band { lower: 0.0, ..self.0.delta(epsilon) }
-            }
-            fn pure(&self) -> Option<Epsilon> {
-                self.0.pure()
-            }
-            fn theorem(&self) -> Theorem {
-                self.0.theorem()
-            }
-            fn witness(&self, _: Epsilon) -> Option<Dataset> {
-                None
-            }
-        }
         let rappor = rappor(2, 1, 2, [0.5, 0.5, 0.75]);
         let local = rappor.privacy().one_report();
-        let profile = Upper(Shuffled::new(Crowd::new(3).unwrap(), local).unwrap());
+        // Other randomizers with this ε₀ reach the bound, this one does not.
+        let profile = UpperOnly(ClonePair::strong(Crowd::new(3).unwrap(), local).unwrap());
         // One string of each pair of filters.
         let pair = |value: &String| {
             [0, 1].map(|cohort| rappor.bloom.filter(rappor.bloom.digest(value), cohort)[0])

@@ -10,7 +10,7 @@
 use crate::{Law, Protocol, Tally};
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
-use throng_account::{Band, Dataset, Epsilon, Probability, Profile, Theorem};
+use throng_account::{Epsilon, Probability, Profile};
 
 /// A generator with a fixed seed.
 pub(crate) fn rng(seed: u64) -> ChaCha12Rng {
@@ -142,27 +142,6 @@ pub(crate) fn assert_inverse_within<P: Protocol>(
         let variance = square[i] * (1.0 - 1e-6);
         assert!(claimed[i] >= variance - 1e-12, "{i}: claims {}, has {}", claimed[i], square[i]);
         assert!(claimed[i] <= slack * square[i] + 1e-9, "{i}: {} for {}", claimed[i], square[i]);
-    }
-}
-
-/// A profile whose bound is not attained: only its upper side is held against anything.
-pub(crate) struct UpperOnly<P>(pub(crate) P);
-
-impl<P: Profile> Profile for UpperOnly<P> {
-    fn delta(&self, epsilon: Epsilon) -> Band {
-        Band { lower: 0.0, ..self.0.delta(epsilon) }
-    }
-
-    fn pure(&self) -> Option<Epsilon> {
-        self.0.pure()
-    }
-
-    fn theorem(&self) -> Theorem {
-        self.0.theorem()
-    }
-
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        None
     }
 }
 

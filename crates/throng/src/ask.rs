@@ -28,6 +28,9 @@ impl LooseWish {
 
 impl Limits {
     fn ask(&self, promise: &Promise, question: Question, most: u64) -> Result<Ask> {
+        if promise.epsilon == 0.0 {
+            return Err(Error::OutOfRange { name: "epsilon", value: 0.0, range: "above 0" }.into());
+        }
         // Who is corrupt and who is missing may be different people.
         let remaining = Crowd::remaining(promise.crowd.n, self.dropout)?;
         Ok(Ask {
@@ -63,7 +66,15 @@ impl Limits {
                 hashes: self.hashes,
                 cohorts: self.cohorts,
             },
-            ValueType::Attributes => Question::Attributes { count: size("attributes")? },
+            ValueType::Attributes => {
+                let count = size("attributes")?;
+                let range = "at most 10000 attributes";
+                if count > 10_000 {
+                    let value = f64::from(count);
+                    return Err(Error::OutOfRange { name: "size", value, range }.into());
+                }
+                Question::Attributes { count }
+            }
             ValueType::State => {
                 Question::State { periods: size("periods")?.into(), changes: self.changes }
             }

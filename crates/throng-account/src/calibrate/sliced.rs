@@ -22,6 +22,11 @@ pub fn sliced_sum(
         let value = max_messages as f64;
         return Err(Error::OutOfRange { name: "messages", value, range: "2 or more" });
     }
+    // Below, the coins of a crowd number billions, and accounting for them takes minutes.
+    if epsilon.get() < LEAST_EPSILON {
+        let value = epsilon.get();
+        return Err(Error::OutOfRange { name: "epsilon", value, range: "0.01 or more" });
+    }
     // What one level alone would need; several need about as much in all.
     let single = |rate: f64| Coins::Poisson { rate }.delta(epsilon).upper <= delta.get();
     let coins =
@@ -148,6 +153,7 @@ const KAPPAS: [f64; 12] = [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0
 /// How full slots may be planned: at 0.9 the finite crowd costs a factor of 3 in δ.
 const FULL: f64 = 0.9;
 const MAX_LEVELS: u64 = 32;
+const LEAST_EPSILON: f64 = 0.01;
 const MAX_COINS: f64 = 1e9;
 const MAX_EVALUATIONS: usize = 12;
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;

@@ -7,8 +7,9 @@ use crate::plan;
 use crate::report::Report;
 use anyhow::{Context, Result};
 use throng_account::{
-    AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, Bursts, CoinCount, Columns,
-    Declared, Delta, Epsilon, Error, Probability, Profile, Shuffled, SlicedSum, Threshold,
+    AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, Bursts, ClonePair, CoinCount,
+    Columns, Declared, Delta, Epsilon, Error, Probability, Profile, SlicedSum, Threshold,
+    UpperOnly,
 };
 use throng_mechanism::{Protocol, SplitAndMix, SubsetSelection};
 
@@ -40,8 +41,8 @@ pub fn run(query: Plain) -> Result<Report> {
             known("subset-selection", &args.crowd, &blanket, &args.query)
         }
         Plain::LaplaceMean(args) => {
-            let shuffled = Shuffled::new(args.crowd.crowd()?, Epsilon::new(args.epsilon0)?)?;
-            known("laplace-mean", &args.crowd, &shuffled, &args.query)
+            let pair = ClonePair::strong(args.crowd.crowd()?, Epsilon::new(args.epsilon0)?)?;
+            known("laplace-mean", &args.crowd, &UpperOnly(pair), &args.query)
         }
         Plain::OneBitMean { crowd, noise, query } => {
             let protocol = BitSum::with_flip(crowd.crowd()?, noise.flip(crowd.n)?)?;
