@@ -50,15 +50,22 @@ impl BurstHistogram {
             return Err(Error::OutOfRange { name: "k", value: categories as f64, range });
         }
         let mut roles: Vec<Role> = Vec::new();
+        let range = "larger: some category may have nobody to hide it";
+        let nobody = Error::OutOfRange { name: "crowd", value: crowd.get() as f64, range };
+        let mut refused = None;
         for &failure in failures {
             let Ok(users) = likely_users(crowd, categories, failure) else { continue };
-            if roles.last().is_none_or(|role| role.users != users) {
-                roles.push(Role::new(crowd, categories, users, &bursts)?);
+            if roles.last().is_some_and(|role| role.users == users) {
+                continue;
+            }
+            // Each role is a bound by itself; those whose law is too large are left out.
+            match Role::new(crowd, categories, users, &bursts) {
+                Ok(role) => roles.push(role),
+                Err(why) => refused = Some(why),
             }
         }
         if roles.is_empty() {
-            let (name, range) = ("crowd", "larger: some category may have nobody to hide it");
-            return Err(Error::OutOfRange { name, value: crowd.get() as f64, range });
+            return Err(refused.unwrap_or(nobody));
         }
         Ok(Self { crowd, categories, bursts, roles })
     }
@@ -139,7 +146,7 @@ struct Role {
 impl Role {
     fn new(crowd: Crowd, categories: u64, users: u64, bursts: &Bursts) -> Result<Self, Error> {
         let law = Binomial::new(crowd.get(), 1.0 / categories as f64);
-        let cells = TwoCells::new(&Law::new(users, bursts)?);
+        let cells = TwoCells::new(&Law::small(users, bursts)?);
         Ok(Self { users, failure: round_up(law.lower(users - 1)), cells })
     }
 }

@@ -43,11 +43,21 @@ impl Law {
 
     /// The same, for at most that many terms.
     pub(crate) fn within(budget: f64, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
-        Self::cut(LEAK, budget, trials, bursts)
+        Self::cut(LEAK, (MAX_CELLS, budget), trials, bursts)
+    }
+
+    /// The same, for a table small enough that all its outcomes can be kept in order.
+    pub(crate) fn small(trials: u64, bursts: &Bursts) -> Result<Self, Error> {
+        Self::cut(LEAK, (FEW_CELLS, FEW_TERMS), trials, bursts)
     }
 
     /// The same, for a table each of whose sides misses at most `leak`.
-    fn cut(leak: f64, budget: f64, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
+    fn cut(
+        leak: f64,
+        (most_cells, most_terms): (f64, f64),
+        trials: u64,
+        bursts: &Bursts,
+    ) -> Result<Self, Error> {
         let catalogue = Catalogue::new(trials, bursts, leak);
         let window = catalogue.window();
         let smallest = catalogue.events.iter().map(|event| event.total as u64).min();
@@ -60,9 +70,9 @@ impl Law {
             (most as f64 + 1.0) * window.cells() * catalogue.events.len() as f64
                 + trials as f64 * pairs
         };
-        if window.cells() > MAX_CELLS || terms > budget {
-            let range = "smaller: the table of the law has too many terms";
-            return Err(Error::OutOfRange { name: "burst table", value: terms, range });
+        if window.cells() > most_cells || terms > most_terms {
+            let range = "smaller: such noise has too many outcomes to account for";
+            return Err(Error::OutOfRange { name: "burst table", value: window.cells(), range });
         }
         work::count(terms as u64);
         let (cells, error) = if positive {
@@ -70,6 +80,8 @@ impl Law {
         } else {
             (catalogue.by_bursts(window, most), catalogue.error_by_bursts(most))
         };
+        // Whoever adds the cells up rounds once for each.
+        let error = error + window.cells() * f64::EPSILON;
         Ok(Self { window, cells, error, leak: 4.0 * leak + UNDERFLOW })
     }
 
@@ -373,6 +385,8 @@ const LIFT: f64 = 1.3407807929942597e154; // 2⁵¹²
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 const MAX_CELLS: f64 = 3e7;
 const MAX_TERMS: f64 = 2e10;
+const FEW_CELLS: f64 = 2.5e6;
+const FEW_TERMS: f64 = 2e9;
 
 #[cfg(test)]
 mod tests {
@@ -415,7 +429,7 @@ mod tests {
             let wide = Law::new(n, &few).unwrap();
             assert_close(total(&wide), 1.0, 1e-11);
             for leak in [1e-3, 1e-6, 1e-9] {
-                let narrow = Law::cut(leak, MAX_TERMS, n, &few).unwrap();
+                let narrow = Law::cut(leak, (MAX_CELLS, MAX_TERMS), n, &few).unwrap();
                 let (first, last) = (&narrow.window, &wide.window);
                 assert!(first.last < last.last && first.above < last.above);
                 let missing = 1.0 - total(&narrow);

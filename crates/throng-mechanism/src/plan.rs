@@ -190,7 +190,8 @@ impl Ask {
                 Mechanism::CoinCount(CoinCount::new(small(found.slots())?, found.chance())?)
             }
             (Key::BurstCount, Question::Bit) => {
-                let slots = slots.min((12.0 / epsilon.get()).ceil() as u64).clamp(2, 120);
+                // One slot cannot hold a pair: the calibration refuses fewer than two.
+                let slots = slots.min((12.0 / epsilon.get()).ceil().max(2.0) as u64).min(120);
                 let found = calibrate::burst_count(crowd, slots, epsilon, delta)?.mechanism;
                 Mechanism::BurstCount(BurstCount::new(found.bursts().clone())?)
             }
@@ -240,7 +241,7 @@ impl Ask {
                 Mechanism::AdditiveHistogram(AdditiveHistogram::new(size, slots, found.chance())?)
             }
             (Key::BurstHistogram, Question::Category { size }) => {
-                let slots = slots.min((24.0 / epsilon.get()).ceil() as u64).clamp(2, 48);
+                let slots = slots.min((24.0 / epsilon.get()).ceil().max(2.0) as u64).min(48);
                 let k = size.into();
                 let found = calibrate::burst_histogram(crowd, k, slots, epsilon, delta)?.mechanism;
                 Mechanism::BurstHistogram(BurstHistogram::new(size, found.bursts().clone())?)

@@ -14,7 +14,9 @@
 use super::Fitted;
 use crate::burst_histogram::{FAILURES, TwoCells, likely_users};
 use crate::solve::smallest_safe;
-use crate::{BurstCount, BurstHistogram, Bursts, Crowd, Delta, Epsilon, Error, Profile};
+use crate::{
+    BurstCount, BurstHistogram, Bursts, Crowd, Delta, Epsilon, Error, Profile, terms_visited,
+};
 
 /// Bursts of at most `slots` messages for `burst-count`, with about the smallest standard error.
 ///
@@ -29,10 +31,11 @@ pub fn burst_count(
 ) -> Result<Fitted<BurstCount>, Error> {
     let promise = Promise::new(slots, epsilon, delta)?;
     let mut last = None;
+    let deadline = terms_visited() + TOTAL;
     // Large tables are looked at only where small ones do not do.
     for (budget, etas) in [(BUDGET, &ETAS[..]), (20.0 * BUDGET, &ETAS[4..])] {
         for eta in etas {
-            match promise.fit_count(crowd, *eta, budget) {
+            match promise.fit_count(crowd, *eta, budget, deadline) {
                 Search::Found(mechanism) => {
                     let found = mechanism.delta(epsilon).upper;
                     if found <= delta.get() {
@@ -60,6 +63,10 @@ pub fn burst_histogram(
     delta: Delta,
 ) -> Result<Fitted<BurstHistogram>, Error> {
     let promise = Promise::new(slots, epsilon, delta)?;
+    if categories < 2 {
+        let range = "2 or more categories";
+        return Err(Error::OutOfRange { name: "k", value: categories as f64, range });
+    }
     // One of those failures that the mechanism itself tries, and a small part of δ.
     let failure = FAILURES.iter().copied().find(|failure| *failure <= 0.02 * delta.get());
     let users = failure.and_then(|failure| likely_users(crowd, categories, failure).ok());
@@ -127,17 +134,25 @@ impl Promise {
     }
 
     fn cannot(&self, last: Option<impl Profile>) -> Error {
-        let best = last.and_then(|mechanism| mechanism.epsilon(self.delta).ok());
-        Error::CannotCalibrate {
-            parameter: "burst",
-            epsilon: self.epsilon,
-            delta: self.delta.get(),
-            best: best.map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get()),
+        match last.and_then(|mechanism| mechanism.epsilon(self.delta).ok()) {
+            Some(guarantee) => Error::CannotCalibrate {
+                parameter: "burst",
+                epsilon: self.epsilon,
+                delta: self.delta.get(),
+                best: guarantee.epsilon.get(),
+            },
+            // Not even one catalogue could be looked at.
+            None => Error::OutOfRange {
+                name: "epsilon",
+                value: self.epsilon,
+                range: "larger, or delta or the crowd: bursts for this promise are too many to \
+                        account for, or the crowd is too small to carry them",
+            },
         }
     }
 
     /// Bursts for a count whose pairs cost a part η of ε.
-    fn fit_count(&self, crowd: Crowd, eta: f64, budget: f64) -> Search<BurstCount> {
+    fn fit_count(&self, crowd: Crowd, eta: f64, budget: f64, deadline: u64) -> Search<BurstCount> {
         let epsilon = Epsilon::at(self.epsilon);
         let Some(minus) = self.least_variance(1.0 - eta, on_the_line) else {
             return Search::Crowd(None);
@@ -150,6 +165,8 @@ impl Promise {
             let Some(plus) = self.least_variance(1.0 - part * eta, on_the_line) else { break };
             let shape = Shape { plus, minus: minus.clone(), tilt: 0.5 * eta * self.epsilon };
             last = self.enough_pairs(&shape, crowd.get(), &mut rho, |bursts| {
+                // A search that has looked at so many terms ends with what it has.
+                let budget = if terms_visited() < deadline { budget } else { 0.0 };
                 let mechanism = BurstCount::within(budget, crowd, bursts)?;
                 let (removed, added) = mechanism.directions(epsilon);
                 Ok((mechanism, removed, added))
@@ -309,6 +326,8 @@ const LONGEST_LINE: usize = 2500;
 const MIN_EPSILON: f64 = 0.05;
 /// Terms of one law that a search may take at first.
 const BUDGET: f64 = 5e8;
+/// Terms of all laws of a search.
+const TOTAL: u64 = 20_000_000_000;
 const MAX_SLOTS: u64 = 400;
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
