@@ -8,7 +8,7 @@
 //! The bag shows (number of '+', number of '−'). The noise does not depend on the data, so one bit
 //! moves the law of the noise by one '+', on every dataset alike.
 
-use crate::burst_law::Law;
+use crate::burst_law::{Law, Sum};
 use crate::special::{round_down, upper_delta};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
@@ -132,12 +132,12 @@ impl BurstCount {
     /// The smallest δ that any finite ε reaches: the chance of bags that are possible for one of the
     /// two bits only.
     pub fn least_delta(&self) -> f64 {
-        let (mut removed, mut added) = (0.0, 0.0);
+        let (mut removed, mut added) = (Sum::default(), Sum::default());
         self.law.for_each(|zero, one| {
-            removed += if one == 0.0 { zero } else { 0.0 };
-            added += if zero == 0.0 { one } else { 0.0 };
+            removed.add(if one == 0.0 { zero } else { 0.0 });
+            added.add(if zero == 0.0 { one } else { 0.0 });
         });
-        upper_delta(f64::max(removed, added) * self.law.error.exp() + self.law.leak)
+        upper_delta(f64::max(removed.total(), added.total()) * self.law.error.exp() + self.law.leak)
     }
 
     /// Standard error of the estimated count.
@@ -163,12 +163,12 @@ impl BurstCount {
     /// Both divergences of the table as it is, at an ε that may be below 0 by rounding.
     fn sums(&self, epsilon: f64) -> (f64, f64) {
         let e = epsilon.exp().min(f64::MAX);
-        let (mut removed, mut added) = (0.0, 0.0);
+        let (mut removed, mut added) = (Sum::default(), Sum::default());
         self.law.for_each(|zero, one| {
-            removed += (zero - e * one).max(0.0);
-            added += (one - e * zero).max(0.0);
+            removed.add((zero - e * one).max(0.0));
+            added.add((one - e * zero).max(0.0));
         });
-        (removed, added)
+        (removed.total(), added.total())
     }
 }
 

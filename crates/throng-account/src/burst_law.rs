@@ -80,8 +80,8 @@ impl Law {
         } else {
             (catalogue.by_bursts(window, most), catalogue.error_by_bursts(most))
         };
-        // Whoever adds the cells up rounds once for each.
-        let error = error + window.cells() * f64::EPSILON;
+        // Whoever adds the cells up, by `Sum`, rounds once more for each in a part and for each part.
+        let error = error + (PART as f64 + window.cells() / PART as f64) * f64::EPSILON;
         Ok(Self { window, cells, error, leak: 4.0 * leak + UNDERFLOW })
     }
 
@@ -122,6 +122,30 @@ impl Law {
         }
         let start = t * self.window.stride();
         (self.window.first(t), &self.cells[start..start + self.window.width(t)])
+    }
+}
+
+/// A long sum of positive terms in parts, so that its rounding error grows with their number and not
+/// with that of the terms.
+#[derive(Default)]
+pub(crate) struct Sum {
+    whole: f64,
+    part: f64,
+    terms: usize,
+}
+
+impl Sum {
+    #[inline]
+    pub(crate) fn add(&mut self, term: f64) {
+        self.part += term;
+        self.terms += 1;
+        if self.terms == PART {
+            *self = Self { whole: self.whole + self.part, ..Self::default() };
+        }
+    }
+
+    pub(crate) fn total(&self) -> f64 {
+        self.whole + self.part
     }
 }
 
@@ -385,6 +409,8 @@ const LIFT: f64 = 1.3407807929942597e154; // 2⁵¹²
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 const MAX_CELLS: f64 = 3e7;
 const MAX_TERMS: f64 = 2e10;
+/// Terms of one part of a long sum.
+const PART: usize = 2048;
 const FEW_CELLS: f64 = 2.5e6;
 const FEW_TERMS: f64 = 2e9;
 

@@ -41,7 +41,8 @@ pub enum Error {
 
     /// No parameter in the mechanism's range keeps the promise.
     #[error(
-        "no {parameter} reaches epsilon = {epsilon}, delta = {delta}: the most private setting has epsilon {best}; enlarge the crowd, epsilon or delta"
+        "no {parameter} reaches epsilon = {epsilon}, delta = {delta:e}: {}; enlarge the crowd, epsilon or delta",
+        reached(*best)
     )]
     CannotCalibrate {
         /// The parameter searched.
@@ -66,4 +67,13 @@ pub enum Error {
         /// The cap.
         cap: f64,
     },
+}
+
+/// How far the most private setting gets.
+fn reached(best: f64) -> String {
+    if best.is_finite() {
+        format!("the most private setting tried has epsilon {best:.4}")
+    } else {
+        "no setting tried has a finite epsilon".into()
+    }
 }

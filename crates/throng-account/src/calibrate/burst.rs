@@ -134,20 +134,13 @@ impl Promise {
     }
 
     fn cannot(&self, last: Option<impl Profile>) -> Error {
-        match last.and_then(|mechanism| mechanism.epsilon(self.delta).ok()) {
-            Some(guarantee) => Error::CannotCalibrate {
-                parameter: "burst",
-                epsilon: self.epsilon,
-                delta: self.delta.get(),
-                best: guarantee.epsilon.get(),
-            },
-            // Not even one catalogue could be looked at.
-            None => Error::OutOfRange {
-                name: "epsilon",
-                value: self.epsilon,
-                range: "larger, or delta or the crowd: bursts for this promise are too many to \
-                        account for, or the crowd is too small to carry them",
-            },
+        let best = last.and_then(|mechanism| mechanism.epsilon(self.delta).ok());
+        Error::CannotCalibrate {
+            parameter: "burst",
+            epsilon: self.epsilon,
+            delta: self.delta.get(),
+            // Infinite where the crowd cannot carry a single catalogue that was tried.
+            best: best.map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get()),
         }
     }
 
