@@ -227,7 +227,7 @@ impl Ask {
                 Mechanism::KaryResponse(KaryResponse::new(size, coin)?)
             }
             (Key::SubsetSelection, Question::Category { size }) => {
-                Mechanism::SubsetSelection(SubsetSelection::local(size, local()?)?)
+                Mechanism::SubsetSelection(self.subset_selection(size, local()?)?)
             }
             (Key::Histogram, Question::Category { size }) => {
                 let changing = u64::from(size).min(2);
@@ -262,6 +262,66 @@ impl Ask {
                     range: "one that answers this kind of question",
                 });
             }
+        })
+    }
+
+    /// Subset selection with about the largest ε₀ that its own blanket hides, from one that any
+    /// randomizer may have.
+    fn subset_selection(&self, size: u32, any: Epsilon) -> Result<SubsetSelection, Error> {
+        let mut best = SubsetSelection::local(size, any)?;
+        let (mut low, mut high) = (any.get(), 1.5 * any.get());
+        for _ in 0..12 {
+            let middle = 0.5 * (low + high);
+            let tried = SubsetSelection::local(size, Epsilon::new(middle)?)?;
+            let profile = Mechanism::SubsetSelection(tried).profile(self.crowd)?;
+            if profile.delta(self.epsilon).upper <= self.delta.get() {
+                (low, best) = (middle, tried);
+            } else {
+                high = middle;
+            }
+        }
+        Ok(best)
+    }
+
+    /// The mechanism with a local ε₀ of exactly what is asked for, which hides more in a crowd than one
+    /// with a larger ε₀; `None` where a report shows the value.
+    fn floored(&self, mechanism: &Mechanism, floor: Epsilon) -> Option<Mechanism> {
+        let flip = |bits: u32| {
+            let each = Epsilon::new(floor.get() / f64::from(bits) * (1.0 - 1e-8)).ok()?;
+            Some(BinaryResponse::local(each).ok()?.flip())
+        };
+        let exact = Epsilon::new(floor.get() * (1.0 - 1e-8)).ok()?;
+        let columns = |m: &Columns, bits: u32| Columns::new(m.columns(), flip(bits)?).ok();
+        Some(match mechanism {
+            Mechanism::RandomizedResponse(_) => {
+                Mechanism::RandomizedResponse(BinaryResponse::new(flip(1)?).ok()?)
+            }
+            Mechanism::BitSum(_) => Mechanism::BitSum(BinaryResponse::new(flip(1)?).ok()?),
+            Mechanism::OneBitMean(_) => Mechanism::OneBitMean(UnarySum::new(1, flip(1)?).ok()?),
+            Mechanism::RealSum(m) => {
+                Mechanism::RealSum(UnarySum::new(m.bits(), flip(m.bits())?).ok()?)
+            }
+            Mechanism::Histogram(m) => {
+                Mechanism::Histogram(Histogram::new(columns(m.columns(), 2)?))
+            }
+            Mechanism::Selection(m) => {
+                let count = m.columns().columns();
+                Mechanism::Selection(Selection::new(columns(m.columns(), count)?))
+            }
+            Mechanism::KaryResponse(m) => {
+                Mechanism::KaryResponse(KaryResponse::local(m.categories(), exact).ok()?)
+            }
+            Mechanism::SubsetSelection(m) => {
+                Mechanism::SubsetSelection(SubsetSelection::local(m.categories(), exact).ok()?)
+            }
+            Mechanism::LaplaceMean(m) => {
+                Mechanism::LaplaceMean(LaplaceMean::local(exact, m.grid()).ok()?)
+            }
+            Mechanism::Rappor(m) => Mechanism::Rappor(rappor(*m.bloom(), exact).ok()?),
+            Mechanism::Longitudinal(m) => {
+                Mechanism::Longitudinal(Longitudinal::local(m.periods(), m.changes(), exact).ok()?)
+            }
+            _ => return None,
         })
     }
 
@@ -307,6 +367,14 @@ impl Ask {
         };
         if at_once > self.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });
+        }
+        let mut mechanism = mechanism;
+        if let Some(floor) = self.local_floor
+            && mechanism.local_floor().is_some_and(|epsilon| epsilon > floor)
+            && let Some(stricter) = self.floored(&mechanism, floor)
+        {
+            let kept = stricter.profile(self.crowd)?.delta(self.epsilon).upper <= self.delta.get();
+            mechanism = if kept { stricter } else { mechanism };
         }
         if let Some(floor) = self.local_floor
             && mechanism.local_floor().is_none_or(|epsilon| epsilon > floor)
@@ -376,7 +444,8 @@ impl Ask {
                 BinaryResponse::local(each).ok()?.standard_error(n)
             }
             Question::State { periods, changes } => {
-                Longitudinal::local(periods, changes, epsilon).ok()?.standard_error(n, periods)
+                let local = Longitudinal::local(periods, changes, epsilon).ok()?;
+                Mechanism::Longitudinal(local).standard_error(self.reports)
             }
         };
         Some(error)
@@ -392,7 +461,8 @@ impl Mechanism {
             | Self::CoinCount(_)
             | Self::BurstCount(_)
             | Self::AdditiveHistogram(_)
-            | Self::BurstHistogram(_) => {
+            | Self::BurstHistogram(_)
+            | Self::SplitAndMix(_) => {
                 let mut tally = self.tally();
                 tally.suppose(reports);
                 self.estimate(&tally, confidence)[0].half_width

@@ -66,7 +66,7 @@ impl Mechanism {
                     });
                 }
                 let (epsilon, delta) = m.guarantee();
-                Box::new(Declared::new(epsilon, delta.get())?)
+                Box::new(UpperOnly(Declared::new(epsilon, delta.get())?))
             }
         })
     }
@@ -99,8 +99,8 @@ impl Mechanism {
         }
     }
 
-    /// Standard error among `reports` users: of the count, the sum of unit values, the last running
-    /// count, or the root mean square over all cells of a histogram.
+    /// Standard error among `reports` users: of the count, of the sum of unit values, or the root mean
+    /// square over all categories, attributes or periods.
     pub fn standard_error(&self, reports: u64) -> f64 {
         let n = reports as f64;
         match self {
@@ -112,7 +112,11 @@ impl Mechanism {
             Self::SubsetSelection(m) => m.standard_error_at(n / f64::from(m.categories()), n),
             Self::LaplaceMean(m) => m.standard_error(n),
             Self::Rappor(m) => m.standard_error(n),
-            Self::Longitudinal(m) => m.standard_error(n, m.periods()),
+            Self::Longitudinal(m) => {
+                let square = |period| m.standard_error(n, period).powi(2);
+                let periods = m.periods();
+                ((1..=periods).map(square).sum::<f64>() / periods as f64).sqrt()
+            }
             Self::Histogram(m) => m.columns().standard_error(n),
             Self::Selection(m) => m.columns().standard_error(n),
             Self::CoinCount(m) => m.standard_error(n),

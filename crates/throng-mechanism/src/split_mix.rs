@@ -3,7 +3,8 @@
 //! Nissim, "Private Summation in the Multi-Message Shuffle Model", 2020; Ghazi, Manurangsi, Pagh,
 //! Velingker, "Private Aggregation from Fewer Anonymous Messages", 2020).
 //!
-//! **One lost message turns the sum into a uniformly random number. One malicious user can set it to
+//! **One lost message turns the sum into a uniformly random number, and if m are lost, as many as one
+//! report has, nothing shows it. One malicious user can set it to
 //! anything, unnoticed.** Nothing bounds the influence of a user, and nobody is protected locally: a
 //! report that can be told apart from the others shows its value. Hence the name of the constructor,
 //! [`SplitAndMix::fragile`].

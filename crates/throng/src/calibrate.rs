@@ -128,9 +128,11 @@ fn fitted(key: Key, wish: &Wish) -> Result<Report> {
             "local floor",
             mechanism
                 .local_floor()
-                .map_or("none: the bag shows the value".into(), |e| number(e.get())),
+                .map_or("infinite: a report by itself shows the value".into(), |e| number(e.get())),
         );
-    for (name, integers) in mechanism.parameters() {
+    // Those of split-and-mix are what was asked for, bit by bit.
+    let asked = |name: &str| key == Key::SplitAndMix && matches!(name, "epsilon" | "delta");
+    for (name, integers) in mechanism.parameters().into_iter().filter(|(name, _)| !asked(name)) {
         report = match &integers[..] {
             [one] => report.line(name, name, *one),
             many => report.line(name, name, many.to_vec()),

@@ -20,7 +20,14 @@ pub fn run(request: &Request) -> Result<Report> {
     };
     let options: Vec<Value> =
         plan.offers.iter().enumerate().map(|(i, offer)| option(offer, i == 0)).collect();
-    let rows = plan.offers.iter().map(row).collect();
+    // The error of a common category differs from that of the others; nothing else has categories.
+    let heavy = matches!(ask.question, Question::Category { .. });
+    let rows = plan.offers.iter().map(|offer| row(offer, heavy)).collect();
+    let mut head =
+        vec!["mechanism", "error", "95 % +-", "messages", "bytes", "local floor", "one liar"];
+    if heavy {
+        head.insert(2, "error at 10 %");
+    }
     let refused: Vec<Value> = plan
         .refused
         .iter()
@@ -29,7 +36,7 @@ pub fn run(request: &Request) -> Result<Report> {
     let model = |error: Option<f64>| error.map_or(Value::Null, |rmse| json!({"rmse": rmse}));
     let mut report = Report::default()
         .line("n", "reports", ask.reports)
-        .field("honest", ask.crowd.get())
+        .line("honest", "honest ones counted on", ask.crowd.get())
         .line("epsilon", "epsilon", ask.epsilon.get())
         .line("delta", "delta", ask.delta.get())
         .line("recommended", "recommended", best.mechanism.key().name())
@@ -44,19 +51,7 @@ pub fn run(request: &Request) -> Result<Report> {
     if let Some(error) = plan.local {
         report = report.say("error in the local model", number(error));
     }
-    report = report.table(Rows {
-        head: vec![
-            "mechanism",
-            "error",
-            "error at 10 %",
-            "95 % +-",
-            "messages",
-            "bytes",
-            "local floor",
-            "one liar",
-        ],
-        rows,
-    });
+    report = report.table(Rows { head, rows });
     report = report.note(sentence(&plan.reason)).note(unit(ask.question));
     for (key, why) in &plan.refused {
         report = report.note(format!("Not {key}: {why}."));
@@ -87,20 +82,23 @@ fn option(offer: &Offer, recommended: bool) -> Value {
     })
 }
 
-fn row(offer: &Offer) -> Vec<String> {
-    vec![
+fn row(offer: &Offer, heavy: bool) -> Vec<String> {
+    let mut row = vec![
         offer.mechanism.key().name().into(),
         number(offer.standard_error),
-        number(offer.heavy_error),
         number(offer.half_width),
         offer.mechanism.messages().to_string(),
         offer.bytes().to_string(),
-        offer.mechanism.local_floor().map_or("none".into(), |e| number(e.get())),
+        offer.mechanism.local_floor().map_or("infinite".into(), |e| number(e.get())),
         match offer.mechanism.influence() {
             moves if moves.is_finite() => number(moves),
             _ => "anything".into(),
         },
-    ]
+    ];
+    if heavy {
+        row.insert(2, number(offer.heavy_error));
+    }
+    row
 }
 
 /// The local floor as JSON.
@@ -129,7 +127,10 @@ fn unit(question: Question) -> &'static str {
         }
         Question::Text { .. } => "Errors are standard errors of the count of a rare string.",
         Question::Attributes { .. } => "Errors are standard errors of the count of each attribute.",
-        Question::State { .. } => "Errors are standard errors of the count in the last period.",
+        Question::State { .. } => {
+            "Errors are root mean squares over the periods; the best is the last period, the worst \
+             the one before it."
+        }
     }
 }
 

@@ -35,9 +35,9 @@ pub fn run(request: &Simulate) -> Result<Report> {
         .map(|tally| estimates(&mechanism, tally, &names, confidence))
         .collect::<Result<_>>()?;
     let found = Comparison::new(&truth, &runs);
-    // Bits rounded up and periods differ in error from cell to cell; there the claims are averaged.
+    // Strings are compared where they are found, which says nothing about the others.
     let predicted = match mechanism {
-        Mechanism::Longitudinal(_) | Mechanism::Rappor(_) => found.claimed,
+        Mechanism::Rappor(_) => found.claimed,
         _ => mechanism.standard_error(n),
     };
     let mut report = Report::default()
@@ -45,23 +45,35 @@ pub fn run(request: &Simulate) -> Result<Report> {
         .line("n", "reports", n)
         .line("repeat", "runs", request.repeat)
         .line("rmse", "measured error (root mean square)", found.rmse)
-        .line("rmse_uncertainty", "  give or take", found.uncertainty)
-        .line("predicted_rmse", "predicted error, at most", predicted)
+        .line("rmse_uncertainty", "  (its uncertainty)", found.uncertainty)
+        .line("predicted_rmse", "predicted error", predicted)
         .field("claimed_rmse", found.claimed)
         .line("bias", "bias", found.bias)
-        .line("bias_uncertainty", "  give or take", found.bias_uncertainty)
+        .line("bias_uncertainty", "  (its uncertainty)", found.bias_uncertainty)
         .line("confidence", "confidence of the intervals", request.confidence)
         .line("coverage", "truth inside the interval", found.coverage)
         .field("seed", seed)
         .say("seed", seed.to_string())
         .line("reports_per_second", "reports per second", (n * request.repeat) as f64 / seconds);
+    report = remarks(report, request, &mechanism, &column.values, &truth, &runs)?;
     if request.norm_sub {
         report = post_processed(report, &mechanism, &truth, &runs, n)?;
     }
     if let Mechanism::Selection(selection) = &mechanism {
         report = winner(report, selection, &truth, &runs, &names, confidence);
     }
-    report = report.table(first_run(&truth, &runs[0], &names));
+    let cells: Vec<serde_json::Value> = truth
+        .iter()
+        .zip(&runs[0])
+        .zip(&names)
+        .take(LISTED)
+        .map(|((truth, estimate), name)| {
+            let (low, high) = estimate.interval();
+            serde_json::json!({"name": name, "truth": truth, "estimate": estimate.value,
+                "standard_error": estimate.standard_error, "interval": [low, high]})
+        })
+        .collect();
+    report = report.field("first_run", cells).table(first_run(&truth, &runs[0], &names));
     if let Some(file) = &request.plot {
         let chart = picture(&mechanism, &truth, &runs);
         fs::write(file, chart.svg()).with_context(|| format!("cannot write {}", file.display()))?;
@@ -80,6 +92,9 @@ fn prepare(request: &Simulate, seed: u64) -> Result<(Mechanism, Column)> {
     };
     let value = value_of(key);
     let column = match &request.values.values {
+        Some(_) if request.wish.n.is_some() && request.values.weights.is_none() => {
+            bail!("--n goes with --weights; without them every row of the file is one user");
+        }
         Some(file) => Some(request.values.read(file, value, request.wish.n)?),
         None => None,
     };
@@ -156,12 +171,60 @@ fn estimates(
     let level = Probability::new("level", 0.05)?;
     let options = DecodeOptions { control: Control::Discovery, level, confidence };
     // What is not found cannot be told from absent.
-    let absent = Estimate { value: 0.0, standard_error: 0.0, half_width: 0.0 };
+    let absent = Estimate { value: f64::NAN, standard_error: f64::NAN, half_width: f64::NAN };
     let mut estimates = vec![absent; names.len()];
     for decoded in decode(rappor, tally, &candidates, &options) {
         estimates[decoded.candidate] = decoded.estimate;
     }
     Ok(estimates)
+}
+
+/// What a reader has to know about the numbers of some mechanisms.
+fn remarks(
+    report: Report,
+    request: &Simulate,
+    mechanism: &Mechanism,
+    values: &Values,
+    truth: &[f64],
+    runs: &[Vec<Estimate>],
+) -> Result<Report> {
+    Ok(match (mechanism, values) {
+        (Mechanism::Rappor(_), _) => {
+            let found: usize =
+                runs.iter().map(|run| run.iter().filter(|e| is_found(e)).count()).sum();
+            let mean = found as f64 / runs.len() as f64;
+            report.line("found", "strings found per run", mean).line("strings", "of", truth.len()).note(
+                "Error, bias and coverage are those of the strings found, at a false discovery rate \
+                 of 5 %. Strings that just pass are found when they come out large.",
+            )
+        }
+        (Mechanism::Longitudinal(m), Values::Rows { bits, width }) => {
+            let changes = |row: &[bool]| {
+                let first = usize::from(row[0]);
+                first + row.windows(2).filter(|pair| pair[0] != pair[1]).count()
+            };
+            let many =
+                bits.chunks(*width).filter(|row| changes(row) > m.changes() as usize).count();
+            if many == 0 {
+                return Ok(report);
+            }
+            report.line("over_changes", "users with more changes than are followed", many).note(format!(
+                "Only the first {} changes of a user are followed, so the estimates are biased; \
+                 raise --changes.",
+                m.changes()
+            ))
+        }
+        (_, Values::Reals(numbers)) => {
+            let n = numbers.len() as u64;
+            let mean = request.values.range()?.mean(&runs[0][0], n);
+            let exact = Estimate { value: truth[0], standard_error: 0.0, half_width: 0.0 };
+            report
+                .line("mean_truth", "mean, truth", request.values.range()?.mean(&exact, n).value)
+                .line("mean_estimate", "mean, first run", mean.value)
+                .line("mean_half_width", "  (interval, to each side)", mean.half_width)
+        }
+        _ => report,
+    })
 }
 
 /// The error after projecting every run onto counts that could be. The raw estimates stay as they are.
@@ -229,26 +292,39 @@ struct Comparison {
 
 impl Comparison {
     fn new(truth: &[f64], runs: &[Vec<Estimate>]) -> Self {
-        let each = || runs.iter().flat_map(|run| run.iter().zip(truth));
-        let count = (runs.len() * truth.len()).max(1) as f64;
-        let mean =
-            |f: &dyn Fn(&Estimate, f64) -> f64| each().map(|(e, t)| f(e, *t)).sum::<f64>() / count;
-        let square = mean(&|e, t| (e.value - t).powi(2));
-        let fourth = mean(&|e, t| (e.value - t).powi(4));
-        let rmse = square.sqrt();
-        // Standard deviation of the mean square, and what that is for its root.
-        let spread = ((fourth - square * square).max(0.0) / count).sqrt();
+        // Cells of one run may move together, so only runs count as independent.
+        let per_run = |f: &dyn Fn(&Estimate, f64) -> f64| -> (f64, f64) {
+            let mean = |run: &Vec<Estimate>| {
+                let found = run.iter().zip(truth).filter(|(e, _)| is_found(e));
+                let (sum, count) =
+                    found.fold((0.0, 0.0), |(sum, count), (e, t)| (sum + f(e, *t), count + 1.0));
+                sum / f64::max(count, 1.0)
+            };
+            let means: Vec<f64> = runs.iter().map(mean).collect();
+            let count = means.len() as f64;
+            let centre = means.iter().sum::<f64>() / count;
+            let spread = means.iter().map(|m| (m - centre).powi(2)).sum::<f64>() / count;
+            (centre, 1.96 * (spread / count).sqrt())
+        };
+        let (square, square_uncertainty) = per_run(&|e, t| (e.value - t).powi(2));
+        let (bias, bias_uncertainty) = per_run(&|e, t| e.value - t);
         let inside =
             |e: &Estimate, t: f64| f64::from(u8::from((e.value - t).abs() <= e.half_width));
+        let rmse = square.sqrt();
         Self {
             rmse,
-            uncertainty: 1.96 * spread / (2.0 * rmse.max(f64::MIN_POSITIVE)),
-            claimed: mean(&|e, _| e.standard_error.powi(2)).sqrt(),
-            bias: mean(&|e, t| e.value - t),
-            bias_uncertainty: 1.96 * rmse / count.sqrt(),
-            coverage: mean(&inside),
+            uncertainty: square_uncertainty / (2.0 * rmse.max(f64::MIN_POSITIVE)),
+            claimed: per_run(&|e, _| e.standard_error.powi(2)).0.sqrt(),
+            bias,
+            bias_uncertainty,
+            coverage: per_run(&inside).0,
         }
     }
+}
+
+/// Whether a string stands out at all; other estimates are always there.
+fn is_found(estimate: &Estimate) -> bool {
+    !estimate.value.is_nan()
 }
 
 /// The first run, cell by cell, the largest first.
@@ -257,6 +333,9 @@ fn first_run(truth: &[f64], run: &[Estimate], names: &[String]) -> Rows {
     order.sort_by(|&a, &b| truth[b].total_cmp(&truth[a]));
     let row = |&i: &usize| {
         let (low, high) = run[i].interval();
+        if !is_found(&run[i]) {
+            return vec![names[i].clone(), number(truth[i]), "not found".into()];
+        }
         vec![
             names[i].clone(),
             number(truth[i]),
@@ -316,5 +395,7 @@ impl Column {
 
 /// Users that one unit of work encodes.
 const BLOCK: usize = 1 << 17;
+/// Cells told to programs.
+const LISTED: usize = 10_000;
 /// Cells shown to people.
 const SHOWN: usize = 12;

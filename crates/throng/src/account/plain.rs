@@ -82,7 +82,7 @@ pub fn run(query: Plain) -> Result<Report> {
             let (epsilon, delta) = (Epsilon::new(noise_epsilon)?, Delta::new(noise_delta)?);
             let mechanism = SplitAndMix::fragile(crowd.crowd()?, epsilon, delta, size)?;
             let (epsilon, delta) = mechanism.guarantee();
-            let profile = Declared::new(epsilon, delta.get())?;
+            let profile = UpperOnly(Declared::new(epsilon, delta.get())?);
             let report = known("split-and-mix", &crowd, &profile, &query)?;
             Ok(report
                 .line("messages", "messages per report", mechanism.messages())
