@@ -283,48 +283,6 @@ impl Ask {
         Ok(best)
     }
 
-    /// The mechanism with a local ε₀ of exactly what is asked for, which hides more in a crowd than one
-    /// with a larger ε₀; `None` where a report shows the value.
-    fn floored(&self, mechanism: &Mechanism, floor: Epsilon) -> Option<Mechanism> {
-        let flip = |bits: u32| {
-            let each = Epsilon::new(floor.get() / f64::from(bits) * (1.0 - 1e-8)).ok()?;
-            Some(BinaryResponse::local(each).ok()?.flip())
-        };
-        let exact = Epsilon::new(floor.get() * (1.0 - 1e-8)).ok()?;
-        let columns = |m: &Columns, bits: u32| Columns::new(m.columns(), flip(bits)?).ok();
-        Some(match mechanism {
-            Mechanism::RandomizedResponse(_) => {
-                Mechanism::RandomizedResponse(BinaryResponse::new(flip(1)?).ok()?)
-            }
-            Mechanism::BitSum(_) => Mechanism::BitSum(BinaryResponse::new(flip(1)?).ok()?),
-            Mechanism::OneBitMean(_) => Mechanism::OneBitMean(UnarySum::new(1, flip(1)?).ok()?),
-            Mechanism::RealSum(m) => {
-                Mechanism::RealSum(UnarySum::new(m.bits(), flip(m.bits())?).ok()?)
-            }
-            Mechanism::Histogram(m) => {
-                Mechanism::Histogram(Histogram::new(columns(m.columns(), 2)?))
-            }
-            Mechanism::Selection(m) => {
-                let count = m.columns().columns();
-                Mechanism::Selection(Selection::new(columns(m.columns(), count)?))
-            }
-            Mechanism::KaryResponse(m) => {
-                Mechanism::KaryResponse(KaryResponse::local(m.categories(), exact).ok()?)
-            }
-            Mechanism::SubsetSelection(m) => {
-                Mechanism::SubsetSelection(SubsetSelection::local(m.categories(), exact).ok()?)
-            }
-            Mechanism::LaplaceMean(m) => {
-                Mechanism::LaplaceMean(LaplaceMean::local(exact, m.grid()).ok()?)
-            }
-            Mechanism::Rappor(m) => Mechanism::Rappor(rappor(*m.bloom(), exact).ok()?),
-            Mechanism::Longitudinal(m) => {
-                Mechanism::Longitudinal(Longitudinal::local(m.periods(), m.changes(), exact).ok()?)
-            }
-            _ => return None,
-        })
-    }
-
     /// What a mechanism offers, at several sizes where that is worth it.
     fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
         let sizes: &[u64] = match key {
@@ -371,7 +329,7 @@ impl Ask {
         let mut mechanism = mechanism;
         if let Some(floor) = self.local_floor
             && mechanism.local_floor().is_some_and(|epsilon| epsilon > floor)
-            && let Some(stricter) = self.floored(&mechanism, floor)
+            && let Some(stricter) = floored(&mechanism, floor)
         {
             let kept = stricter.profile(self.crowd)?.delta(self.epsilon).upper <= self.delta.get();
             mechanism = if kept { stricter } else { mechanism };
@@ -470,6 +428,44 @@ impl Mechanism {
             _ => normal_reach(confidence) * self.standard_error(reports),
         }
     }
+}
+
+/// The mechanism with a local ε₀ of exactly what is asked for, which hides more in a crowd than one
+/// with a larger ε₀; `None` where a report shows the value.
+fn floored(mechanism: &Mechanism, floor: Epsilon) -> Option<Mechanism> {
+    let flip = |bits: u32| {
+        let each = Epsilon::new(floor.get() / f64::from(bits) * (1.0 - 1e-8)).ok()?;
+        Some(BinaryResponse::local(each).ok()?.flip())
+    };
+    let exact = Epsilon::new(floor.get() * (1.0 - 1e-8)).ok()?;
+    let columns = |m: &Columns, bits: u32| Columns::new(m.columns(), flip(bits)?).ok();
+    Some(match mechanism {
+        Mechanism::RandomizedResponse(_) => {
+            Mechanism::RandomizedResponse(BinaryResponse::new(flip(1)?).ok()?)
+        }
+        Mechanism::BitSum(_) => Mechanism::BitSum(BinaryResponse::new(flip(1)?).ok()?),
+        Mechanism::OneBitMean(_) => Mechanism::OneBitMean(UnarySum::new(1, flip(1)?).ok()?),
+        Mechanism::RealSum(m) => Mechanism::RealSum(UnarySum::new(m.bits(), flip(m.bits())?).ok()?),
+        Mechanism::Histogram(m) => Mechanism::Histogram(Histogram::new(columns(m.columns(), 2)?)),
+        Mechanism::Selection(m) => {
+            let count = m.columns().columns();
+            Mechanism::Selection(Selection::new(columns(m.columns(), count)?))
+        }
+        Mechanism::KaryResponse(m) => {
+            Mechanism::KaryResponse(KaryResponse::local(m.categories(), exact).ok()?)
+        }
+        Mechanism::SubsetSelection(m) => {
+            Mechanism::SubsetSelection(SubsetSelection::local(m.categories(), exact).ok()?)
+        }
+        Mechanism::LaplaceMean(m) => {
+            Mechanism::LaplaceMean(LaplaceMean::local(exact, m.grid()).ok()?)
+        }
+        Mechanism::Rappor(m) => Mechanism::Rappor(rappor(*m.bloom(), exact).ok()?),
+        Mechanism::Longitudinal(m) => {
+            Mechanism::Longitudinal(Longitudinal::local(m.periods(), m.changes(), exact).ok()?)
+        }
+        _ => return None,
+    })
 }
 
 /// RAPPOR with a local ε₀ for one report and twice that for ever.
