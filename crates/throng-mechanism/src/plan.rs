@@ -285,11 +285,16 @@ impl Ask {
 
     /// What a mechanism offers, at several sizes where that is worth it.
     fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
-        let sizes: &[u64] = match key {
-            // A short catalogue beside the long one.
-            Key::BurstCount | Key::BurstHistogram if self.max_messages > 9 => &[9, u64::MAX],
-            _ => &[u64::MAX],
+        // A short catalogue beside the long one, and one between, which at a small ε may be searched
+        // further than the long one.
+        let middle = 1 + (4.0 / self.epsilon.get()).ceil() as u64;
+        let mut sizes = match key {
+            Key::BurstCount | Key::BurstHistogram => vec![9, middle.max(9), self.max_messages],
+            _ => vec![self.max_messages],
         };
+        sizes.retain(|size| *size <= self.max_messages);
+        sizes.sort_unstable();
+        sizes.dedup();
         // Columns send a message each; nothing needs to be calibrated to know.
         let columns = match self.question {
             Question::Category { size } if key == Key::Histogram => size,
@@ -306,14 +311,22 @@ impl Ask {
             return Err(Error::NotAsked { why });
         }
         let mut offers: Vec<Offer> = Vec::new();
-        for &most in sizes {
-            let ask = Self { max_messages: self.max_messages.min(most), ..self.clone() };
-            let offer = self.offer(ask.calibrate(key)?)?;
-            if offers.iter().all(|other| other.mechanism != offer.mechanism) {
-                offers.push(offer);
+        let mut refused = None;
+        for max_messages in sizes {
+            let ask = Self { max_messages, ..self.clone() };
+            match ask.calibrate(key).and_then(|mechanism| self.offer(mechanism)) {
+                // More messages are no offer unless they gain something.
+                Ok(offer) if offers.iter().all(|o| o.standard_error > offer.standard_error) => {
+                    offers.push(offer);
+                }
+                Ok(_) => {}
+                Err(why) => refused = Some(why),
             }
         }
-        Ok(offers)
+        match refused {
+            Some(why) if offers.is_empty() => Err(why),
+            _ => Ok(offers),
+        }
     }
 
     /// A mechanism as an offer, if it respects the limits asked for.

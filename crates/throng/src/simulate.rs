@@ -209,8 +209,8 @@ fn remarks(
                 return Ok(report);
             }
             report.line("over_changes", "users with more changes than are followed", many).note(format!(
-                "Only the first {} changes of a user are followed, so the estimates are biased; \
-                 raise --changes.",
+                "Changes of a user after number {} are not followed, so the estimates are biased; raise \
+                 --changes.",
                 m.changes()
             ))
         }

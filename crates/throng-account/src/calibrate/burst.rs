@@ -74,7 +74,11 @@ pub fn burst_histogram(
         return Err(promise.cannot(None::<BurstHistogram>));
     };
     let mut last = None;
+    let deadline = terms_visited() + TOTAL;
     for eta in ETAS {
+        if terms_visited() > deadline {
+            break;
+        }
         let Some(sided) = promise.least_variance(1.0 - eta, on_two_lines) else { continue };
         let shape = Shape { plus: sided.clone(), minus: sided, tilt: 0.5 * eta * epsilon.get() };
         let mut rho = 0.12 * -delta.get().ln() / eta;
