@@ -10,7 +10,7 @@
 
 use crate::burst_law::{Law, Sum};
 use crate::special::{round_down, upper_delta};
-use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+use crate::{Band, Crowd, Dataset, Epsilon, Error, Profile, Theorem};
 
 /// The catalogue of noise events, as integer weights out of 2⁶⁴: a sampler compares one uniform
 /// `u64` with their running sums, and takes no event with the rest.
@@ -199,18 +199,8 @@ impl Profile for BurstCount {
         upper_delta(self.divergence(epsilon.get() - 2.0 * error) * error.exp() + leak)
     }
 
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let least = self.least_delta();
-        if delta.get() < least {
-            return Err(Error::Unreachable { delta: delta.get(), least });
-        }
-        let limit = self.limit(delta)?;
-        let solve = |side: fn(Band) -> f64| {
-            crate::solve::smallest_epsilon(delta.get(), limit, 0.0, |e| {
-                side(self.delta(Epsilon::at(e)))
-            })
-        };
-        Ok(self.guarantee(delta, solve(|band| band.upper), solve(|band| band.lower)))
+    fn least(&self) -> f64 {
+        self.least_delta()
     }
 }
 
@@ -226,6 +216,7 @@ const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Delta;
     use crate::testing::{Row, assert_close, vectors};
     use std::collections::BTreeMap;
 

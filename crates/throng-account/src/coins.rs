@@ -23,7 +23,7 @@
 use crate::binomial::{Binomial, Product, deviance, shrinking_sum, stirling_error};
 use crate::special::{LN_SQRT_TAU, round_down, round_up, upper_delta};
 use crate::work;
-use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem, Threshold};
+use crate::{Band, Crowd, Dataset, Epsilon, Error, Profile, Theorem, Threshold};
 use std::f64::consts::LN_2;
 
 /// Counting ones: everyone sends the true bit and, in each of `slots` further slots, with
@@ -91,8 +91,8 @@ impl Profile for CoinCount {
         self.coins().witness(epsilon)
     }
 
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        self.coins().epsilon(delta)
+    fn least(&self) -> f64 {
+        self.least_delta()
     }
 }
 
@@ -184,8 +184,8 @@ impl Profile for AdditiveHistogram {
         self.coins().witness(epsilon)
     }
 
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        self.coins().epsilon(delta)
+    fn least(&self) -> f64 {
+        self.least_delta()
     }
 }
 
@@ -325,18 +325,8 @@ impl Profile for Coins {
         Some(Dataset::Every)
     }
 
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let least = self.least_delta();
-        if delta.get() < least {
-            return Err(Error::Unreachable { delta: delta.get(), least });
-        }
-        let limit = self.limit(delta)?;
-        let solve = |side: fn(Band) -> f64| {
-            crate::solve::smallest_epsilon(delta.get(), limit, 0.0, |e| {
-                side(self.delta(Epsilon::at(e)))
-            })
-        };
-        Ok(self.guarantee(delta, solve(|band| band.upper), solve(|band| band.lower)))
+    fn least(&self) -> f64 {
+        self.least_delta()
     }
 }
 
@@ -376,6 +366,7 @@ const MAX_SLOTS: u64 = 1 << 40;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Delta;
     use crate::Probability;
     use crate::testing::{Counts, assert_close, divergence, shuffled, vectors};
 

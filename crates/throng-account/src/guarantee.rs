@@ -24,6 +24,11 @@ pub trait Profile {
     /// The dataset that achieves the lower bound at this ε.
     fn witness(&self, epsilon: Epsilon) -> Option<Dataset>;
 
+    /// The smallest δ that any finite ε reaches, where outcomes that give the user away keep it above 0.
+    fn least(&self) -> f64 {
+        0.0
+    }
+
     /// An upper bound on `δ(ε)`, perhaps a little looser, for callers that need hundreds of them.
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
         self.delta(epsilon).upper
@@ -31,6 +36,10 @@ pub trait Profile {
 
     /// The smallest ε that holds at `delta`, on the safe side, with the lower bound beside it.
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
+        let least = self.least();
+        if delta.get() < least {
+            return Err(Error::Unreachable { delta: delta.get(), least });
+        }
         let limit = match self.pure() {
             Some(pure) => pure.get(),
             None => self.limit(delta)?,
@@ -87,6 +96,10 @@ impl<P: Profile> Profile for UpperOnly<P> {
 
     fn witness(&self, _: Epsilon) -> Option<Dataset> {
         None
+    }
+
+    fn least(&self) -> f64 {
+        self.0.least()
     }
 
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {

@@ -6,9 +6,7 @@
 
 use crate::binomial::Binomial;
 use crate::special::{round_down, round_up, upper_delta};
-use crate::{
-    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
-};
+use crate::{Band, Crowd, Dataset, Epsilon, Probability, Profile, Theorem};
 
 /// The protocol with its crowd.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,18 +83,8 @@ impl Profile for TwoMessageCount {
         Some(Dataset::Every)
     }
 
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let least = self.least_delta();
-        if delta.get() < least {
-            return Err(Error::Unreachable { delta: delta.get(), least });
-        }
-        let limit = self.limit(delta)?;
-        let solve = |side: fn(Band) -> f64| {
-            crate::solve::smallest_epsilon(delta.get(), limit, 0.0, |e| {
-                side(self.delta(Epsilon::at(e)))
-            })
-        };
-        Ok(self.guarantee(delta, solve(|band| band.upper), solve(|band| band.lower)))
+    fn least(&self) -> f64 {
+        self.least_delta()
     }
 }
 
@@ -104,6 +92,7 @@ impl Profile for TwoMessageCount {
 mod tests {
     use super::*;
     use crate::testing::{assert_close, vectors};
+    use crate::{Delta, Error};
 
     fn count(n: u64, p: f64) -> TwoMessageCount {
         TwoMessageCount::new(Crowd::new(n).unwrap(), Probability::new("p", p).unwrap())
