@@ -424,6 +424,34 @@ impl Ask {
 }
 
 impl Mechanism {
+    /// The question it answers.
+    pub fn question(&self) -> Question {
+        match self {
+            Self::RandomizedResponse(_)
+            | Self::BitSum(_)
+            | Self::TwoMessageCount(_)
+            | Self::CoinCount(_)
+            | Self::BurstCount(_) => Question::Bit,
+            Self::OneBitMean(_)
+            | Self::RealSum(_)
+            | Self::LaplaceMean(_)
+            | Self::SlicedSum(_)
+            | Self::SplitAndMix(_) => Question::Real,
+            Self::KaryResponse(m) => Question::Category { size: m.categories() },
+            Self::SubsetSelection(m) => Question::Category { size: m.categories() },
+            Self::AdditiveHistogram(m) => Question::Category { size: m.categories() },
+            Self::BurstHistogram(m) => Question::Category { size: m.categories() },
+            Self::Histogram(m) => Question::Category { size: m.columns().columns() },
+            Self::Selection(m) => Question::Attributes { count: m.columns().columns() },
+            Self::Longitudinal(m) => Question::State { periods: m.periods(), changes: m.changes() },
+            Self::Rappor(m) => {
+                let bloom = m.bloom();
+                let (bits, hashes, cohorts) = (bloom.bits(), bloom.hashes(), bloom.cohorts());
+                Question::Text { bits, hashes, cohorts }
+            }
+        }
+    }
+
     /// Half the width of the interval to be expected among `reports` users.
     pub fn half_width(&self, reports: u64, confidence: Probability) -> f64 {
         match self {

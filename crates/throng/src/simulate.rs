@@ -108,14 +108,13 @@ fn prepare(request: &Simulate, seed: u64) -> Result<(Mechanism, Column)> {
     if wish.limits.size.is_none() {
         wish.limits.size = column.as_ref().and_then(Column::size);
     }
-    let ask = wish.about(key);
     let mechanism = match collection {
         Some(collection) => collection.mechanism,
-        None => ask.as_ref().map_err(|why| anyhow::anyhow!("{why:#}"))?.calibrate(key)?,
+        None => wish.about(key)?.calibrate(key)?,
     };
     let column = match column {
         Some(column) => column,
-        None => synthetic(ask?.question, n, &mut generator(seed, u64::MAX)),
+        None => synthetic(mechanism.question(), n, &mut generator(seed, u64::MAX)),
     };
     Ok((mechanism, column))
 }

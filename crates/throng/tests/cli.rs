@@ -327,6 +327,14 @@ fn a_plan_recommends_first_and_writes_a_collection_that_can_be_used() {
     );
     let accounted = json(&format!("account collection {} --delta 1e-6", file.display()));
     assert!(accounted["epsilon_upper"].as_f64().unwrap() <= 1.000_001);
+    // The size of the question is in the file too.
+    let sized = folder.join("sized.toml");
+    json(&format!(
+        "plan --value category --size 5 --n 2000 --epsilon 1 --delta 1e-6 --max-messages 2 --write {}",
+        sized.display()
+    ));
+    let simulated = json(&format!("simulate --collection {} --repeat 2 --seed 1", sized.display()));
+    assert_eq!(simulated["first_run"].as_array().unwrap().len(), 5);
     // A second plan does not overwrite the first, and a weaker file is found out.
     let again = throng().args(line.split_whitespace()).output().unwrap();
     assert_eq!(again.status.code(), Some(1));

@@ -139,10 +139,10 @@ impl Setting {
             Problem::Selection => {
                 let width = CELLS as usize;
                 // The first attribute is ahead of the others, which three in ten hold, by 2α.
-                let lead = (1_000.0 * (0.3 + 2.0 * alpha)) as usize;
-                let holds = |i: usize| {
-                    i / width * 7 % 1_000 < if i.is_multiple_of(width) { lead } else { 300 }
-                };
+                let holders = |share: f64| (share * n as f64).round() as usize;
+                let (lead, rest) = (holders(0.3 + 2.0 * alpha), holders(0.3));
+                let holds =
+                    |i: usize| i / width < if i.is_multiple_of(width) { lead } else { rest };
                 Values::Rows { bits: (0..users * width).map(holds).collect(), width }
             }
         };
