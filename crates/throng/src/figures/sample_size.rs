@@ -87,8 +87,9 @@ fn least_crowd(problem: Problem, model: Model, alpha: f64) -> Result<u64> {
     let (mut small, mut large) = (0, 8);
     while !enough(problem, model, alpha, crowd(large))? {
         small = large;
-        large *= 2;
-        anyhow::ensure!(large <= 128, "no crowd of a few billion is large enough");
+        // Four times as many users: the last crowd tried is at most four times too large.
+        large += 8;
+        anyhow::ensure!(large <= 80, "no crowd of eight million is large enough");
     }
     while large - small > 1 {
         let middle = u32::midpoint(small, large);
