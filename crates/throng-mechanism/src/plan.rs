@@ -111,8 +111,17 @@ impl Offer {
     /// Bytes of one sealed report through two mixes: one outer layer around M onions of two layers
     /// each, 48 bytes a layer.
     pub fn bytes(&self) -> u64 {
-        let message = u64::from(self.mechanism.message_bits().div_ceil(8));
-        LAYER + self.mechanism.messages() as u64 * (message + 2 * LAYER)
+        // A single word is cut to the bytes it needs, several are sent whole; and a message every
+        // period is one message at a time.
+        let message = match self.mechanism.words() {
+            1 => u64::from(self.mechanism.message_bits().div_ceil(8)),
+            words => 8 * words as u64,
+        };
+        let messages = match self.mechanism {
+            Mechanism::Longitudinal(_) => 1,
+            _ => self.mechanism.messages() as u64,
+        };
+        LAYER + messages * (message + 2 * LAYER)
     }
 }
 

@@ -92,6 +92,24 @@ impl Tally {
         }
     }
 
+    /// The counts as plain numbers, to be kept.
+    pub fn to_words(&self) -> Vec<u64> {
+        [&[self.messages, self.malformed], &self.cells[..]].concat()
+    }
+
+    /// Adds what [`Tally::to_words`] gave for the same protocol.
+    pub fn add_words(&mut self, words: &[u64]) -> Result<(), Error> {
+        match words {
+            [messages, malformed, cells @ ..] if cells.len() == self.cells.len() => {
+                let (messages, malformed) = (*messages, *malformed);
+                let per_report = self.per_report;
+                self.merge(&Self { messages, malformed, per_report, cells: cells.to_vec() });
+                Ok(())
+            }
+            _ => Err(Error::Malformed { expected: "a tally of this protocol" }),
+        }
+    }
+
     /// Reports that the well-formed messages make up, rounded to a whole number.
     pub fn reports(&self) -> u64 {
         (self.messages + self.per_report / 2) / self.per_report

@@ -1,0 +1,88 @@
+//! Cursors over the fixed layouts of `docs/protocol.md`: big-endian integers, counted lists and texts.
+
+use crate::Error;
+
+/// Appends fields to bytes.
+#[derive(Default)]
+pub(crate) struct Writer(pub Vec<u8>);
+
+impl Writer {
+    pub fn u8(&mut self, value: u8) -> &mut Self {
+        self.raw(&[value])
+    }
+
+    pub fn u32(&mut self, value: u32) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    pub fn u64(&mut self, value: u64) -> &mut Self {
+        self.raw(&value.to_be_bytes())
+    }
+
+    /// The bits of a float: no two files with different numbers share bytes.
+    pub fn f64(&mut self, value: f64) -> &mut Self {
+        self.u64(value.to_bits())
+    }
+
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        self.u32(text.len() as u32).raw(text.as_bytes())
+    }
+
+    pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+}
+
+/// Takes fields from bytes, and says which one was missing.
+pub(crate) struct Reader<'a>(pub &'a [u8]);
+
+impl Reader<'_> {
+    pub fn u8(&mut self, expected: &'static str) -> Result<u8, Error> {
+        Ok(self.array::<1>(expected)?[0])
+    }
+
+    pub fn u32(&mut self, expected: &'static str) -> Result<u32, Error> {
+        Ok(u32::from_be_bytes(self.array(expected)?))
+    }
+
+    pub fn u64(&mut self, expected: &'static str) -> Result<u64, Error> {
+        Ok(u64::from_be_bytes(self.array(expected)?))
+    }
+
+    pub fn array<const N: usize>(&mut self, expected: &'static str) -> Result<[u8; N], Error> {
+        let (head, rest) = self.0.split_first_chunk().ok_or(Error::Malformed { expected })?;
+        self.0 = rest;
+        Ok(*head)
+    }
+
+    /// All has been read.
+    pub fn end(self) -> Result<(), Error> {
+        if self.0.is_empty() { Ok(()) } else { Err(Error::Malformed { expected: "the end" }) }
+    }
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The bytes of lower-case hexadecimal: one text per value.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |c: u8| match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    pairs.iter().map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}
+
+/// Exactly `N` bytes of lower-case hexadecimal.
+pub(crate) fn unhex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
+    unhex(text)?.try_into().ok()
+}

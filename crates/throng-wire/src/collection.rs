@@ -1,0 +1,381 @@
+//! A collection: a question, a promise, the mechanism that keeps it, when it is asked, and who carries
+//! the answers.
+//!
+//! It is a TOML file that everyone holds and nobody changes: its id is bound into every layer of every
+//! report (`docs/protocol.md`, 2).
+
+mod canonical;
+mod file;
+mod payload;
+mod promise;
+mod section;
+mod table;
+mod words;
+
+pub use file::{duration_text, seconds};
+pub use promise::{Account, Spending, Spent};
+
+use crate::{CollectionId, PublicIdentity, Shape};
+use std::ops::Range;
+use throng_account::{Crowd, Delta, Epsilon};
+use throng_mechanism::{Mechanism, Question};
+
+/// What is asked, what is promised, and the mechanism that keeps the promise. A draft of a collection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// What users are asked.
+    pub question: Prompt,
+    /// What they are promised.
+    pub promise: Promise,
+    /// How they answer.
+    pub mechanism: Mechanism,
+}
+
+impl Terms {
+    /// The lengths of everything, through so many mixes.
+    pub fn shape(&self, mixes: u8) -> Shape {
+        Shape {
+            mixes,
+            messages: u32::try_from(self.messages()).unwrap_or(u32::MAX),
+            payload: self.payload() as u32,
+        }
+    }
+
+    /// Distinct valid reports that make up the promised crowd, when the fraction that may be corrupt
+    /// is: the least n with [`Crowd::honest`] of n at least the crowd.
+    pub fn quorum(&self) -> u64 {
+        let Promise { crowd, corrupt, .. } = self.promise;
+        let enough = |n: u64| Crowd::honest(n, corrupt).is_ok_and(|honest| honest >= crowd);
+        // Honest reports never fall as n grows, and are at least (1 − γ)n − 1.
+        let sure = ((crowd.get() + 1) as f64 / (1.0 - corrupt)).ceil() as u64 + 1;
+        let (mut short, mut safe) = (crowd.get() - 1, sure);
+        while safe - short > 1 {
+            let middle = short + (safe - short) / 2;
+            if enough(middle) {
+                safe = middle;
+            } else {
+                short = middle;
+            }
+        }
+        safe
+    }
+}
+
+/// A question in words, and how its answers read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// The question.
+    pub text: String,
+    /// Lower end of a number's range; 0 for other answers.
+    pub low: f64,
+    /// Upper end of a number's range; 1 for other answers.
+    pub high: f64,
+    /// The unit of a number, or nothing.
+    pub unit: String,
+    /// Names of the categories or attributes, or strings to look for. May be empty.
+    pub labels: Vec<String>,
+}
+
+impl Prompt {
+    /// A question without range, unit or labels.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), low: 0.0, high: 1.0, unit: String::new(), labels: Vec::new() }
+    }
+}
+
+/// What everyone who takes part is promised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Promise {
+    /// ε of one report against who sees the shuffled messages.
+    pub epsilon: Epsilon,
+    /// δ.
+    pub delta: Delta,
+    /// Honest reports that are shuffled together at least.
+    pub crowd: Crowd,
+    /// The fraction of all reports that may come from, or be known to, the adversary.
+    pub corrupt: f64,
+    /// Epochs in all, numbered from 0.
+    pub epochs: u64,
+    /// ε and δ of all that one person sends in all epochs.
+    pub lifetime: (Epsilon, Delta),
+}
+
+/// A collection that can be run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collection {
+    /// Question, promise and mechanism.
+    pub terms: Terms,
+    /// When.
+    pub schedule: Schedule,
+    /// Through whom.
+    pub chain: Chain,
+}
+
+impl Collection {
+    /// The lengths of everything.
+    pub fn shape(&self) -> Shape {
+        self.terms.shape(self.chain.mixes.len() as u8)
+    }
+
+    /// SHA-256 of all it says.
+    pub fn id(&self) -> CollectionId {
+        canonical::id(&self.canonical())
+    }
+
+    /// Distinct valid reports that a mix and the analyzer require.
+    pub fn quorum(&self) -> u64 {
+        self.terms.quorum()
+    }
+
+    /// The epoch at this time, if there is one.
+    pub fn epoch_at(&self, now: u64) -> Option<u64> {
+        self.schedule.epoch_at(now).filter(|epoch| *epoch < self.terms.promise.epochs)
+    }
+
+    /// The epochs of the window that this epoch belongs to. The last window may be shorter.
+    pub fn window_epochs(&self, epoch: u64) -> Range<u64> {
+        let Range { start, end } = self.schedule.window_epochs(epoch);
+        start..end.min(self.terms.promise.epochs).max(start)
+    }
+}
+
+/// When epochs begin and end, in seconds since 1970-01-01 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Begin of epoch 0.
+    pub start: u64,
+    /// Seconds from one epoch to the next.
+    pub every: u64,
+    /// Seconds after its end in which reports for an epoch are still taken.
+    pub grace: u64,
+    /// What happens to too few reports.
+    pub below: Below,
+}
+
+impl Schedule {
+    /// The epoch that this time lies in, if the first has begun.
+    pub fn epoch_at(&self, now: u64) -> Option<u64> {
+        Some(now.checked_sub(self.start)? / self.every.max(1))
+    }
+
+    /// Begin of an epoch.
+    pub fn start_of(&self, epoch: u64) -> u64 {
+        self.start.saturating_add(epoch.saturating_mul(self.every))
+    }
+
+    /// Up to here reports for an epoch are taken: its end and the grace.
+    pub fn deadline(&self, epoch: u64) -> u64 {
+        self.start_of(epoch.saturating_add(1)).saturating_add(self.grace)
+    }
+
+    /// Epochs in a window: those whose reports may be merged, and that share their keys.
+    pub fn window(&self) -> u64 {
+        match self.below {
+            Below::Expire => 1,
+            Below::Merge { window } => window.max(1),
+        }
+    }
+
+    /// The window of an epoch, by its first epoch.
+    pub fn window_of(&self, epoch: u64) -> u64 {
+        epoch - epoch % self.window()
+    }
+
+    /// The epochs of the window that this epoch belongs to.
+    pub fn window_epochs(&self, epoch: u64) -> Range<u64> {
+        let first = self.window_of(epoch);
+        first..first.saturating_add(self.window())
+    }
+}
+
+/// What happens to an epoch with too few reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    /// They are discarded.
+    Expire,
+    /// They wait for the next epoch of the same window, and are discarded at its end.
+    Merge {
+        /// Epochs per window.
+        window: u64,
+    },
+}
+
+/// One who runs a mix or the analyzer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// What people call it.
+    pub name: String,
+    /// Where it listens, without a slash at the end.
+    pub url: String,
+    /// What it signs with.
+    pub identity: PublicIdentity,
+}
+
+/// The way of a report: one mix after the other, then the analyzer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain {
+    /// In the order of the way, hops 1 to k.
+    pub mixes: Vec<Party>,
+    /// Hop k + 1.
+    pub analyzer: Party,
+}
+
+impl Chain {
+    /// Parties on the way: k + 1.
+    pub fn hops(&self) -> u8 {
+        self.mixes.len() as u8 + 1
+    }
+
+    /// The party at a hop from 1 to k + 1.
+    pub fn party(&self, hop: u8) -> Option<&Party> {
+        let index = usize::from(hop.checked_sub(1)?);
+        if index == self.mixes.len() { Some(&self.analyzer) } else { self.mixes.get(index) }
+    }
+
+    /// All of them with their hops.
+    pub fn parties(&self) -> impl Iterator<Item = (u8, &Party)> {
+        (1..).zip(self.mixes.iter().chain([&self.analyzer]))
+    }
+
+    /// The hop of who signs with this identity.
+    pub fn hop_of(&self, identity: &PublicIdentity) -> Option<u8> {
+        self.parties().find(|(_, party)| party.identity == *identity).map(|(hop, _)| hop)
+    }
+}
+
+/// What one person holds, as a word of the file.
+pub fn value_name(question: Question) -> &'static str {
+    match question {
+        Question::Bit => "bit",
+        Question::Real => "real",
+        Question::Category { .. } => "category",
+        Question::Text { .. } => "string",
+        Question::Attributes { .. } => "attributes",
+        Question::State { .. } => "state",
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::Identity;
+    use throng_mechanism::{Ask, Key};
+
+    /// What a promise of (ε, 10⁻⁶) among 1,000 takes, asked once.
+    pub fn terms(question: Question, key: Key, epsilon: f64) -> Terms {
+        let ask = Ask {
+            question,
+            reports: 1_000,
+            crowd: Crowd::new(1_000).unwrap(),
+            epsilon: Epsilon::new(epsilon).unwrap(),
+            delta: Delta::new(1e-6).unwrap(),
+            max_messages: 12,
+            local_floor: None,
+            fragile: true,
+        };
+        let promise = Promise {
+            epsilon: ask.epsilon,
+            delta: ask.delta,
+            crowd: ask.crowd,
+            corrupt: 0.0,
+            epochs: 1,
+            lifetime: (ask.epsilon, ask.delta),
+        };
+        let mechanism = ask.calibrate(key).unwrap();
+        let mut question = Prompt::new("How is it?");
+        question.low = 0.0;
+        Terms { question, promise, mechanism }
+    }
+
+    pub fn party(name: &str, seed: u8) -> Party {
+        Party {
+            name: name.into(),
+            url: format!("https://{name}.example"),
+            identity: Identity::from_seed(&[seed; 32]).public(),
+        }
+    }
+
+    /// A count of bits through two mixes.
+    pub fn collection() -> Collection {
+        Collection {
+            terms: terms(Question::Bit, Key::BitSum, 1.0),
+            schedule: Schedule { start: 1_000, every: 60, grace: 5, below: Below::Expire },
+            chain: Chain {
+                mixes: vec![party("north", 1), party("south", 2)],
+                analyzer: party("counter", 3),
+            },
+        }
+    }
+
+    /// A mean over several epochs, some corrupt, merged two by two.
+    pub fn rich_collection() -> Collection {
+        let mut terms = terms(Question::Real, Key::SlicedSum, 1.0);
+        terms.question.high = 120.0;
+        terms.question.unit = "minutes".into();
+        terms.promise.corrupt = 0.1;
+        terms.promise.epochs = 4;
+        terms.promise.lifetime = terms.lifetime(2, None).unwrap();
+        let below = Below::Merge { window: 2 };
+        Collection {
+            terms,
+            schedule: Schedule { start: 1_700_000_000, every: 86_400, grace: 0, below },
+            ..collection()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{collection, rich_collection};
+    use super::*;
+
+    #[test]
+    fn epochs_follow_the_clock() {
+        let collection = collection();
+        let schedule = collection.schedule;
+        assert_eq!(schedule.epoch_at(999), None);
+        assert_eq!((schedule.epoch_at(1_000), schedule.epoch_at(1_059)), (Some(0), Some(0)));
+        assert_eq!(schedule.epoch_at(1_060), Some(1));
+        assert_eq!((schedule.start_of(1), schedule.deadline(0)), (1_060, 1_065));
+        // There is one epoch, and nothing after it.
+        assert_eq!((collection.epoch_at(1_059), collection.epoch_at(1_060)), (Some(0), None));
+        // Numbers from outside do not overflow.
+        assert_eq!(schedule.deadline(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn windows_group_epochs_that_may_be_merged() {
+        let alone = collection().schedule;
+        assert_eq!((alone.window_of(5), alone.window_epochs(5)), (5, 5..6));
+        let mut merging = rich_collection();
+        assert_eq!((merging.schedule.window_of(3), merging.window_epochs(3)), (2, 2..4));
+        merging.terms.promise.epochs = 3;
+        assert_eq!(merging.window_epochs(2), 2..3);
+    }
+
+    #[test]
+    fn the_quorum_is_the_least_number_with_enough_honest_ones() {
+        let mut terms = collection().terms;
+        for crowd in [1, 2, 9, 10, 1_000, 12_345, 1_000_000_000] {
+            for corrupt in [0.0, 1e-9, 0.1, 1.0 / 3.0, 0.5, 0.99] {
+                terms.promise.crowd = Crowd::new(crowd).unwrap();
+                terms.promise.corrupt = corrupt;
+                let quorum = terms.quorum();
+                let honest = |n| Crowd::honest(n, corrupt).map_or(0, Crowd::get);
+                assert!(honest(quorum) >= crowd, "{crowd} at {corrupt}");
+                assert!(honest(quorum - 1) < crowd, "{crowd} at {corrupt}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_chain_knows_its_hops() {
+        let chain = collection().chain;
+        assert_eq!(chain.hops(), 3);
+        assert_eq!(chain.party(0), None);
+        assert_eq!(chain.party(1).unwrap().name, "north");
+        assert_eq!(chain.party(3).unwrap().name, "counter");
+        assert_eq!(chain.party(4), None);
+        assert_eq!(chain.hop_of(&chain.mixes[1].identity), Some(2));
+    }
+}

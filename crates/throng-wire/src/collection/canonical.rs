@@ -1,0 +1,66 @@
+//! A collection as bytes, in one way only: fixed order, every field (`docs/protocol.md`, 2.2).
+//!
+//! Comments, order and spelling of the file are not in them, so they do not change the id.
+
+use super::{Collection, Party, Prompt, Terms, value_name};
+use crate::CollectionId;
+use crate::bytes::Writer;
+use sha2::{Digest, Sha256};
+
+impl Collection {
+    /// All it says. Integers are big-endian, floats their 64 bits, texts and lists counted by a `u32`.
+    ///
+    /// ```text
+    /// text ‖ value ‖ low ‖ high ‖ unit ‖ labels
+    /// ‖ epsilon ‖ delta ‖ crowd ‖ corrupt ‖ epochs ‖ lifetime epsilon ‖ lifetime delta
+    /// ‖ mechanism key ‖ parameters, each: name ‖ integers
+    /// ‖ start ‖ every ‖ grace ‖ window (0: expire)
+    /// ‖ mixes, each: name ‖ url ‖ identity ‖ analyzer: the same
+    /// ```
+    pub fn canonical(&self) -> Vec<u8> {
+        let mut to = Writer::default();
+        terms(&mut to, &self.terms);
+        let window = match self.schedule.below {
+            super::Below::Expire => 0,
+            super::Below::Merge { window } => window,
+        };
+        to.u64(self.schedule.start).u64(self.schedule.every).u64(self.schedule.grace).u64(window);
+        to.u32(self.chain.mixes.len() as u32);
+        for mix in &self.chain.mixes {
+            party(&mut to, mix);
+        }
+        party(&mut to, &self.chain.analyzer);
+        to.0
+    }
+}
+
+/// SHA-256("throng/1 collection" ‖ 0x00 ‖ canonical bytes).
+pub(super) fn id(canonical: &[u8]) -> CollectionId {
+    let hash = Sha256::new().chain_update(b"throng/1 collection\0").chain_update(canonical);
+    CollectionId::new(hash.finalize().into())
+}
+
+fn terms(to: &mut Writer, Terms { question, promise, mechanism }: &Terms) {
+    let Prompt { text, low, high, unit, labels } = question;
+    to.text(text).text(value_name(mechanism.question())).f64(*low).f64(*high).text(unit);
+    to.u32(labels.len() as u32);
+    for label in labels {
+        to.text(label);
+    }
+    to.f64(promise.epsilon.get()).f64(promise.delta.get()).u64(promise.crowd.get());
+    to.f64(promise.corrupt).u64(promise.epochs);
+    to.f64(promise.lifetime.0.get()).f64(promise.lifetime.1.get());
+    to.text(mechanism.key().name());
+    let parameters = mechanism.parameters();
+    to.u32(parameters.len() as u32);
+    for (name, integers) in parameters {
+        to.text(name).u32(integers.len() as u32);
+        for integer in integers {
+            to.u64(integer);
+        }
+    }
+}
+
+fn party(to: &mut Writer, Party { name, url, identity }: &Party) {
+    to.text(name).text(url).raw(identity.as_bytes());
+}

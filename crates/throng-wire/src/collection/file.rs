@@ -1,0 +1,375 @@
+//! A collection as a TOML file.
+//!
+//! A key that is not known is refused: a typing error must not change a promise in silence. What the
+//! file may leave out is said at [`Collection::parse`].
+
+use super::section::{Lines, Section, field, known, line};
+use super::{Below, Chain, Collection, Party, Promise, Prompt, Schedule, Terms, value_name};
+use crate::{Error, PublicIdentity};
+use std::collections::BTreeMap;
+use throng_account::{Crowd, Delta, Epsilon};
+use throng_mechanism::{Key, Mechanism, Question, Range};
+use toml::{Table, Value};
+
+impl Terms {
+    /// Reads a draft, or the draft in a whole collection. Refuses one whose promise is not kept.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let all = table(text)?;
+        if ["schedule", "mix", "analyzer"].iter().any(|name| all.contains_key(*name)) {
+            return Collection::parse(text).map(|collection| collection.terms);
+        }
+        let terms = Self::read(&all)?;
+        known("", &all, TERMS)?;
+        terms.verify(1)?;
+        Ok(terms)
+    }
+
+    /// As a draft.
+    pub fn to_toml(&self) -> String {
+        let Self { question, promise, mechanism } = self;
+        let mut out = Lines::default();
+        out.section("[question]");
+        out.text("text", &question.text);
+        out.text("value", value_name(mechanism.question()));
+        if mechanism.question() == Question::Real {
+            out.number("low", question.low).number("high", question.high);
+        }
+        if !question.unit.is_empty() {
+            out.text("unit", &question.unit);
+        }
+        if !question.labels.is_empty() {
+            let labels = question.labels.iter().cloned().map(Value::String);
+            out.value("labels", &Value::Array(labels.collect()));
+        }
+        out.section("[promise]");
+        out.number("epsilon", promise.epsilon.get()).number("delta", promise.delta.get());
+        out.integer("crowd", promise.crowd.get()).number("corrupt", promise.corrupt);
+        out.integer("epochs", promise.epochs);
+        out.number("lifetime_epsilon", promise.lifetime.0.get());
+        out.number("lifetime_delta", promise.lifetime.1.get());
+        out.section("[mechanism]");
+        out.text("key", mechanism.key().name());
+        for (name, integers) in mechanism.parameters() {
+            // As strings: they may exceed what TOML calls an integer.
+            let text = |n: &u64| Value::String(n.to_string());
+            let value = match &integers[..] {
+                [one] => text(one),
+                many => Value::Array(many.iter().map(text).collect()),
+            };
+            out.value(name, &value);
+        }
+        out.0
+    }
+
+    fn read(all: &Table) -> Result<Self, Error> {
+        let mechanism = mechanism(&Section::of(all, "mechanism")?)?;
+        let question = prompt(&Section::of(all, "question")?, mechanism.question())?;
+        let promise = promise(&Section::of(all, "promise")?)?;
+        if let Mechanism::Longitudinal(m) = &mechanism
+            && promise.epochs > m.periods()
+        {
+            let periods = m.periods();
+            return Err(field("promise.epochs", format!("at most the {periods} periods")));
+        }
+        Ok(Self { question, promise, mechanism })
+    }
+}
+
+impl Collection {
+    /// Reads a collection. Refuses one whose promise is not kept, and says what would do.
+    ///
+    /// ```text
+    /// [question]   text, value = bit | real | category | string | attributes | state
+    ///              low, high (real only); unit, labels may be left out
+    /// [promise]    epsilon, delta, crowd, corrupt (0 if left out), epochs, lifetime_epsilon, lifetime_delta
+    /// [mechanism]  key, and its integers as `throng plan --write` writes them
+    /// [schedule]   start (Unix seconds), every = "24h", grace = "15m", below = "expire" | "merge",
+    ///              window (merge only)
+    /// [[mix]]      name, url, identity: from 1 to 8 of them, in the order of the way
+    /// [analyzer]   name, url, identity
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let all = table(text)?;
+        let collection = Self {
+            terms: Terms::read(&all)?,
+            schedule: schedule(&Section::of(&all, "schedule")?)?,
+            chain: chain(&all)?,
+        };
+        known("", &all, &[TERMS, &["schedule", "mix", "analyzer"]].concat())?;
+        collection.fits()?;
+        collection.terms.verify(collection.schedule.window())?;
+        Ok(collection)
+    }
+
+    /// As a file that [`Collection::parse`] reads.
+    pub fn to_toml(&self) -> String {
+        let Schedule { start, every, grace, below } = self.schedule;
+        let mut out = Lines(self.terms.to_toml());
+        out.section("[schedule]");
+        out.integer("start", start);
+        out.text("every", &duration_text(every)).text("grace", &duration_text(grace));
+        match below {
+            Below::Expire => out.text("below", "expire"),
+            Below::Merge { window } => out.text("below", "merge").integer("window", window),
+        };
+        for mix in &self.chain.mixes {
+            out.section("[[mix]]").party(mix);
+        }
+        out.section("[analyzer]").party(&self.chain.analyzer);
+        out.0
+    }
+
+    /// What only the whole can say.
+    fn fits(&self) -> Result<(), Error> {
+        let merges = matches!(self.schedule.below, Below::Merge { .. });
+        let remembers = match self.terms.mechanism {
+            Mechanism::Longitudinal(_) => Some("its messages belong to their period"),
+            Mechanism::Rappor(_) if self.terms.promise.epochs > 1 => {
+                Some("reports of one person on one string hang together")
+            }
+            _ => None,
+        };
+        if merges && let Some(why) = remembers {
+            let key = self.terms.mechanism.key();
+            let reason = format!("{key} cannot merge epochs: {why}; use \"expire\"");
+            return Err(field("schedule.below", reason));
+        }
+        let bytes = self.shape().report_bytes();
+        if bytes > MAX_REPORT {
+            let reason =
+                format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer messages");
+            return Err(field("mechanism", reason));
+        }
+        Ok(())
+    }
+}
+
+/// Seconds from a text such as `90s`, `15m`, `24h` or `7d`.
+pub fn seconds(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let (_, each) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let digits = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
+    digits.then(|| number.parse::<u64>().ok()?.checked_mul(*each)).flatten()
+}
+
+/// The shortest text that [`seconds`] reads so.
+pub fn duration_text(seconds: u64) -> String {
+    let divides = |(_, each): &&(&str, u64)| seconds > 0 && seconds.is_multiple_of(*each);
+    let (unit, each) = UNITS.iter().find(divides).unwrap_or(&("s", 1));
+    format!("{}{unit}", seconds / each)
+}
+
+fn table(text: &str) -> Result<Table, Error> {
+    // The parser's message shows a line of the file, which holds no secret.
+    text.parse().map_err(|error: toml::de::Error| field("file", error.message()))
+}
+
+fn prompt(section: &Section<'_>, question: Question) -> Result<Prompt, Error> {
+    section.known(&["text", "value", "low", "high", "unit", "labels"])?;
+    let expected = value_name(question);
+    if section.text("value")? != expected {
+        return Err(section.wrong("value", format!("the mechanism answers for \"{expected}\"")));
+    }
+    let mut prompt = Prompt::new(section.line("text")?);
+    if question == Question::Real {
+        (prompt.low, prompt.high) = (section.number("low")?, section.number("high")?);
+        if Range::new(prompt.low, prompt.high).is_err() {
+            return Err(section.wrong("high", "a finite number above low"));
+        }
+    } else {
+        section.without(&["low", "high"], "only numbers (value = \"real\") have a range")?;
+    }
+    if section.has("unit") {
+        prompt.unit = section.line("unit")?;
+    }
+    if section.has("labels") {
+        prompt.labels = labels(section, question)?;
+    }
+    Ok(prompt)
+}
+
+fn labels(section: &Section<'_>, question: Question) -> Result<Vec<String>, Error> {
+    let wrong = |reason: String| section.wrong("labels", reason);
+    let list = section.get("labels")?.as_array().ok_or_else(|| wrong("a list of texts".into()))?;
+    let named = match question {
+        Question::Category { size } => Some(size),
+        Question::Attributes { count } => Some(count),
+        Question::Text { .. } => None,
+        _ => return Err(wrong("only categories, attributes and strings have labels".into())),
+    };
+    if let Some(count) = named.filter(|count| *count as usize != list.len()) {
+        return Err(wrong(format!("{} of them, but the mechanism has {count}", list.len())));
+    }
+    let mut labels = Vec::new();
+    for label in list {
+        let label = label.as_str().ok_or_else(|| wrong("a list of texts".into()))?;
+        labels.push(line(label).map_err(wrong)?);
+    }
+    let mut sorted: Vec<&String> = labels.iter().collect();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(wrong("each only once".into()));
+    }
+    Ok(labels)
+}
+
+fn promise(section: &Section<'_>) -> Result<Promise, Error> {
+    section.known(&[
+        "epsilon",
+        "delta",
+        "crowd",
+        "corrupt",
+        "epochs",
+        "lifetime_epsilon",
+        "lifetime_delta",
+    ])?;
+    let epsilon = |key: &str| -> Result<Epsilon, Error> {
+        let epsilon = Epsilon::new(section.number(key)?).ok().filter(|e| e.get() > 0.0);
+        epsilon.ok_or_else(|| section.wrong(key, "a finite number above 0"))
+    };
+    let delta = |key: &str| -> Result<Delta, Error> {
+        let delta = Delta::new(section.number(key)?);
+        delta.map_err(|_| section.wrong(key, "at least 1e-200 and below 1"))
+    };
+    let corrupt = if section.has("corrupt") { section.number("corrupt")? } else { 0.0 };
+    if !(0.0..=MAX_CORRUPT).contains(&corrupt) {
+        return Err(section.wrong("corrupt", format!("from 0 to {MAX_CORRUPT}")));
+    }
+    Ok(Promise {
+        epsilon: epsilon("epsilon")?,
+        delta: delta("delta")?,
+        crowd: Crowd::new(section.integer("crowd", 1..=MAX_CROWD)?)?,
+        corrupt,
+        epochs: section.integer("epochs", 1..=MAX_EPOCHS)?,
+        lifetime: (epsilon("lifetime_epsilon")?, delta("lifetime_delta")?),
+    })
+}
+
+fn mechanism(section: &Section<'_>) -> Result<Mechanism, Error> {
+    let name = section.text("key")?;
+    let key = Key::named(name).ok_or_else(|| {
+        let names: Vec<_> = Key::ALL.iter().map(|key| key.name()).collect();
+        section.wrong("key", format!("one of {}", names.join(", ")))
+    })?;
+    let mut given: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (name, value) in section.table.iter().filter(|(name, _)| *name != "key") {
+        let whole = "an integer from 0 to 2^64 - 1, or a list of them";
+        let list = integers(value).ok_or_else(|| section.wrong(name, whole))?;
+        given.insert(name, list);
+    }
+    let made = Mechanism::from_parameters(key, |name| given.get(name).map(Vec::as_slice));
+    let made = made.map_err(|error| match error {
+        throng_mechanism::Error::Parameter { name, range } => section.wrong(name, range),
+        error => field("mechanism", error.to_string()),
+    })?;
+    // What the mechanism does not have, or has otherwise, is a mistake too.
+    for (name, list) in &given {
+        let parameters = made.parameters();
+        if !parameters.iter().any(|(known, integers)| known == name && integers == list) {
+            return Err(section.wrong(name, format!("{key} has no such parameter")));
+        }
+    }
+    Ok(made)
+}
+
+fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
+    section.known(&["start", "every", "grace", "below", "window"])?;
+    let duration = |key: &str, least: u64| {
+        let range = least..=MAX_DURATION;
+        seconds(section.text(key)?).filter(|s| range.contains(s)).ok_or_else(|| {
+            section
+                .wrong(key, format!("a duration from {least}s to 366d, such as \"24h\" or \"90s\""))
+        })
+    };
+    let below = match section.text("below")? {
+        "expire" => {
+            section.without(&["window"], "only with below = \"merge\"")?;
+            Below::Expire
+        }
+        "merge" => Below::Merge { window: section.integer("window", 2..=64)? },
+        _ => return Err(section.wrong("below", "\"expire\" or \"merge\"")),
+    };
+    Ok(Schedule {
+        start: section.integer("start", 0..=MAX_START)?,
+        every: duration("every", 1)?,
+        grace: duration("grace", 0)?,
+        below,
+    })
+}
+
+fn chain(all: &Table) -> Result<Chain, Error> {
+    let list = all.get("mix").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    if !(1..=MAX_MIXES).contains(&list.len()) {
+        return Err(field("mix", format!("from 1 to {MAX_MIXES} sections [[mix]]")));
+    }
+    let mut mixes = Vec::new();
+    for (index, mix) in list.iter().enumerate() {
+        let name = format!("mix[{}]", index + 1);
+        let table = mix.as_table().ok_or_else(|| field(&name, "a section"))?;
+        mixes.push(party(&Section { name, table })?);
+    }
+    let chain = Chain { mixes, analyzer: party(&Section::of(all, "analyzer")?)? };
+    for (hop, party) in chain.parties() {
+        if chain.hop_of(&party.identity) != Some(hop) {
+            let name = if hop == chain.hops() { "analyzer".into() } else { format!("mix[{hop}]") };
+            return Err(field(format!("{name}.identity"), "everyone has an identity of their own"));
+        }
+    }
+    Ok(chain)
+}
+
+fn party(section: &Section<'_>) -> Result<Party, Error> {
+    section.known(&["name", "url", "identity"])?;
+    let url = section.line("url")?;
+    if !is_url(&url) {
+        let reason = "http://host or https://host, perhaps with a port and a path, without a slash at the end";
+        return Err(section.wrong("url", reason));
+    }
+    let identity = section.text("identity")?.parse::<PublicIdentity>();
+    Ok(Party {
+        name: section.line("name")?,
+        url,
+        identity: identity.map_err(|_| {
+            section.wrong(
+                "identity",
+                "an Ed25519 public key as 64 hexadecimal digits; throng keygen prints it",
+            )
+        })?,
+    })
+}
+
+fn is_url(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~/:[]%".contains(c);
+    rest.is_some_and(|rest| {
+        !rest.starts_with(['/', ':'])
+            && !rest.ends_with(['/', ':'])
+            && rest.chars().all(allowed)
+            && !rest.is_empty()
+    })
+}
+
+fn integers(value: &Value) -> Option<Vec<u64>> {
+    let one = |value: &Value| match value {
+        Value::String(text) => text.parse().ok(),
+        Value::Integer(integer) => u64::try_from(*integer).ok(),
+        _ => None,
+    };
+    match value {
+        Value::Array(list) => list.iter().map(one).collect(),
+        single => Some(vec![one(single)?]),
+    }
+}
+
+const TERMS: &[&str] = &["question", "promise", "mechanism"];
+const UNITS: &[(&str, u64)] = &[("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
+const MAX_MIXES: usize = 8;
+const MAX_CROWD: u64 = 1_000_000_000;
+const MAX_CORRUPT: f64 = 0.99;
+const MAX_EPOCHS: u64 = 1_000_000;
+/// A year with a day to spare.
+const MAX_DURATION: u64 = 366 * 86_400;
+/// Some 34,000 years.
+const MAX_START: u64 = 1 << 40;
+/// A report of several megabytes is a mistake.
+const MAX_REPORT: usize = 1 << 24;

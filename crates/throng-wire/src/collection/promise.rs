@@ -1,0 +1,434 @@
+//! Whether a mechanism keeps its promise, and what a person spends over many epochs.
+
+use super::table::{Table, outward, pair_together};
+use super::{Promise, Terms};
+use crate::Error;
+use std::collections::BTreeMap;
+use throng_account::{Composition, Crowd, Delta, Epsilon, Profile};
+use throng_mechanism::Mechanism;
+
+/// How the losses of several epochs add up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spending {
+    /// Every epoch draws its randomness anew: releases compose.
+    PerEpoch,
+    /// One profile covers all that a client ever sends, provided that the same crowd reports in every
+    /// period and that values do not react to what was released: charged once (`longitudinal`).
+    Lifetime,
+    /// Reports of one person hang together through what its client remembers, so nothing is claimed of
+    /// the crowd for all of them together, only what they keep by themselves, for one string that is
+    /// never changed: charged once, with δ = 0 (`rappor` in several epochs).
+    Memoized,
+}
+
+/// One release that has been made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spent {
+    /// Epochs that were merged into it; 1 if none were.
+    pub epochs: u64,
+    /// Honest reports in it.
+    pub honest: Crowd,
+}
+
+impl Terms {
+    /// How the losses of several epochs add up.
+    pub fn spending(&self) -> Spending {
+        match self.mechanism {
+            Mechanism::Longitudinal(_) => Spending::Lifetime,
+            Mechanism::Rappor(_) if self.promise.epochs > 1 => Spending::Memoized,
+            _ => Spending::PerEpoch,
+        }
+    }
+
+    /// What one release among `honest` reports costs a person who has a report in each of its `epochs`,
+    /// rounded up: ε at the promised δ for one epoch, and by group privacy for several.
+    pub fn cost(&self, Spent { epochs, honest }: Spent) -> Result<(Epsilon, Delta), Error> {
+        let guarantee = self.mechanism.profile(honest)?.epsilon(self.promise.delta)?;
+        match epochs {
+            0 | 1 => Ok((guarantee.epsilon, guarantee.delta)),
+            _ => Ok(pair_together((guarantee.epsilon, guarantee.delta), epochs)?),
+        }
+    }
+
+    /// What all these releases cost together, as [`Account::total`].
+    pub fn spent(&self, releases: &[Spent]) -> Result<Epsilon, Error> {
+        Account::new(self).total(releases)
+    }
+
+    /// The lifetime to promise when up to `window` epochs may be merged: what all epochs cost at the
+    /// promised crowd, ε rounded up to four digits. Without a `delta` one is chosen: twice the sum of
+    /// those of all epochs, or what groups need.
+    pub fn lifetime(&self, window: u64, delta: Option<Delta>) -> Result<(Epsilon, Delta), Error> {
+        if self.charged_once() && delta.is_none_or(|delta| delta >= self.promise.delta) {
+            return Ok((self.promise.epsilon, delta.unwrap_or(self.promise.delta)));
+        }
+        let delta = match delta {
+            Some(delta) => delta,
+            None => self.lifetime_delta(window)?,
+        };
+        let total = Account::at(self, delta).total_of(&self.every_epoch(window))?;
+        Ok((Epsilon::new(four_digits(total.get()))?, delta))
+    }
+
+    /// Refuses a promise that is not kept when up to `window` epochs may be merged.
+    pub(super) fn verify(&self, window: u64) -> Result<(), Error> {
+        let Promise { epsilon, delta, crowd, lifetime, .. } = self.promise;
+        let profile = self.mechanism.profile(crowd)?;
+        let reached = profile.delta(epsilon).upper;
+        if reached > delta.get() {
+            let (crowd, epsilon) = (crowd.get(), epsilon.get());
+            let reason = format!(
+                "with {crowd} honest reports delta is {reached:.3e} at epsilon {epsilon}, not {:e}",
+                delta.get()
+            );
+            return Err(Error::Promise { reason, remedy: self.remedy(&*profile) });
+        }
+        if self.charged_once() && profile.delta(lifetime.0).upper <= lifetime.1.get() {
+            return Ok(());
+        }
+        self.verify_lifetime(window)
+    }
+
+    fn verify_lifetime(&self, window: u64) -> Result<(), Error> {
+        let Promise { epochs, lifetime: (epsilon, delta), .. } = self.promise;
+        let total = match Account::new(self).total_of(&self.every_epoch(window)) {
+            Ok(total) => total,
+            Err(Error::Account(throng_account::Error::Unreachable { least, .. })) => {
+                let at = delta.get();
+                let reason = format!("no epsilon covers {epochs} epochs at lifetime_delta {at:e}");
+                let remedy = format!("lifetime_delta has to be above {:.3e}", outward(least));
+                return Err(Error::Promise { reason, remedy });
+            }
+            Err(error) => return Err(error),
+        };
+        if total > epsilon {
+            let (total, at, promised) = (four_digits(total.get()), delta.get(), epsilon.get());
+            let reason =
+                format!("{epochs} epochs cost epsilon {total} at delta {at:e}, not {promised}");
+            let remedy = format!("promise lifetime_epsilon = {total}, or fewer epochs");
+            return Err(Error::Promise { reason, remedy });
+        }
+        Ok(())
+    }
+
+    /// What would do instead: a crowd of at most a thousand times the promised one, or another ε.
+    fn remedy(&self, profile: &dyn Profile) -> String {
+        let Promise { epsilon, delta, crowd, .. } = self.promise;
+        let keeps = |n: u64| {
+            let profile = Crowd::new(n).ok().and_then(|n| self.mechanism.profile(n).ok());
+            profile.is_some_and(|profile| profile.delta(epsilon).upper <= delta.get())
+        };
+        let mut ways = Vec::new();
+        let mut doubled = (1..=10).map(|k| crowd.get() << k);
+        if let Some(mut enough) = doubled.find(|n| keeps(*n)) {
+            let mut short = enough / 2;
+            while enough - short > 1 + enough / 1_000 {
+                let middle = short + (enough - short) / 2;
+                if keeps(middle) {
+                    enough = middle;
+                } else {
+                    short = middle;
+                }
+            }
+            ways.push(format!("{enough} honest reports"));
+        }
+        if let Ok(guarantee) = profile.epsilon(delta) {
+            ways.push(format!("epsilon {}", four_digits(guarantee.epsilon.get())));
+        }
+        ways.push("more noise".into());
+        format!("it needs {}", ways.join(", or "))
+    }
+
+    fn charged_once(&self) -> bool {
+        self.promise.epochs == 1 || self.spending() == Spending::Lifetime
+    }
+
+    /// A release for every window, each with all of its epochs: nothing that can happen costs more. A
+    /// group costs at least as much as its epochs apart, and a larger crowd no more than a smaller one.
+    fn every_epoch(&self, window: u64) -> Vec<(Spent, u64)> {
+        let Promise { epochs, crowd: honest, .. } = self.promise;
+        let (full, rest) = (epochs / window, epochs % window);
+        let all = [(window, full), (rest, 1)].into_iter().filter(|(epochs, n)| epochs * n > 0);
+        all.map(|(epochs, times)| (Spent { epochs, honest }, times)).collect()
+    }
+
+    fn lifetime_delta(&self, window: u64) -> Result<Delta, Error> {
+        let Promise { delta, crowd, epochs, .. } = self.promise;
+        if self.spending() != Spending::PerEpoch {
+            return Ok(delta);
+        }
+        let sum = epochs as f64 * delta.get();
+        let groups = epochs.div_ceil(window) as f64;
+        let mut least = 0.0;
+        if window > 1 {
+            let one = Table::new(&*self.mechanism.profile(crowd)?, window, 1e-6 * sum / groups)?;
+            least = one.together(window)?.least();
+        }
+        let delta = four_digits(2.0 * sum.max(groups * least));
+        Delta::new(delta).map_err(|_| Error::Promise {
+            reason: format!("nothing can be said of {epochs} epochs, {window} of them merged"),
+            remedy: "it needs fewer epochs, a smaller window, or smaller epsilon and delta".into(),
+        })
+    }
+}
+
+/// What a person who takes part in every epoch has spent. It keeps the profiles it has looked at.
+pub struct Account {
+    terms: Terms,
+    delta: Delta,
+    profiles: BTreeMap<(Crowd, u64), Table>,
+}
+
+impl Account {
+    /// At the δ of the promised lifetime.
+    pub fn new(terms: &Terms) -> Self {
+        Self::at(terms, terms.promise.lifetime.1)
+    }
+
+    /// At another δ.
+    pub fn at(terms: &Terms, delta: Delta) -> Self {
+        Self { terms: terms.clone(), delta, profiles: BTreeMap::new() }
+    }
+
+    /// What all these releases cost a person who has a report in every epoch of each: the total ε, rounded
+    /// up.
+    ///
+    /// Crowds are rounded down to two digits, though not below the promised one, so that many releases
+    /// share a profile. That is on the safe side: the bag of a larger crowd is made from that of a
+    /// smaller one by adding the reports of others, whose randomness is their own.
+    pub fn total(&mut self, releases: &[Spent]) -> Result<Epsilon, Error> {
+        let mut kinds: BTreeMap<Spent, u64> = BTreeMap::new();
+        for release in releases {
+            *kinds.entry(*release).or_default() += 1;
+        }
+        self.total_of(&kinds.into_iter().collect::<Vec<_>>())
+    }
+
+    /// The same of releases that come so many times.
+    fn total_of(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, Error> {
+        let Some(smallest) = releases.iter().map(|(release, _)| release.honest).min() else {
+            return Ok(Epsilon::ZERO);
+        };
+        match (self.terms.spending(), &self.terms.mechanism) {
+            (Spending::Lifetime, mechanism) => {
+                Ok(mechanism.profile(smallest)?.epsilon(self.delta)?.epsilon)
+            }
+            (Spending::Memoized, Mechanism::Rappor(m)) => {
+                let reports = releases.iter().map(|(release, times)| release.epochs.max(1) * times);
+                let (these, all) = (m.privacy().reports(reports.sum()), m.privacy().forever());
+                Ok(if these < all { these } else { all })
+            }
+            _ => self.composed(releases),
+        }
+    }
+
+    /// The smaller of what it was and what at least was promised: as safe, and it does not pass the
+    /// promised lifetime by what many grids add.
+    fn composed(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, Error> {
+        let promised = self.terms.promise.crowd;
+        let actual = self.compose(releases, |honest| rounded_down(honest, promised))?;
+        if releases.iter().any(|(release, _)| release.honest < promised) {
+            return Ok(actual);
+        }
+        let least = self.compose(releases, |_| promised);
+        Ok(least.map_or(actual, |least| if least < actual { least } else { actual }))
+    }
+
+    fn compose(
+        &mut self,
+        releases: &[(Spent, u64)],
+        crowd: impl Fn(Crowd) -> Crowd,
+    ) -> Result<Epsilon, Error> {
+        let mut kinds: BTreeMap<(Crowd, u64), u64> = BTreeMap::new();
+        for (Spent { epochs, honest }, times) in releases {
+            *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
+        }
+        for &(honest, epochs) in kinds.keys() {
+            self.look_at(honest, epochs)?;
+        }
+        let all = kinds
+            .iter()
+            .fold(Composition::new(), |all, (kind, times)| all.and(&self.profiles[kind], *times));
+        Ok(all.epsilon(self.delta)?)
+    }
+
+    fn look_at(&mut self, honest: Crowd, epochs: u64) -> Result<(), Error> {
+        if self.profiles.contains_key(&(honest, epochs)) {
+            return Ok(());
+        }
+        // What is cut off in all epochs together is a small part of δ.
+        let floor = 1e-4 * self.delta.get() / self.terms.promise.epochs as f64;
+        let one = Table::new(&*self.terms.mechanism.profile(honest)?, epochs, floor)?;
+        let table = if epochs == 1 { one } else { one.together(epochs)? };
+        self.profiles.insert((honest, epochs), table);
+        Ok(())
+    }
+}
+
+/// To two digits, twenty steps per decade, but not below the promised crowd unless it is.
+fn rounded_down(honest: Crowd, promised: Crowd) -> Crowd {
+    let unit = 10_u64.pow(honest.get().ilog10().saturating_sub(1));
+    let step = STEPS.iter().rev().find(|step| **step * unit <= honest.get());
+    let rounded = step.and_then(|step| Crowd::new(step * unit).ok()).unwrap_or(honest);
+    rounded.max(promised.min(honest))
+}
+
+/// Rounded up to four significant digits.
+pub(super) fn four_digits(value: f64) -> f64 {
+    if value <= 0.0 {
+        return value;
+    }
+    let nearest = |value: f64| format!("{value:.3e}").parse().unwrap_or(value);
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 3);
+    let rounded: f64 = nearest(value);
+    if rounded >= value { rounded } else { nearest(rounded + unit) }
+}
+
+/// Some 12 % apart.
+const STEPS: [u64; 20] =
+    [10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 45, 50, 56, 63, 71, 80, 90];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collection::testing::{collection, rich_collection, terms};
+    use crate::{Below, Collection};
+    use throng_mechanism::{Key, Question};
+
+    fn spent(epochs: u64, honest: u64) -> Spent {
+        Spent { epochs, honest: Crowd::new(honest).unwrap() }
+    }
+
+    fn asked(mut terms: Terms, epochs: u64) -> Terms {
+        terms.promise.epochs = epochs;
+        terms.promise.lifetime = terms.lifetime(1, None).unwrap();
+        terms
+    }
+
+    #[test]
+    fn a_promise_that_is_not_kept_is_refused_and_what_would_do_does() {
+        let mut terms = collection().terms;
+        terms.promise.crowd = Crowd::new(600).unwrap();
+        let Err(Error::Promise { reason, remedy }) = Terms::parse(&terms.to_toml()) else {
+            panic!("a crowd of 600 keeps it");
+        };
+        assert!(reason.contains("with 600 honest reports"), "{reason}");
+        let words: Vec<&str> = remedy.split([' ', ',']).collect();
+        assert_eq!(words[..2], ["it", "needs"]);
+        let mut more = terms.clone();
+        more.promise.crowd = Crowd::new(words[2].parse().unwrap()).unwrap();
+        // Calibration leaves little to spare.
+        assert!((950..=1_001).contains(&more.promise.crowd.get()), "{remedy}");
+        assert_eq!(Terms::parse(&more.to_toml()), Ok(more));
+        let place = words.iter().position(|word| *word == "epsilon").unwrap();
+        terms.promise.epsilon = Epsilon::new(words[place + 1].parse().unwrap()).unwrap();
+        terms.promise.lifetime.0 = terms.promise.epsilon;
+        assert_eq!(Terms::parse(&terms.to_toml()), Ok(terms));
+    }
+
+    #[test]
+    fn a_lifetime_covers_all_epochs() {
+        let terms = asked(collection().terms, 30);
+        let (epsilon, delta) = terms.promise.lifetime;
+        assert_eq!(Terms::parse(&terms.to_toml()), Ok(terms.clone()));
+        let mut short = terms.clone();
+        short.promise.lifetime.0 = Epsilon::new(0.99 * epsilon.get()).unwrap();
+        let error = Terms::parse(&short.to_toml()).unwrap_err().to_string();
+        assert!(error.contains(&format!("lifetime_epsilon = {}", epsilon.get())), "{error}");
+        // Merging costs more than asking apart, and the schedule decides.
+        let merging = Collection { terms: terms.clone(), ..rich_collection() };
+        let error = Collection::parse(&merging.to_toml()).unwrap_err().to_string();
+        assert!(error.contains("30 epochs cost epsilon"), "{error}");
+        let merged = terms.lifetime(2, Some(delta)).unwrap();
+        assert!(merged.0 > epsilon);
+        let collection = rich_collection();
+        assert_eq!(Collection::parse(&collection.to_toml()), Ok(collection));
+    }
+
+    #[test]
+    fn what_was_spent_stays_within_what_was_promised() {
+        let terms = asked(collection().terms, 30);
+        let mut account = Account::new(&terms);
+        assert_eq!(account.total(&[]), Ok(Epsilon::ZERO));
+        let mut releases = Vec::new();
+        let mut before = Epsilon::ZERO;
+        for epoch in 0..30 {
+            releases.push(spent(1, 1_000 + 137 * epoch));
+            if epoch % 10 == 9 {
+                let total = account.total(&releases).unwrap();
+                assert!(total > before && total <= terms.promise.lifetime.0);
+                before = total;
+            }
+        }
+        // Larger crowds cost less, and smaller ones than promised more.
+        assert!(before.get() < 0.8 * terms.promise.lifetime.0.get());
+        let least = account.total(&vec![spent(1, 1_000); 30]).unwrap();
+        assert!(before < least && least <= terms.promise.lifetime.0);
+        let small = account.total(&vec![spent(1, 500); 30]).unwrap();
+        assert!(small > least);
+        // Merged epochs are covered by group privacy, one by one and all together.
+        let (epsilon, delta) = terms.cost(spent(3, 1_000)).unwrap();
+        assert!((2.99..3.0 + 1e-6).contains(&epsilon.get()), "{epsilon:?}");
+        let factor =
+            1.0 + epsilon.get().exp().powf(1.0 / 3.0) + epsilon.get().exp().powf(2.0 / 3.0);
+        assert!((delta.get() / (1e-6 * factor) - 1.0).abs() < 1e-6);
+        let merged = account.total(&[spent(3, 1_000), spent(3, 1_200)]).unwrap();
+        assert!(merged > account.total(&[spent(1, 1_000); 6]).unwrap());
+    }
+
+    #[test]
+    fn a_life_is_charged_once() {
+        let life = Question::State { periods: 8, changes: 1 };
+        let terms = asked(terms(life, Key::Longitudinal, 1.0), 8);
+        assert_eq!(terms.spending(), Spending::Lifetime);
+        assert_eq!(terms.promise.lifetime, (terms.promise.epsilon, terms.promise.delta));
+        let once = terms.spent(&[spent(1, 1_000)]).unwrap();
+        assert_eq!(terms.spent(&[spent(1, 1_000), spent(1, 3_000)]), Ok(once));
+        assert!(once <= terms.promise.epsilon && once.get() > 0.999);
+        assert!(Terms::parse(&terms.to_toml()).is_ok());
+    }
+
+    #[test]
+    fn a_remembered_string_is_charged_without_a_crowd() {
+        let text = Question::Text { bits: 64, hashes: 2, cohorts: 8 };
+        let once = terms(text, Key::Rappor, 1.0);
+        assert_eq!(once.spending(), Spending::PerEpoch);
+        let terms = asked(once, 50);
+        assert_eq!(terms.spending(), Spending::Memoized);
+        let Mechanism::Rappor(rappor) = &terms.mechanism else { unreachable!() };
+        let (one, all) = (rappor.privacy().one_report(), rappor.privacy().forever());
+        assert_eq!(terms.spent(&[spent(1, 1_000)]), Ok(one));
+        let total = terms.spent(&[spent(1, 1_000); 50]).unwrap();
+        assert!(total > one && total <= all && total <= terms.promise.lifetime.0);
+        assert!(Terms::parse(&terms.to_toml()).is_ok());
+        // Its reports hang together: a merged bag is not covered by what holds for single ones.
+        let mut merging = collection();
+        merging.terms = terms;
+        merging.schedule.below = Below::Merge { window: 2 };
+        let error = Collection::parse(&merging.to_toml()).unwrap_err().to_string();
+        assert!(error.starts_with("schedule.below: rappor cannot merge"), "{error}");
+    }
+
+    #[test]
+    fn crowds_are_rounded_down_but_not_below_the_promise() {
+        let crowd = |n| Crowd::new(n).unwrap();
+        for (honest, promised, expected) in [
+            (1_234, 1_000, 1_200),
+            (1_399, 1_300, 1_300),
+            (99_999, 1, 90_000),
+            (7, 1, 7),
+            (500, 1_000, 500),
+        ] {
+            assert_eq!(rounded_down(crowd(honest), crowd(promised)), crowd(expected));
+        }
+    }
+
+    #[test]
+    fn numbers_to_tell_are_rounded_up() {
+        for value in [1.0, 0.12345, 9.9999, 12_345.6, 3.65e-6, 1e-8, 0.1 + 0.2] {
+            let told = four_digits(value);
+            assert!(told >= value && told <= value * 1.001_001, "{value}: {told}");
+            assert!(format!("{told:e}").split('e').next().unwrap().len() <= 5, "{told}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Sections of a TOML file, read so that errors say where, and written in the order given.
+
+use super::Party;
+use crate::Error;
+use std::fmt::Write;
+use std::ops::RangeInclusive;
+use toml::{Table, Value};
+
+/// A section of the file, which says where something is wrong.
+pub(super) struct Section<'a> {
+    pub name: String,
+    pub table: &'a Table,
+}
+
+impl<'a> Section<'a> {
+    pub fn of(all: &'a Table, name: &str) -> Result<Self, Error> {
+        let value = all.get(name).ok_or_else(|| field(name, "the section is missing"))?;
+        let table = value.as_table().ok_or_else(|| field(name, "a section"))?;
+        Ok(Self { name: name.into(), table })
+    }
+
+    pub fn wrong(&self, key: &str, reason: impl Into<String>) -> Error {
+        field(format!("{}.{key}", self.name), reason)
+    }
+
+    pub fn known(&self, keys: &[&str]) -> Result<(), Error> {
+        known(&format!("{}.", self.name), self.table, keys)
+    }
+
+    pub fn without(&self, keys: &[&str], reason: &str) -> Result<(), Error> {
+        let given = keys.iter().find(|key| self.has(key));
+        given.map_or(Ok(()), |key| Err(self.wrong(key, reason)))
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    pub fn get(&self, key: &str) -> Result<&'a Value, Error> {
+        self.table.get(key).ok_or_else(|| self.wrong(key, "missing"))
+    }
+
+    pub fn text(&self, key: &str) -> Result<&'a str, Error> {
+        self.get(key)?.as_str().ok_or_else(|| self.wrong(key, "a text"))
+    }
+
+    pub fn line(&self, key: &str) -> Result<String, Error> {
+        line(self.text(key)?).map_err(|reason| self.wrong(key, reason))
+    }
+
+    pub fn number(&self, key: &str) -> Result<f64, Error> {
+        let value = self.get(key)?;
+        let number = value.as_float().or_else(|| value.as_integer().map(|i| i as f64));
+        // One zero, so that equal promises have equal bytes.
+        number.map(|number| number + 0.0).ok_or_else(|| self.wrong(key, "a number"))
+    }
+
+    pub fn integer(&self, key: &str, range: RangeInclusive<u64>) -> Result<u64, Error> {
+        let integer = self.get(key)?.as_integer().and_then(|i| u64::try_from(i).ok());
+        integer.filter(|i| range.contains(i)).ok_or_else(|| {
+            self.wrong(key, format!("an integer from {} to {}", range.start(), range.end()))
+        })
+    }
+}
+
+/// The lines of a file on their way out.
+#[derive(Default)]
+pub(super) struct Lines(pub String);
+
+impl Lines {
+    pub fn section(&mut self, head: &str) -> &mut Self {
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.0 = std::mem::take(&mut self.0) + head + "\n";
+        self
+    }
+
+    pub fn value(&mut self, key: &str, value: &Value) -> &mut Self {
+        let _ = writeln!(self.0, "{key} = {value}");
+        self
+    }
+
+    pub fn text(&mut self, key: &str, text: &str) -> &mut Self {
+        self.value(key, &Value::String(text.into()))
+    }
+
+    pub fn integer(&mut self, key: &str, integer: u64) -> &mut Self {
+        let _ = writeln!(self.0, "{key} = {integer}");
+        self
+    }
+
+    /// With all its digits, and few zeros.
+    pub fn number(&mut self, key: &str, number: f64) -> &mut Self {
+        let _ = writeln!(self.0, "{key} = {number:?}");
+        self
+    }
+
+    pub fn party(&mut self, party: &Party) {
+        let Party { name, url, identity } = party;
+        self.text("name", name).text("url", url).text("identity", &identity.to_string());
+    }
+}
+
+/// A text for people: not empty, not long, on one line.
+pub(super) fn line(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > MAX_TEXT || text.chars().any(char::is_control) {
+        return Err(format!("a text of 1 to {MAX_TEXT} bytes on one line"));
+    }
+    Ok(text.into())
+}
+
+pub(super) fn field(field: impl Into<String>, reason: impl Into<String>) -> Error {
+    Error::Field { field: field.into(), reason: reason.into() }
+}
+
+pub(super) fn known(prefix: &str, table: &Table, keys: &[&str]) -> Result<(), Error> {
+    match table.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(field(
+            format!("{prefix}{key}"),
+            format!("not known; there are {}", keys.join(", ")),
+        )),
+    }
+}
+
+const MAX_TEXT: usize = 1_000;

@@ -1,0 +1,283 @@
+//! The promise in plain words, for those who are asked.
+
+use super::promise::four_digits;
+use super::{Below, Collection, Promise, Spending, Spent, duration_text};
+use throng_mechanism::{Mechanism, Question};
+
+impl Collection {
+    /// What is promised to whom and on what it rests, in short sentences with the numbers. Numbers that
+    /// are bounds are rounded outward.
+    pub fn plain(&self) -> Vec<String> {
+        let mut lines = vec![self.question_line(), self.schedule_line()];
+        lines.push(self.honest_line());
+        lines.push(self.guarantee_line());
+        lines.push(self.crowd_line());
+        lines.push(self.below_line());
+        lines.push(self.floor_line());
+        lines.push(self.lifetime_line());
+        lines.push(self.liar_line());
+        lines
+    }
+
+    fn question_line(&self) -> String {
+        let question = &self.terms.question;
+        let answers = match self.terms.mechanism.question() {
+            Question::Bit => "You answer yes or no.".into(),
+            Question::Real => {
+                let unit = match &question.unit[..] {
+                    "" => String::new(),
+                    unit => format!(" {unit}"),
+                };
+                let (low, high) = (question.low, question.high);
+                format!("You answer with a number from {low} to {high}{unit}.")
+            }
+            Question::Category { size } => {
+                format!("You choose one of {} answers.", grouped(size.into()))
+            }
+            Question::Text { .. } => "You answer with a text.".into(),
+            Question::Attributes { count } => {
+                format!("You answer yes or no to {} things.", grouped(count.into()))
+            }
+            Question::State { .. } => "You answer yes or no, again and again.".into(),
+        };
+        format!("The question is: {} {answers}", question.text)
+    }
+
+    fn schedule_line(&self) -> String {
+        let Promise { epochs, .. } = self.terms.promise;
+        let shape = self.shape();
+        let mut times = "It is asked once.".to_string();
+        if epochs > 1 {
+            let every = spoken(self.schedule.every);
+            times = format!("It is asked {} times, once every {every}.", grouped(epochs));
+        }
+        format!(
+            "{times} Every time your device mixes chance into your answer, seals it and sends {} bytes, \
+             whatever you answer.",
+            grouped(shape.report_bytes() as u64)
+        )
+    }
+
+    fn honest_line(&self) -> String {
+        let mixes: Vec<&str> = self.chain.mixes.iter().map(|mix| mix.name.as_str()).collect();
+        let one = match &mixes[..] {
+            [only] => format!("the mix {only} is honest"),
+            several => format!("one of the mixes {} is honest", listed(several)),
+        };
+        format!(
+            "The promise holds as long as {one}. Everyone else may work together, and so may {}, who counts \
+             the answers.",
+            self.chain.analyzer.name
+        )
+    }
+
+    fn guarantee_line(&self) -> String {
+        let Promise { epsilon, delta, .. } = self.terms.promise;
+        format!(
+            "Then a result tells nearly the same about you whatever you answered: odds that somebody gives \
+             to one of your answers over another change by a factor of at most {}, except with a chance of \
+             1 in {} (epsilon = {}, delta = {:e}).",
+            four_digits(epsilon.get().exp()),
+            grouped((1.0 / delta.get()).floor() as u64),
+            epsilon.get(),
+            delta.get()
+        )
+    }
+
+    fn crowd_line(&self) -> String {
+        let Promise { crowd, corrupt, .. } = self.terms.promise;
+        let (crowd, quorum) = (grouped(crowd.get()), grouped(self.quorum()));
+        if corrupt == 0.0 {
+            return format!(
+                "It counts on {crowd} honest reports in every result, and each mix waits for as many. \
+                 Reports made by people who work against you are not allowed for."
+            );
+        }
+        let share = (1e6 * corrupt).round() / 1e4;
+        format!(
+            "It counts on {crowd} honest reports in every result. Up to {share} % of the reports may come \
+             from people who work against you, so each mix waits for {quorum}."
+        )
+    }
+
+    fn below_line(&self) -> String {
+        match self.schedule.below {
+            Below::Expire => {
+                "If fewer report in time, their reports are thrown away and there is no result."
+                    .into()
+            }
+            Below::Merge { window } => {
+                let Promise { crowd: honest, .. } = self.terms.promise;
+                let merged = self.terms.cost(Spent { epochs: window, honest });
+                let cost = merged.map_or(String::new(), |(epsilon, delta)| {
+                    let (epsilon, delta) = (four_digits(epsilon.get()), four_digits(delta.get()));
+                    format!(
+                        " A result may then hold {window} of your reports; together they are covered by \
+                         epsilon = {epsilon}, delta = {delta:e}."
+                    )
+                });
+                format!(
+                    "If fewer report in time, their reports wait for the next round, through up to {window} \
+                     rounds, and are thrown away after that.{cost}"
+                )
+            }
+        }
+    }
+
+    fn floor_line(&self) -> String {
+        let names: Vec<&str> = self.chain.parties().map(|(_, party)| party.name.as_str()).collect();
+        let everybody = format!("If {} all work together", listed(&names));
+        match self.terms.mechanism.local_floor() {
+            None => format!(
+                "{everybody}, nothing protects you: they can read your answer (the local epsilon is infinite)."
+            ),
+            Some(floor) => {
+                let what = match self.terms.spending() {
+                    Spending::Lifetime => "all you ever send",
+                    _ => "a report by itself",
+                };
+                format!(
+                    "{everybody}, only the chance that your device mixes in protects you: {what} keeps \
+                     epsilon = {}.",
+                    four_digits(floor.get())
+                )
+            }
+        }
+    }
+
+    fn lifetime_line(&self) -> String {
+        let Promise { epochs, lifetime, .. } = self.terms.promise;
+        let pair = format!("epsilon = {}, delta = {:e}", lifetime.0.get(), lifetime.1.get());
+        let epochs = grouped(epochs);
+        match self.terms.spending() {
+            _ if self.terms.promise.epochs == 1 => {
+                format!("You are asked once, so this is all you give away: {pair}.")
+            }
+            Spending::PerEpoch => {
+                let weak = if lifetime.0.get() > WEAK { " That is not much." } else { "" };
+                format!(
+                    "If you answer all {epochs} times, all results together are covered by {pair}.{weak}"
+                )
+            }
+            Spending::Lifetime => format!(
+                "If you answer all {epochs} times, all results together are covered by {pair}, provided \
+                 that as many others report every time and nobody's answer depends on earlier results."
+            ),
+            Spending::Memoized => format!(
+                "If you answer all {epochs} times, always with the same text, all you send is covered by \
+                 epsilon = {}, even without a crowd. Your device reports no second text.",
+                lifetime.0.get()
+            ),
+        }
+    }
+
+    fn liar_line(&self) -> String {
+        let moves = self.terms.mechanism.influence();
+        if !moves.is_finite() {
+            return "One person who lies can make the result worthless.".into();
+        }
+        let question = &self.terms.question;
+        let moved = four_digits(moves);
+        match self.terms.mechanism {
+            _ if self.terms.mechanism.question() == Question::Real => {
+                let mean =
+                    four_digits(moves * (question.high - question.low) / self.quorum() as f64);
+                let unit = if question.unit.is_empty() { "" } else { " " };
+                format!(
+                    "One person who lies moves the mean by at most {mean}{unit}{} among {} reports.",
+                    question.unit,
+                    grouped(self.quorum())
+                )
+            }
+            Mechanism::Longitudinal(_) => {
+                format!("One person who lies moves the count of a round by at most {moved}.")
+            }
+            _ => {
+                format!("One person who lies moves a count by at most {moved}, an honest one by 1.")
+            }
+        }
+    }
+}
+
+/// One after the other, in words.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        names => names.concat(),
+    }
+}
+
+/// A duration in words.
+fn spoken(seconds: u64) -> String {
+    let text = duration_text(seconds);
+    let (count, unit) = text.split_at(text.len() - 1);
+    let unit = match unit {
+        "d" => "day",
+        "h" => "hour",
+        "m" => "minute",
+        _ => "second",
+    };
+    if count == "1" { unit.into() } else { format!("{count} {unit}s") }
+}
+
+/// With a comma between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An ε that promises little.
+const WEAK: f64 = 10.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collection::testing::{collection, rich_collection};
+
+    #[test]
+    fn thousands_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn everything_that_must_be_said_is_said() {
+        let said = collection().plain().join("\n");
+        for part in [
+            "one of the mixes north and south is honest",
+            "epsilon = 1, delta = 1e-6",
+            "a factor of at most 2.719",
+            "1 in 1,000,000",
+            "counts on 1,000 honest reports",
+            "not allowed for",
+            "thrown away and there is no result",
+            "a report by itself keeps epsilon",
+            "asked once",
+            "One person who lies moves a count by at most",
+        ] {
+            assert!(said.contains(part), "{part} is not in\n{said}");
+        }
+        let said = rich_collection().plain().join("\n");
+        for part in [
+            "Up to 10 % of the reports",
+            "through up to 2 rounds",
+            "A result may then hold 2 of your reports",
+            "nothing protects you",
+            "the local epsilon is infinite",
+            "If you answer all 4 times",
+            "from 0 to 120 minutes",
+            "moves the mean by at most",
+        ] {
+            assert!(said.contains(part), "{part} is not in\n{said}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What can be wrong with bytes, keys and files.
+
+use thiserror::Error;
+
+/// Everything that can go wrong here. No variant holds a value, a key or what a peer sent.
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bytes that are not what they should be; the field says where reading stopped.
+    #[error("malformed bytes: {expected} expected")]
+    Malformed {
+        /// What should have been there.
+        expected: &'static str,
+    },
+    /// A layer that does not open: altered, or sealed for another key, collection, epoch or hop.
+    #[error("a layer does not open with this key for this collection, epoch and hop")]
+    Sealed,
+    /// A signature that is not by the party that should have signed.
+    #[error("the {what} is not signed by {party}")]
+    Signature {
+        /// What carries the signature.
+        what: &'static str,
+        /// Whose signature it should be.
+        party: String,
+    },
+    /// Something made for another collection, epoch or hop.
+    #[error("the {what} belongs to another {scope}")]
+    Foreign {
+        /// What was given.
+        what: &'static str,
+        /// What it differs in.
+        scope: &'static str,
+    },
+    /// A field of a collection file that is missing or cannot be.
+    #[error("{field}: {reason}")]
+    Field {
+        /// Where in the file, as `section.name`.
+        field: String,
+        /// What is wrong and what would do.
+        reason: String,
+    },
+    /// A promise that the mechanism does not keep.
+    #[error("the promise is not kept: {reason}; {remedy}")]
+    Promise {
+        /// What falls short.
+        reason: String,
+        /// What would do.
+        remedy: String,
+    },
+    /// A file that cannot be read or written.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system says, or what to do.
+        reason: String,
+    },
+    /// A parameter of a mechanism.
+    #[error(transparent)]
+    Mechanism(#[from] throng_mechanism::Error),
+    /// A number of the accountant.
+    #[error(transparent)]
+    Account(#[from] throng_account::Error),
+}

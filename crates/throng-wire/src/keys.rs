@@ -1,0 +1,250 @@
+//! Who parties are, and what layers are sealed to.
+
+use crate::Error;
+use crate::bytes::{hex, unhex_array};
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use hpke::kem::X25519HkdfSha256;
+use hpke::{Deserializable, Kem, Serializable};
+use rand_core::CryptoRng;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use zeroize::Zeroizing;
+
+/// A party's long-term Ed25519 key: it signs keys, directories, manifests and receipts. Wiped when
+/// dropped, and `Debug` does not show it.
+#[derive(Clone)]
+pub struct Identity(SigningKey);
+
+impl Identity {
+    /// A fresh one.
+    pub fn generate(rng: &mut impl CryptoRng) -> Self {
+        let mut seed = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *seed);
+        Self::from_seed(&seed)
+    }
+
+    /// The one of this seed.
+    pub fn from_seed(seed: &[u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(seed))
+    }
+
+    /// Reads a file that [`Identity::write`] wrote. A file that others may read is refused.
+    pub fn read(file: &Path) -> Result<Self, Error> {
+        let text = Zeroizing::new(private::read(file)?);
+        let seed = text.trim().strip_prefix(FILE_PREFIX).and_then(unhex_array::<32>).map(Zeroizing::new);
+        let seed =
+            seed.ok_or_else(|| file_error(file, "not an identity; make one with `throng keygen`"))?;
+        Ok(Self::from_seed(&seed))
+    }
+
+    /// Writes a new file that only its owner may read. A file that exists is never replaced.
+    pub fn write(&self, file: &Path) -> Result<(), Error> {
+        let seed = Zeroizing::new(self.0.to_bytes());
+        let text = Zeroizing::new(format!("{FILE_PREFIX}{}\n", *Zeroizing::new(hex(&*seed))));
+        private::write(file, &text)
+    }
+
+    /// What others know it by.
+    pub fn public(&self) -> PublicIdentity {
+        PublicIdentity(self.0.verifying_key().to_bytes())
+    }
+
+    /// Signs `label ‖ 0x00 ‖ body`.
+    pub fn sign(&self, label: &str, body: &[u8]) -> [u8; 64] {
+        self.0.sign(&labelled(label, body)).to_bytes()
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({})", self.public())
+    }
+}
+
+/// The public half of an [`Identity`], as pinned in a collection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PublicIdentity([u8; 32]);
+
+impl PublicIdentity {
+    /// A point of the curve, and not one of small order.
+    pub fn new(bytes: [u8; 32]) -> Result<Self, Error> {
+        let weak = |key: &VerifyingKey| key.is_weak();
+        match VerifyingKey::from_bytes(&bytes) {
+            Ok(key) if !weak(&key) => Ok(Self(bytes)),
+            _ => Err(Error::Malformed { expected: "an Ed25519 public key" }),
+        }
+    }
+
+    /// The encoded point.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Whether `signature` is this party's of `label ‖ 0x00 ‖ body`.
+    pub fn verify(&self, label: &str, body: &[u8], signature: &[u8; 64]) -> bool {
+        VerifyingKey::from_bytes(&self.0).is_ok_and(|key| {
+            key.verify_strict(&labelled(label, body), &Signature::from_bytes(signature)).is_ok()
+        })
+    }
+}
+
+impl fmt::Display for PublicIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for PublicIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicIdentity({self})")
+    }
+}
+
+impl FromStr for PublicIdentity {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bytes = unhex_array(text).ok_or(Error::Malformed { expected: "64 hexadecimal digits" })?;
+        Self::new(bytes)
+    }
+}
+
+/// The X25519 key of one party for one window, which opens layers. Wiped when dropped.
+#[derive(Clone)]
+pub struct LayerSecret(Zeroizing<[u8; 32]>);
+
+impl LayerSecret {
+    /// A fresh one.
+    pub fn generate(rng: &mut impl CryptoRng) -> Self {
+        let mut bytes = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *bytes);
+        Self(bytes)
+    }
+
+    /// As stored.
+    pub fn from_bytes(bytes: &[u8; 32]) -> Self {
+        Self(Zeroizing::new(*bytes))
+    }
+
+    /// For storing.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// What layers are sealed to.
+    #[expect(clippy::missing_panics_doc, reason = "32 bytes are always a scalar")]
+    pub fn public(&self) -> LayerPublic {
+        type Secret = <X25519HkdfSha256 as Kem>::PrivateKey;
+        let secret = Secret::from_bytes(&*self.0).expect("any 32 bytes are an X25519 scalar");
+        LayerPublic(X25519HkdfSha256::sk_to_pk(&secret).to_bytes().into())
+    }
+}
+
+impl fmt::Debug for LayerSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LayerSecret(..)")
+    }
+}
+
+/// The public half of a [`LayerSecret`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerPublic([u8; 32]);
+
+impl LayerPublic {
+    /// Any 32 bytes; sealing to a point of small order fails.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The encoded point.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+fn labelled(label: &str, body: &[u8]) -> Vec<u8> {
+    [label.as_bytes(), &[0], body].concat()
+}
+
+fn file_error(file: &Path, reason: impl Into<String>) -> Error {
+    Error::File { path: file.display().to_string(), reason: reason.into() }
+}
+
+/// Files for their owner alone.
+#[cfg(unix)]
+mod private {
+    use super::{Error, Path, file_error};
+    use std::fs::{File, OpenOptions};
+    use std::io::{Read, Write};
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+
+    pub fn read(file: &Path) -> Result<String, Error> {
+        let fail = |error: std::io::Error| file_error(file, error.to_string());
+        let mut opened = File::open(file).map_err(fail)?;
+        if opened.metadata().map_err(fail)?.permissions().mode() & 0o077 != 0 {
+            let file_name = file.display();
+            return Err(file_error(file, format!("others may read it; run chmod 600 {file_name}")));
+        }
+        let mut text = String::new();
+        opened.read_to_string(&mut text).map_err(fail)?;
+        Ok(text)
+    }
+
+    pub fn write(file: &Path, text: &str) -> Result<(), Error> {
+        let fail = |error: std::io::Error| file_error(file, error.to_string());
+        let mut options = OpenOptions::new();
+        let mut new = options.write(true).create_new(true).mode(0o600).open(file).map_err(fail)?;
+        new.write_all(text.as_bytes()).and_then(|()| new.sync_all()).map_err(fail)
+    }
+}
+
+/// Targets without files.
+#[cfg(not(unix))]
+mod private {
+    use super::{Error, Path, file_error};
+
+    pub fn read(file: &Path) -> Result<String, Error> {
+        Err(file_error(file, "identities are files of Unix systems"))
+    }
+
+    pub fn write(file: &Path, _: &str) -> Result<(), Error> {
+        Err(file_error(file, "identities are files of Unix systems"))
+    }
+}
+
+const FILE_PREFIX: &str = "throng-identity-1:";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+
+    #[test]
+    fn a_signature_is_of_one_label_and_one_body() {
+        let identity = Identity::generate(&mut ChaCha12Rng::seed_from_u64(1));
+        let signature = identity.sign("throng/1 receipt", b"body");
+        let public = identity.public();
+        assert!(public.verify("throng/1 receipt", b"body", &signature));
+        assert!(!public.verify("throng/1 manifest", b"body", &signature));
+        assert!(!public.verify("throng/1 receipt", b"bode", &signature));
+        assert_eq!(public.to_string().parse::<PublicIdentity>(), Ok(public));
+    }
+
+    #[test]
+    fn secrets_do_not_show() {
+        let mut rng = ChaCha12Rng::seed_from_u64(2);
+        let (identity, layer) = (Identity::generate(&mut rng), LayerSecret::generate(&mut rng));
+        let shown = format!("{identity:?} {layer:?}");
+        assert!(!shown.contains(&hex(&identity.0.to_bytes())));
+        assert!(!shown.contains(&hex(layer.as_bytes())));
+    }
+
+    #[test]
+    fn a_point_of_small_order_is_nobody() {
+        let mut one = [0; 32];
+        one[0] = 1;
+        assert!(PublicIdentity::new(one).is_err());
+        assert!(PublicIdentity::new([0; 32]).is_err());
+    }
+}

@@ -1,0 +1,51 @@
+//! Sealing on the `hpke` crate: pure Rust, for every target.
+
+use crate::{Error, LayerPublic};
+use hpke::aead::AesGcm128;
+use hpke::inout::InOutBuf;
+use hpke::kdf::HkdfSha256;
+use hpke::kem::X25519HkdfSha256;
+use hpke::{
+    Deserializable, Kem, OpModeS, Serializable,
+    single_shot_seal_inout_detached_with_rng as hpke_seal,
+};
+use rand_core::CryptoRng;
+
+/// Seals layers to one key for one `info`.
+#[derive(Clone)]
+pub(crate) struct Sealer {
+    key: <X25519HkdfSha256 as Kem>::PublicKey,
+    info: Vec<u8>,
+}
+
+impl Sealer {
+    pub fn new(key: &LayerPublic, info: &[u8]) -> Result<Self, Error> {
+        let key = Deserializable::from_bytes(key.as_bytes())
+            .map_err(|_| Error::Malformed { expected: "an X25519 public key" })?;
+        Ok(Self { key, info: info.to_vec() })
+    }
+
+    /// Seals `text` in place, and fills `enc` and `tag`.
+    pub fn seal(
+        &self,
+        enc: &mut [u8],
+        text: &mut [u8],
+        tag: &mut [u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<(), Error> {
+        let text = InOutBuf::from(text);
+        // At sequence 0 nothing else can fail than the agreement.
+        let (key, sum) = hpke_seal::<AesGcm128, HkdfSha256, X25519HkdfSha256>(
+            &OpModeS::Base,
+            &self.key,
+            &self.info,
+            text,
+            &[],
+            rng,
+        )
+        .map_err(|_| Error::Malformed { expected: "a public key that is not of small order" })?;
+        key.write_exact(enc);
+        sum.write_exact(tag);
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! A short run of every fuzz target of this crate. `fuzz/README.md` has the long one.
+
+#![cfg(feature = "open")]
+
+#[path = "../../../fuzz/src/collection.rs"]
+mod collection;
+#[path = "../../../fuzz/src/mutate.rs"]
+mod mutate;
+#[path = "../../../fuzz/src/payload.rs"]
+mod payload;
+#[path = "../../../fuzz/src/target.rs"]
+mod target;
+#[path = "../../../fuzz/src/wire.rs"]
+mod wire;
+#[path = "../../../fuzz/src/world.rs"]
+mod world;
+
+#[test]
+fn a_batch_is_what_was_signed_or_refused() {
+    wire::BATCH.smoke();
+}
+
+#[test]
+fn a_receipt_is_what_was_signed_or_refused() {
+    wire::RECEIPT.smoke();
+}
+
+#[test]
+fn a_key_is_what_was_stated_or_refused() {
+    wire::KEY_STATEMENT.smoke();
+}
+
+#[test]
+fn a_directory_is_what_all_signed_or_refused() {
+    wire::DIRECTORY.smoke();
+}
+
+#[test]
+fn layers_open_or_leave_zeros() {
+    wire::LAYERS.smoke();
+}
+
+#[test]
+fn one_text_stands_for_one_thing() {
+    wire::NAMES.smoke();
+}
+
+#[test]
+fn a_collection_is_read_as_it_is_written_or_refused() {
+    collection::COLLECTION.smoke();
+}
+
+#[test]
+fn every_payload_is_counted() {
+    payload::PAYLOAD.smoke();
+}
