@@ -1,0 +1,508 @@
+//! A device: from a value to a sealed report, once in every epoch.
+
+#[cfg(not(target_arch = "wasm32"))]
+use crate::file::StateFile;
+use crate::memory::{self, Words};
+use crate::report::Switch;
+use crate::state::State;
+use crate::{Error, Report};
+use rand_core::CryptoRng;
+use std::fmt;
+#[cfg(not(target_arch = "wasm32"))]
+use std::path::Path;
+use throng_mechanism::{Mechanism, Value};
+use throng_wire::{Collection, CollectionId, Directory, PublicIdentity, Seal, SignedDirectory};
+use zeroize::Zeroizing;
+
+/// One device's part in one collection.
+///
+/// # What it never does
+/// - Randomize twice for one epoch: whoever saw both reports could average. The sealed report is kept,
+///   on disk where there is a file, before it is handed out, and handed out again when asked for.
+/// - Go back to an earlier epoch, or past the number of reports that the promise covers.
+/// - Seal to keys that one party of the collection has not signed.
+/// - Send anything after [`Client::disable`].
+///
+/// # What it remembers
+/// With `rappor` a device shows its first string in every epoch, also when its string changes: a second
+/// one would cost as much as all reports on the first. With `longitudinal` the value is the bit of the
+/// epoch; epochs without a report count as if the bit had not changed, and are lost to the count.
+pub struct Client {
+    collection: Collection,
+    id: CollectionId,
+    state: State,
+    #[cfg(not(target_arch = "wasm32"))]
+    file: Option<StateFile>,
+    directory: Option<Directory>,
+    switch: Switch,
+}
+
+impl Client {
+    /// A fresh device that keeps its state in memory. A second one for the same person starts a second
+    /// odometer, so it is to live as long as the device it stands for.
+    ///
+    /// [`Collection::parse`] has checked that the promise is kept; one that is put together in code is
+    /// taken at its word.
+    pub fn new(collection: Collection) -> Result<Self, Error> {
+        if let Mechanism::Longitudinal(m) = &collection.terms.mechanism
+            && (collection.schedule.window() > 1 || collection.terms.promise.epochs > m.periods())
+        {
+            let (field, reason) = ("schedule", "each epoch is one period, and is not merged");
+            return Err(
+                throng_wire::Error::Field { field: field.into(), reason: reason.into() }.into()
+            );
+        }
+        let id = collection.id();
+        Ok(Self {
+            collection,
+            id,
+            state: State::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            file: None,
+            directory: None,
+            switch: Switch::default(),
+        })
+    }
+
+    /// A device that keeps its state in a file, which only its owner may read. A file that is not
+    /// there is made; one of another collection or version, or damaged, is refused and left as it is.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open(collection: Collection, file: &Path) -> Result<Self, Error> {
+        let mut client = Self::new(collection)?;
+        let file = StateFile::open(file)?;
+        if let Some(bytes) = file.read()? {
+            client.state = client.decode(&bytes).map_err(|fault| file.refuse(fault))?;
+        } else {
+            file.replace(&client.state.encode(client.id))?;
+        }
+        client.file = Some(file);
+        Ok(client)
+    }
+
+    /// A device whose state, as [`Client::state`] gave it, is kept by other means than a file: in a
+    /// browser, or by an app with a store of its own.
+    pub fn restore(collection: Collection, state: &[u8]) -> Result<Self, Error> {
+        let mut client = Self::new(collection)?;
+        let refuse = |fault| Error::State { path: "the state that was kept".into(), fault };
+        client.state = client.decode(state).map_err(refuse)?;
+        Ok(client)
+    }
+
+    /// Takes the keys of a window, given by its first epoch, if every party of the collection signed
+    /// them. They replace those of another window.
+    pub fn learn(&mut self, directory: &SignedDirectory, window: u64) -> Result<(), Error> {
+        let learned = directory.verify(&self.id, window, &parties(&self.collection))?;
+        match &self.directory {
+            Some(known) if known.window == window && known != learned => {
+                Err(Error::TwoDirectories { window })
+            }
+            _ => {
+                self.directory = Some(learned.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Randomizes a value, seals it, and remembers the report. Until that is
+    /// [acknowledged](Client::acknowledge) the same epoch gets the same bytes, whatever the value.
+    ///
+    /// A number is given as its place in the range of the question, from 0 to 1. A value that is
+    /// refused changes nothing, and neither does a state that cannot be written.
+    pub fn report(
+        &mut self,
+        value: Value<'_>,
+        epoch: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Report, Error> {
+        if self.state.off {
+            return Err(Error::Disabled);
+        }
+        if let Some(report) = self.pending().filter(|report| report.epoch() == epoch) {
+            return Ok(report);
+        }
+        self.admit(epoch)?;
+        let seal = self.seal(epoch)?;
+        let mut memory = self.state.memory.clone();
+        let messages = self.randomize(value, epoch, &mut memory, rng)?;
+        let sealed = seal.report(&messages, rng)?;
+        let report = Report::new(self.id, epoch, &sealed, &self.switch);
+        self.save(State {
+            off: false,
+            reports: self.state.reports + 1,
+            next: epoch + 1,
+            memory,
+            pending: Some(sealed),
+        })?;
+        Ok(report)
+    }
+
+    /// Lets go of a report that the first mix has taken. Another than the pending one changes nothing.
+    pub fn acknowledge(&mut self, report: &Report) -> Result<(), Error> {
+        match &self.state.pending {
+            Some(pending) if pending[..] == *report.as_bytes() => {
+                self.save(State { pending: None, ..self.state.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Switches off for good, or until [`Client::enable`]: the memory and the pending report are erased,
+    /// and no report is made or sent any more, also none that was handed out before.
+    pub fn disable(&mut self) -> Result<(), Error> {
+        // Even if the disk fails, this process sends nothing more.
+        self.switch.turn_off();
+        let State { reports, next, .. } = self.state;
+        self.state = State { off: true, reports, next, ..State::default() };
+        self.save(self.state.clone())
+    }
+
+    /// Switches on again. The odometer goes on where it was. With `rappor` and `longitudinal`, what
+    /// reports rested on is erased, so a device that has reported cannot take part any more.
+    pub fn enable(&mut self) -> Result<(), Error> {
+        if self.state.off {
+            self.save(State { off: false, ..self.state.clone() })?;
+            // Reports from before stay off.
+            self.switch = Switch::default();
+        }
+        Ok(())
+    }
+
+    /// The state for [`Client::restore`]: to be kept before a report is sent, after every change, and
+    /// as safe as the values it may tell of.
+    pub fn state(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.state.encode(self.id))
+    }
+
+    /// The report that is not yet acknowledged.
+    pub fn pending(&self) -> Option<Report> {
+        let (sealed, epoch) = (self.state.pending.as_ref()?, self.state.last()?);
+        Some(Report::new(self.id, epoch, sealed, &self.switch))
+    }
+
+    /// The odometer: reports so far, sent or not.
+    pub fn reports(&self) -> u64 {
+        self.state.reports
+    }
+
+    /// The latest epoch with a report.
+    pub fn last_epoch(&self) -> Option<u64> {
+        self.state.last()
+    }
+
+    /// Whether the off switch is not on.
+    pub fn is_enabled(&self) -> bool {
+        !self.state.off
+    }
+
+    /// What it takes part in.
+    pub fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    /// Whether this epoch may have a new report.
+    fn admit(&self, epoch: u64) -> Result<(), Error> {
+        let State { reports, next, ref memory, .. } = self.state;
+        let terms = &self.collection.terms;
+        let epochs = terms.promise.epochs;
+        match next.checked_sub(1) {
+            Some(last) if epoch == last => return Err(Error::Reported { epoch }),
+            Some(last) if epoch < last => return Err(Error::Past { epoch, last }),
+            _ => {}
+        }
+        if reports >= epochs {
+            return Err(Error::Spent { reports });
+        }
+        if epoch >= epochs {
+            return Err(Error::NoSuchEpoch { epoch, last: epochs - 1 });
+        }
+        if reports > 0 && memory.is_empty() && memory::remembers(&terms.mechanism) {
+            return Err(Error::Forgotten);
+        }
+        Ok(())
+    }
+
+    /// For an epoch whose keys are known.
+    fn seal(&self, epoch: u64) -> Result<Seal, Error> {
+        let window = self.collection.schedule.window_of(epoch);
+        let known = self.directory.as_ref().filter(|directory| directory.window == window);
+        let Directory { keys, .. } = known.ok_or(Error::NoKeys { window })?;
+        Ok(Seal::new(&self.collection.shape(), self.id, epoch, window, keys)?)
+    }
+
+    /// The bytes of all messages of one report.
+    fn randomize(
+        &self,
+        value: Value<'_>,
+        epoch: u64,
+        memory: &mut Words,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let terms = &self.collection.terms;
+        let words = terms.messages() * terms.mechanism.words();
+        let mut messages = Zeroizing::new(Vec::with_capacity(words));
+        memory::randomize(&terms.mechanism, value, epoch, memory, &mut messages, rng)?;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(terms.messages() * terms.payload()));
+        terms.encode_payload(&messages, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<State, &'static str> {
+        State::decode(bytes, self.id, self.collection.shape().report_bytes())
+    }
+
+    /// Makes a state the current one, on disk first.
+    #[cfg_attr(target_arch = "wasm32", allow(clippy::unnecessary_wraps))] // Without a disk.
+    fn save(&mut self, state: State) -> Result<(), Error> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(file) = &self.file {
+            file.replace(&state.encode(self.id))?;
+        }
+        self.state = state;
+        Ok(())
+    }
+}
+
+/// How far it is, and nothing of what it remembers.
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("collection", &self.id)
+            .field("enabled", &!self.state.off)
+            .field("reports", &self.state.reports)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who has to sign, in the order of the chain.
+pub(crate) fn parties(collection: &Collection) -> Vec<PublicIdentity> {
+    collection.chain.parties().map(|(_, party)| party.identity).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{World, every_mechanism, rng};
+    use throng_wire::Below;
+
+    const YES: Value<'_> = Value::Bit(true);
+    const NO: Value<'_> = Value::Bit(false);
+
+    /// Values that a mechanism's users may hold.
+    fn values(mechanism: &Mechanism) -> Vec<Value<'static>> {
+        match mechanism.holds() {
+            "a bit" | "one bit per period" => vec![YES, NO],
+            "a number from 0 to 1" => vec![Value::Real(0.0), Value::Real(0.3), Value::Real(1.0)],
+            "a category" => (0..3).map(Value::Category).collect(),
+            "a string" => vec![Value::Text(""), Value::Text("a"), Value::Text("a longer string")],
+            _ => vec![Value::Bits(&[false, false, false]), Value::Bits(&[true, true, false])],
+        }
+    }
+
+    #[test]
+    fn reports_have_one_length_and_open_at_the_end_of_the_chain_for_every_mechanism() {
+        for mechanism in every_mechanism() {
+            let world = World::new(mechanism);
+            let terms = &world.collection.terms;
+            let mut tally = terms.mechanism.tally();
+            for (value, seed) in values(&terms.mechanism).into_iter().zip(0..) {
+                let report = world.client().report(value, 0, &mut rng(seed)).unwrap();
+                assert_eq!(report.as_bytes().len(), world.collection.shape().report_bytes());
+                let messages = world.open(&report);
+                assert_eq!(messages.len(), terms.messages() * terms.mechanism.words());
+                terms.mechanism.absorb(&mut tally, &messages);
+            }
+            assert_eq!(tally.malformed(), 0, "{}", terms.mechanism.key());
+        }
+    }
+
+    #[test]
+    fn a_merged_window_shares_its_keys_and_not_its_epochs() {
+        let mut world = World::of_bits();
+        world.collection.schedule.below = Below::Merge { window: 4 };
+        let mut client = world.client();
+        for epoch in [1, 3] {
+            let report = client.report(YES, epoch, &mut rng(epoch)).unwrap();
+            assert_eq!(world.open(&report).len(), 1);
+        }
+        assert_eq!(client.report(YES, 4, &mut rng(4)).unwrap_err(), Error::NoKeys { window: 4 });
+    }
+
+    // Two randomizations of one value: who sees both can average.
+    #[test]
+    fn the_same_epoch_gets_the_same_bytes() {
+        let world = World::of_bits();
+        let mut client = world.client();
+        let first = client.report(YES, 0, &mut rng(1)).unwrap();
+        for (value, seed) in [(YES, 2), (NO, 3)] {
+            let again = client.report(value, 0, &mut rng(seed)).unwrap();
+            assert_eq!((again.as_bytes(), again.hash()), (first.as_bytes(), first.hash()));
+        }
+        assert_eq!(client.reports(), 1);
+        client.acknowledge(&first).unwrap();
+        assert!(client.pending().is_none());
+        let gone = client.report(YES, 0, &mut rng(4)).unwrap_err();
+        assert_eq!(gone, Error::Reported { epoch: 0 });
+    }
+
+    #[test]
+    fn only_the_pending_report_is_acknowledged() {
+        let world = World::of_bits();
+        let mut client = world.client();
+        client.report(YES, 0, &mut rng(1)).unwrap();
+        let other = world.client().report(YES, 0, &mut rng(2)).unwrap();
+        client.acknowledge(&other).unwrap();
+        assert_eq!(client.pending().unwrap().epoch(), 0);
+    }
+
+    #[test]
+    fn epochs_never_go_backwards_and_end() {
+        let world = World::of_bits();
+        let mut client = world.client();
+        client.learn(&world.directory(4), 4).unwrap();
+        client.report(YES, 4, &mut rng(1)).unwrap();
+        client.learn(&world.directory(3), 3).unwrap();
+        let past = client.report(YES, 3, &mut rng(2)).unwrap_err();
+        assert_eq!(past, Error::Past { epoch: 3, last: 4 });
+        for epoch in [10, u64::MAX] {
+            let none = client.report(YES, epoch, &mut rng(3)).unwrap_err();
+            assert_eq!(none, Error::NoSuchEpoch { epoch, last: 9 });
+        }
+        assert_eq!((client.reports(), client.last_epoch()), (1, Some(4)));
+    }
+
+    #[test]
+    fn the_odometer_stops_at_what_is_promised() {
+        let world = World::of_bits();
+        let mut client = world.client();
+        for epoch in 0..10 {
+            client.learn(&world.directory(epoch), epoch).unwrap();
+            client.report(YES, epoch, &mut rng(epoch)).unwrap();
+        }
+        client.learn(&world.directory(10), 10).unwrap();
+        let spent = client.report(YES, 10, &mut rng(10)).unwrap_err();
+        assert_eq!(spent, Error::Spent { reports: 10 });
+        assert!(spent.to_string().contains("odometer is at 10"));
+    }
+
+    #[test]
+    fn keys_that_one_party_did_not_sign_are_refused() {
+        let world = World::of_bits();
+        let mut client = Client::new(world.collection.clone()).unwrap();
+        let keys = world.keys(0);
+        let signatures: Vec<_> = world.identities.iter().map(|party| keys.cosign(party)).collect();
+        for missing in 0..3 {
+            let mut some = signatures.clone();
+            some.remove(missing);
+            let short = SignedDirectory::new(keys.clone(), some.clone());
+            assert!(matches!(client.learn(&short, 0), Err(Error::Wire(_))));
+            some.insert(missing, [0; 64]);
+            let forged = SignedDirectory::new(keys.clone(), some);
+            assert!(matches!(
+                client.learn(&forged, 0),
+                Err(Error::Wire(throng_wire::Error::Signature { .. }))
+            ));
+        }
+        assert!(client.learn(&world.directory(1), 0).is_err());
+        assert!(client.learn(&World::of_strings().directory(0), 0).is_err());
+        assert_eq!(client.report(YES, 0, &mut rng(1)).unwrap_err(), Error::NoKeys { window: 0 });
+        client.learn(&world.directory(0), 0).unwrap();
+        assert!(client.report(YES, 0, &mut rng(1)).is_ok());
+    }
+
+    #[test]
+    fn a_second_list_of_keys_for_a_window_is_refused() {
+        let world = World::of_bits();
+        let mut client = world.client();
+        let mut other = world.keys(0);
+        other.keys.swap(0, 1);
+        let refused = client.learn(&world.signed(other), 0).unwrap_err();
+        assert_eq!(refused, Error::TwoDirectories { window: 0 });
+        client.learn(&world.directory(0), 0).unwrap();
+    }
+
+    #[test]
+    fn a_refused_value_changes_nothing() {
+        for world in [World::of_bits(), World::of_changes()] {
+            let mut client = world.client();
+            for value in [Value::Real(0.5), Value::Bits(&[true; 16])] {
+                let refused = client.report(value, 0, &mut rng(1)).unwrap_err();
+                assert!(matches!(refused, Error::Mechanism(throng_mechanism::Error::Value { .. })));
+            }
+            assert!(client.reports() == 0 && client.state.memory.is_empty());
+            client.report(YES, 0, &mut rng(2)).unwrap();
+        }
+    }
+
+    #[test]
+    fn switching_off_erases_and_does_not_reset_the_odometer() {
+        let world = World::of_bits();
+        let mut client = world.client();
+        let report = client.report(YES, 0, &mut rng(1)).unwrap();
+        assert!(!report.is_revoked());
+        client.disable().unwrap();
+        assert!(report.is_revoked() && client.pending().is_none() && !client.is_enabled());
+        assert_eq!(client.report(YES, 0, &mut rng(2)).unwrap_err(), Error::Disabled);
+        assert_eq!(client.report(YES, 1, &mut rng(2)).unwrap_err(), Error::Disabled);
+
+        client.enable().unwrap();
+        assert!(report.is_revoked() && client.is_enabled());
+        let again = client.report(YES, 0, &mut rng(3)).unwrap_err();
+        assert_eq!((again, client.reports()), (Error::Reported { epoch: 0 }, 1));
+        client.learn(&world.directory(1), 1).unwrap();
+        assert!(!client.report(YES, 1, &mut rng(4)).unwrap().is_revoked());
+        assert_eq!(client.reports(), 2);
+    }
+
+    // A second permanent response, or a second level of the tree, would cost the lifetime ε anew.
+    #[test]
+    fn a_memory_that_was_erased_is_not_started_over() {
+        for (world, value) in
+            [(World::of_strings(), Value::Text("one")), (World::of_changes(), YES)]
+        {
+            let mut client = world.client();
+            client.disable().unwrap();
+            client.enable().unwrap();
+            client.report(value, 0, &mut rng(1)).unwrap();
+            client.disable().unwrap();
+            assert!(client.state.memory.is_empty());
+            client.enable().unwrap();
+            client.learn(&world.directory(1), 1).unwrap();
+            assert_eq!(client.report(value, 1, &mut rng(2)).unwrap_err(), Error::Forgotten);
+        }
+    }
+
+    #[test]
+    fn a_state_that_is_kept_elsewhere_goes_on() {
+        let world = World::of_strings();
+        let mut client = world.client();
+        let report = client.report(Value::Text("one"), 0, &mut rng(1)).unwrap();
+        let kept = client.state();
+        let mut again = Client::restore(world.collection.clone(), &kept).unwrap();
+        let same = again.report(Value::Text("one"), 0, &mut rng(2)).unwrap();
+        assert_eq!(same.as_bytes(), report.as_bytes());
+        assert_eq!(again.state(), kept);
+        let refused = Client::restore(World::of_bits().collection, &kept).unwrap_err();
+        assert!(matches!(refused, Error::State { .. }));
+    }
+
+    #[test]
+    fn longitudinal_epochs_are_periods() {
+        let mut merged = World::of_changes().collection;
+        merged.schedule.below = Below::Merge { window: 2 };
+        assert!(Client::new(merged).is_err());
+        let mut long = World::of_changes().collection;
+        long.terms.promise.epochs = 17;
+        assert!(Client::new(long).is_err());
+    }
+
+    #[test]
+    fn nothing_shows_in_debug() {
+        let world = World::of_bits();
+        let mut client = world.client();
+        let report = client.report(YES, 0, &mut rng(1)).unwrap();
+        assert_eq!(format!("{report:?}"), "Report { epoch: 0, .. }");
+        let id = world.collection.id();
+        let expected = format!("Client {{ collection: {id:?}, enabled: true, reports: 1, .. }}");
+        assert_eq!(format!("{client:?}"), expected);
+    }
+}

@@ -1,0 +1,119 @@
+//! Why a device does not report.
+
+use thiserror::Error;
+
+/// Everything that can go wrong here. No variant holds a value, a key or what a peer sent.
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The off switch is on.
+    #[error("reporting is switched off on this device")]
+    Disabled,
+    /// All reports that the promise covers are spent.
+    #[error("the odometer is at {reports} reports, and the promise covers no more")]
+    Spent {
+        /// Reports so far.
+        reports: u64,
+    },
+    /// An epoch after the last.
+    #[error("there is no epoch {epoch}: the last one is {last}")]
+    NoSuchEpoch {
+        /// What was asked for.
+        epoch: u64,
+        /// The collection's last epoch.
+        last: u64,
+    },
+    /// An epoch before one that is reported already.
+    #[error("epoch {epoch} is past: this device has reported in epoch {last}; check its clock")]
+    Past {
+        /// What was asked for.
+        epoch: u64,
+        /// The latest epoch of this device.
+        last: u64,
+    },
+    /// There is one report for each epoch, and this one's is gone from the device.
+    #[error("this device has reported in epoch {epoch}, and there is one report for each")]
+    Reported {
+        /// The epoch.
+        epoch: u64,
+    },
+    /// What earlier reports rest on is erased. Starting over would cost as much again as is promised
+    /// for all epochs together.
+    #[error(
+        "what earlier reports rest on is erased, so this device cannot go on in this collection"
+    )]
+    Forgotten,
+    /// The keys of a window have not been learned.
+    #[error("the keys of window {window} are not known: fetch its directory first")]
+    NoKeys {
+        /// The window, by its first epoch.
+        window: u64,
+    },
+    /// Every party has signed two lists of keys for one window, which an honest one does not.
+    #[error(
+        "there are two directories of window {window}: no party of this collection can be trusted"
+    )]
+    TwoDirectories {
+        /// The window, by its first epoch.
+        window: u64,
+    },
+    /// A state file that is not this client's. It is left as it is.
+    #[error("{path}: {fault}")]
+    State {
+        /// The file.
+        path: String,
+        /// What is wrong, and what would do.
+        fault: &'static str,
+    },
+    /// A file that cannot be read or written.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// The first mix has no address that a report could be sent to.
+    #[error("the first mix has no usable http or https address")]
+    Address,
+    /// The mix does not take it, now or later.
+    #[error("the mix answered {status}: {remedy}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The mix took nothing in all attempts. The same bytes may be sent again later.
+    #[error("no success after {attempts} attempts, the last of them: {trouble}; try again later")]
+    Unreachable {
+        /// How often it was tried.
+        attempts: u32,
+        /// What went wrong last.
+        trouble: Trouble,
+    },
+    /// A value that does not fit the question, or a memory that no client left behind.
+    #[error(transparent)]
+    Mechanism(#[from] throng_mechanism::Error),
+    /// A directory that is not signed by all, or a key that cannot be sealed to.
+    #[error(transparent)]
+    Wire(#[from] throng_wire::Error),
+}
+
+/// What may be over at the next attempt.
+#[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// Nobody listens, or TLS fails.
+    #[error("no connection")]
+    Connection,
+    /// The connection ended before the answer.
+    #[error("the connection broke")]
+    Broken,
+    /// No answer in time.
+    #[error("no answer in time")]
+    Time,
+    /// The mix asks for patience.
+    #[error("the mix answered {0}")]
+    Status(u16),
+}

@@ -1,0 +1,76 @@
+//! What leaves a device.
+
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use throng_wire::CollectionId;
+
+/// The sealed report of one device for one epoch. All reports of a collection have the same length.
+///
+/// Only [`Client::report`](crate::Client::report) makes one, and it is on disk before. Sending it twice
+/// does no harm: the first mix keeps one of equal reports. `Debug` does not show it.
+#[derive(Clone)]
+pub struct Report {
+    collection: CollectionId,
+    epoch: u64,
+    sealed: Arc<[u8]>,
+    switch: Switch,
+}
+
+impl Report {
+    pub(crate) fn new(
+        collection: CollectionId,
+        epoch: u64,
+        sealed: &[u8],
+        switch: &Switch,
+    ) -> Self {
+        Self { collection, epoch, sealed: sealed.into(), switch: switch.clone() }
+    }
+
+    /// The collection it belongs to.
+    pub fn collection(&self) -> CollectionId {
+        self.collection
+    }
+
+    /// The epoch it belongs to.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The sealed bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.sealed
+    }
+
+    /// SHA-256 of the sealed bytes: the same for every copy, another for every other report.
+    pub fn hash(&self) -> [u8; 32] {
+        Sha256::digest(&self.sealed).into()
+    }
+
+    /// Whether the device that made it was switched off since. Such a report must not be sent.
+    pub fn is_revoked(&self) -> bool {
+        self.switch.is_off()
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report").field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+/// Shared by a client and its reports, so that switching off reaches reports already handed out. Once
+/// off it stays off.
+#[derive(Clone, Default)]
+pub(crate) struct Switch(Arc<AtomicBool>);
+
+impl Switch {
+    pub fn turn_off(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}

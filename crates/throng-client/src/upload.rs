@@ -1,0 +1,460 @@
+//! Between a device and the first mix: keys in, reports out.
+
+use crate::client::parties;
+use crate::retry::Failure;
+use crate::{Client, Error, Patience, Report};
+use rand_core::CryptoRng;
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::{Response, StatusCode, Url, redirect};
+use throng_mechanism::Value;
+use throng_wire::{Collection, CollectionId, PublicIdentity, SignedDirectory};
+
+/// Talks to the first mix of a collection. It holds no state of a device and may serve many.
+#[derive(Debug, Clone)]
+pub struct Uploader {
+    http: reqwest::Client,
+    /// `{url of mix 1}/v1/collections/{id}`.
+    base: String,
+    collection: CollectionId,
+    parties: Vec<PublicIdentity>,
+    patience: Patience,
+}
+
+impl Uploader {
+    /// For a collection, with the default patience.
+    pub fn new(collection: &Collection) -> Result<Self, Error> {
+        Self::with_patience(collection, Patience::default())
+    }
+
+    /// For a collection, with a patience of one's own.
+    pub fn with_patience(collection: &Collection, patience: Patience) -> Result<Self, Error> {
+        let id = collection.id();
+        let mix = collection.chain.mixes.first().ok_or(Error::Address)?;
+        let address = Url::parse(&mix.url).map_err(|_| Error::Address)?;
+        if !matches!(address.scheme(), "http" | "https") || address.query().is_some() {
+            return Err(Error::Address);
+        }
+        let base = format!("{}/v1/collections/{id}", mix.url.trim_end_matches('/'));
+        // A mix answers for itself: a redirection could lead each device elsewhere.
+        let http = reqwest::Client::builder()
+            .timeout(patience.request)
+            .connect_timeout(patience.request)
+            .redirect(redirect::Policy::none())
+            .build()
+            .map_err(|_| Error::Address)?;
+        Ok(Self { http, base, collection: id, parties: parties(collection), patience })
+    }
+
+    /// Fetches the keys of a window, given by its first epoch. They are signed by every party.
+    pub async fn directory(&self, window: u64) -> Result<SignedDirectory, Error> {
+        let url = format!("{}/directories/{window}", self.base);
+        let bytes = self.patience.attempt(|| self.fetch(&url)).await?;
+        let directory = SignedDirectory::decode(&bytes)?;
+        directory.verify(&self.collection, window, &self.parties)?;
+        Ok(directory)
+    }
+
+    /// Sends a report until the mix has it. The bytes are the same in every attempt, and a mix keeps
+    /// one of equal reports, so it does no harm if an earlier one has arrived after all.
+    pub async fn upload(&self, report: &Report) -> Result<(), Error> {
+        self.upload_many(std::slice::from_ref(report)).await
+    }
+
+    /// Sends the reports of many devices, as few requests as their length allows. After an error some
+    /// of them may have been taken; all may be sent again.
+    pub async fn upload_many(&self, reports: &[Report]) -> Result<(), Error> {
+        let foreign = throng_wire::Error::Foreign { what: "report", scope: "collection" };
+        if reports.iter().any(|report| report.collection() != self.collection) {
+            return Err(foreign.into());
+        }
+        for epoch in reports.chunk_by(|a, b| a.epoch() == b.epoch()) {
+            let each = epoch[0].as_bytes().len().max(1);
+            for part in epoch.chunks((BODY_BYTES / each).max(1)) {
+                let url = format!("{}/epochs/{}/reports", self.base, part[0].epoch());
+                self.patience.attempt(|| self.post(&url, part)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All of it: learns the keys if need be, randomizes and seals, sends, and lets go of the report
+    /// once the mix has it. Calling again after an error, or a crash, sends the same bytes; calling
+    /// again after success does nothing.
+    ///
+    /// Sent at once: [`jitter`](crate::jitter) says when that should be. The state file is written on
+    /// the thread that polls.
+    pub async fn submit(
+        &self,
+        client: &mut Client,
+        value: Value<'_>,
+        epoch: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<(), Error> {
+        let report = match client.report(value, epoch, rng) {
+            Err(Error::NoKeys { window }) => {
+                client.learn(&self.directory(window).await?, window)?;
+                client.report(value, epoch, rng)
+            }
+            other => other,
+        };
+        match report {
+            Ok(report) => {
+                self.upload(&report).await?;
+                client.acknowledge(&report)
+            }
+            Err(Error::Reported { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, Failure> {
+        let mut response = self.http.get(url).send().await?;
+        if response.status() != StatusCode::OK {
+            return Err(failure(&response, no_directory));
+        }
+        // The length of a directory is known, and a longer one is not read to its end.
+        let limit = DIRECTORY_HEAD + self.parties.len() * DIRECTORY_ENTRY;
+        let mut bytes = Vec::with_capacity(limit);
+        while let Some(part) = response.chunk().await? {
+            if bytes.len() + part.len() > limit {
+                let expected = "a directory of this chain's length";
+                return Err(Failure::Final(throng_wire::Error::Malformed { expected }.into()));
+            }
+            bytes.extend_from_slice(&part);
+        }
+        Ok(bytes)
+    }
+
+    async fn post(&self, url: &str, reports: &[Report]) -> Result<(), Failure> {
+        // Asked before every attempt: a device may be switched off while another is waited for.
+        if reports.iter().any(Report::is_revoked) {
+            return Err(Failure::Final(Error::Disabled));
+        }
+        let body: Vec<u8> = reports.iter().flat_map(Report::as_bytes).copied().collect();
+        let request =
+            self.http.post(url).header(CONTENT_TYPE, "application/octet-stream").body(body);
+        let response = request.send().await?;
+        match response.status() {
+            StatusCode::ACCEPTED => Ok(()),
+            _ => Err(failure(&response, not_accepted)),
+        }
+    }
+}
+
+/// What the body says is not read: it is the mix's, and an error holds none of it.
+fn failure(response: &Response, remedy: fn(u16) -> &'static str) -> Failure {
+    let after = response.headers().get(RETRY_AFTER).map(|value| value.to_str().unwrap_or_default());
+    Failure::of_status(response.status().as_u16(), after, remedy)
+}
+
+fn no_directory(status: u16) -> &'static str {
+    match status {
+        404 => {
+            "the keys of this window are not out yet, or the collection is unknown there: try later"
+        }
+        410 => "this window is over: report in the present epoch",
+        _ => "check the address of the first mix in the collection",
+    }
+}
+
+fn not_accepted(status: u16) -> &'static str {
+    match status {
+        400 | 422 => {
+            "the report does not have this collection's form: compare the collection files"
+        }
+        401 | 403 => "the mix asks for leave to report: ask who runs it",
+        404 => "the mix does not know this collection or epoch: compare the collection files",
+        409 | 410 | 425 => {
+            "the epoch is not open there: check the clock, report in the present epoch"
+        }
+        413 => "too many reports at once for this mix: send fewer together",
+        _ => "check the address of the first mix in the collection",
+    }
+}
+
+/// Bytes of reports in one request.
+const BODY_BYTES: usize = 1 << 20;
+/// Collection id, window and number of keys of a directory.
+const DIRECTORY_HEAD: usize = 32 + 8 + 1;
+/// A key and a signature.
+const DIRECTORY_ENTRY: usize = 32 + 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Trouble;
+    use crate::testing::{World, rng};
+    use std::io;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    const YES: Value<'_> = Value::Bit(true);
+    const ACCEPTED: &str =
+        "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    const BUSY: &str = "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    const SLOWER: &str = "HTTP/1.1 429 Slower\r\nretry-after: 1\r\ncontent-length: 0\r\n\
+                          connection: close\r\n\r\n";
+    /// Hangs up without an answer.
+    const DROP: &str = "";
+
+    /// A mix that answers by a script, one connection after the other, and then listens no more.
+    struct Mix {
+        url: String,
+        requests: Arc<Mutex<Vec<Request>>>,
+    }
+
+    /// The first line and the body.
+    type Request = (String, Vec<u8>);
+
+    impl Mix {
+        async fn new(script: Vec<Vec<u8>>) -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}", listener.local_addr().unwrap());
+            let requests = Arc::<Mutex<Vec<_>>>::default();
+            let seen = requests.clone();
+            tokio::spawn(async move {
+                for answer in script {
+                    let (mut stream, _) = listener.accept().await.unwrap();
+                    let request = read(&mut stream).await.unwrap();
+                    seen.lock().unwrap().push(request);
+                    stream.write_all(&answer).await.unwrap();
+                }
+            });
+            Self { url, requests }
+        }
+
+        async fn scripted(script: &[&str]) -> Self {
+            Self::new(script.iter().map(|answer| answer.as_bytes().to_vec()).collect()).await
+        }
+
+        fn seen(&self) -> Vec<Request> {
+            self.requests.lock().unwrap().clone()
+        }
+
+        /// A collection whose first mix this is.
+        fn world(&self) -> World {
+            let mut world = World::of_bits();
+            world.collection.chain.mixes[0].url = self.url.clone();
+            world
+        }
+    }
+
+    async fn read(stream: &mut TcpStream) -> io::Result<Request> {
+        let mut bytes = Vec::new();
+        let head = loop {
+            if let Some(end) = bytes.windows(4).position(|part| part == b"\r\n\r\n") {
+                break end + 4;
+            }
+            stream.read_buf(&mut bytes).await?;
+        };
+        let text = String::from_utf8_lossy(&bytes[..head]).to_lowercase();
+        let length = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length = length.map_or(0, |length| length.parse().unwrap());
+        while bytes.len() < head + length {
+            stream.read_buf(&mut bytes).await?;
+        }
+        let line = text.lines().next().unwrap_or_default().to_owned();
+        Ok((line, bytes.split_off(head)))
+    }
+
+    /// It may be spawned.
+    fn assert_send(_: &impl Send) {}
+
+    fn ok(body: &[u8]) -> Vec<u8> {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            body.len()
+        );
+        [head.as_bytes(), body].concat()
+    }
+
+    fn uploader(world: &World) -> Uploader {
+        let patience = Patience {
+            attempts: 5,
+            first: Duration::from_millis(1),
+            most: Duration::from_millis(20),
+            request: Duration::from_secs(5),
+        };
+        Uploader::with_patience(&world.collection, patience).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_report_is_sent_until_it_is_taken_and_is_the_same_every_time() {
+        let mix = Mix::scripted(&[BUSY, DROP, SLOWER, ACCEPTED]).await;
+        let world = mix.world();
+        let report = world.client().report(YES, 0, &mut rng(1)).unwrap();
+        uploader(&world).upload(&report).await.unwrap();
+        let id = world.collection.id();
+        let line = format!("post /v1/collections/{id}/epochs/0/reports http/1.1");
+        assert_eq!(mix.seen(), vec![(line, report.as_bytes().to_vec()); 4]);
+    }
+
+    #[tokio::test]
+    async fn attempts_are_bounded() {
+        let mix = Mix::scripted(&[BUSY; 9]).await;
+        let world = mix.world();
+        let report = world.client().report(YES, 0, &mut rng(1)).unwrap();
+        let error = uploader(&world).upload(&report).await.unwrap_err();
+        assert_eq!(error, Error::Unreachable { attempts: 5, trouble: Trouble::Status(503) });
+        assert_eq!(mix.seen().len(), 5);
+
+        let nobody = Mix::scripted(&[]).await.world();
+        tokio::task::yield_now().await;
+        let report = nobody.client().report(YES, 0, &mut rng(1)).unwrap();
+        let error = uploader(&nobody).upload(&report).await.unwrap_err();
+        assert_eq!(error, Error::Unreachable { attempts: 5, trouble: Trouble::Connection });
+    }
+
+    #[tokio::test]
+    async fn a_silent_mix_is_not_waited_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut world = World::of_bits();
+        world.collection.chain.mixes[0].url = format!("http://{}", listener.local_addr().unwrap());
+        let request = Duration::from_millis(50);
+        let patience = Patience { attempts: 1, request, ..Patience::default() };
+        let uploader = Uploader::with_patience(&world.collection, patience).unwrap();
+        let error = uploader.directory(0).await.unwrap_err();
+        assert_eq!(error, Error::Unreachable { attempts: 1, trouble: Trouble::Time });
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_final_and_says_what_to_do() {
+        for (status, word) in
+            [(404, "collection"), (409, "epoch"), (413, "fewer"), (302, "address")]
+        {
+            let answer = format!(
+                "HTTP/1.1 {status} No\r\nlocation: /\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            );
+            let mix = Mix::scripted(&[&answer, ACCEPTED]).await;
+            let world = mix.world();
+            let mut client = world.client();
+            let refused = uploader(&world).submit(&mut client, YES, 0, &mut rng(1)).await;
+            let error = refused.unwrap_err();
+            assert!(matches!(error, Error::Refused { status: s, .. } if s == status));
+            assert!(error.to_string().contains(word), "{error}");
+            assert_eq!(mix.seen().len(), 1);
+            // It is still there for another try.
+            assert_eq!(client.pending().unwrap().as_bytes(), mix.seen()[0].1);
+        }
+    }
+
+    #[tokio::test]
+    async fn submitting_learns_the_keys_sends_and_lets_go() {
+        let mut world = World::of_bits();
+        world.collection.schedule.below = throng_wire::Below::Merge { window: 4 };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        world.collection.chain.mixes[0].url = format!("http://{}", listener.local_addr().unwrap());
+        let directory = world.directory(4).encode();
+        let server = tokio::spawn(async move {
+            let mut lines = Vec::new();
+            for answer in [ok(&directory), ACCEPTED.into(), ACCEPTED.into()] {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                lines.push(read(&mut stream).await.unwrap().0);
+                stream.write_all(&answer).await.unwrap();
+            }
+            lines
+        });
+        let uploader = uploader(&world);
+        let mut client = Client::new(world.collection.clone()).unwrap();
+        for (epoch, seed) in [(5, 1), (5, 2), (6, 3), (6, 4)] {
+            let mut rng = rng(seed);
+            let submitting = uploader.submit(&mut client, YES, epoch, &mut rng);
+            assert_send(&submitting);
+            submitting.await.unwrap();
+            assert!(client.pending().is_none());
+        }
+        assert_eq!(client.reports(), 2);
+        let id = world.collection.id();
+        let base = format!("/v1/collections/{id}");
+        let expected = [
+            format!("get {base}/directories/4 http/1.1"),
+            format!("post {base}/epochs/5/reports http/1.1"),
+            format!("post {base}/epochs/6/reports http/1.1"),
+        ];
+        assert_eq!(server.await.unwrap(), expected);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_a_directory_signed_by_all_is_refused() {
+        let keys = World::of_bits().directory(0).encode();
+        for body in [vec![], b"no".to_vec(), keys, vec![0; 1 << 20]] {
+            let mix = Mix::new(vec![ok(&body)]).await;
+            // Its address is part of the collection, so the keys above are another collection's.
+            let world = mix.world();
+            let error = uploader(&world).directory(0).await.unwrap_err();
+            assert!(matches!(error, Error::Wire(_)), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn many_reports_go_in_few_requests() {
+        let mix = Mix::scripted(&[ACCEPTED; 3]).await;
+        let world = mix.world();
+        let each = world.collection.shape().report_bytes();
+        let full = BODY_BYTES / each;
+        let one = world.client().report(YES, 0, &mut rng(1)).unwrap();
+        let mut later = world.client();
+        later.learn(&world.directory(1), 1).unwrap();
+        let mut reports = vec![one; full + 2];
+        reports.push(later.report(YES, 1, &mut rng(2)).unwrap());
+        uploader(&world).upload_many(&reports).await.unwrap();
+        let lengths: Vec<usize> = mix.seen().iter().map(|(_, body)| body.len()).collect();
+        assert_eq!(lengths, [full * each, 2 * each, each]);
+        uploader(&world).upload_many(&[]).await.unwrap();
+
+        let foreign = World::of_bits().client().report(YES, 0, &mut rng(3)).unwrap();
+        let refused = uploader(&world).upload(&foreign).await.unwrap_err();
+        assert!(matches!(refused, Error::Wire(throng_wire::Error::Foreign { .. })));
+    }
+
+    #[tokio::test]
+    async fn the_off_switch_sends_nothing() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut world = World::of_bits();
+        world.collection.chain.mixes[0].url = format!("http://{}", listener.local_addr().unwrap());
+        let uploader = uploader(&world);
+        let mut client = world.client();
+        let report = client.report(YES, 0, &mut rng(1)).unwrap();
+        client.disable().unwrap();
+        assert_eq!(uploader.upload(&report).await.unwrap_err(), Error::Disabled);
+        for epoch in [0, 1] {
+            let refused = uploader.submit(&mut client, YES, epoch, &mut rng(2)).await;
+            assert_eq!(refused.unwrap_err(), Error::Disabled);
+        }
+        client.enable().unwrap();
+        assert_eq!(uploader.upload(&report).await.unwrap_err(), Error::Disabled);
+        // Connections wait in the listener's queue: there are none.
+        let nobody = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
+        assert!(nobody.is_err());
+    }
+
+    #[tokio::test]
+    async fn switching_off_between_attempts_ends_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut world = World::of_bits();
+        world.collection.chain.mixes[0].url = format!("http://{}", listener.local_addr().unwrap());
+        let uploader = uploader(&world);
+        let mut client = world.client();
+        let report = client.report(YES, 0, &mut rng(1)).unwrap();
+        let upload = tokio::spawn(async move { uploader.upload(&report).await });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read(&mut stream).await.unwrap();
+        client.disable().unwrap();
+        stream.write_all(BUSY.as_bytes()).await.unwrap();
+        assert_eq!(upload.await.unwrap().unwrap_err(), Error::Disabled);
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_refused() {
+        for url in ["", "mix.example", "ftp://mix.example", "http://", "http://mix.example?a"] {
+            let mut world = World::of_bits();
+            world.collection.chain.mixes[0].url = url.into();
+            assert_eq!(Uploader::new(&world.collection).unwrap_err(), Error::Address, "{url}");
+        }
+        let mut world = World::of_bits();
+        world.collection.chain.mixes.clear();
+        assert_eq!(Uploader::new(&world.collection).unwrap_err(), Error::Address);
+    }
+}
