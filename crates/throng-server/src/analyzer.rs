@@ -1,0 +1,221 @@
+//! The analyzer: batches in, releases out.
+
+use crate::hop::{Hop, Incoming, Intake};
+use crate::keyring::Keyring;
+use crate::ledger::{Entry, Ledger};
+use crate::mixer::Step;
+use crate::peel::Peeler;
+use crate::release::{Count, release};
+use crate::slots::{Slot, Stage, Why};
+use crate::store::{Change, Store, StoreError};
+use crate::{Error, Limits};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use throng_account::Crowd;
+use throng_mechanism::{Mechanism, Tally};
+use throng_wire::{Collection, Identity, Receipt, SignedManifest};
+
+/// One collection at its analyzer.
+pub struct Analyzer<S> {
+    hop: Hop<S>,
+    ledger: Mutex<Ledger>,
+    /// One step at a time.
+    working: Mutex<()>,
+}
+
+impl<S: Store> Analyzer<S> {
+    /// Goes on from what is on disk. Refuses a ledger that was rolled back.
+    pub fn open(
+        store: Arc<S>,
+        collection: Arc<Collection>,
+        identity: Identity,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let hop = Hop::open(store, collection, identity, limits)?;
+        if hop.hop != hop.collection.chain.hops() {
+            return Err(Error::WrongPlace);
+        }
+        let prefix = format!("{}/", hop.id);
+        let rows = hop.store.rows(LEDGER)?.into_iter().filter(|(key, _)| key.starts_with(&prefix));
+        let rows: Vec<Vec<u8>> = rows.map(|(_, row)| row).collect();
+        let ledger = Ledger::open(&hop.id, &rows, read_head(&hop)?)?;
+        let analyzer = Self { hop, ledger: Mutex::new(ledger), working: Mutex::new(()) };
+        analyzer.write_head()?;
+        Ok(analyzer)
+    }
+
+    /// Whether a batch of the last mix is taken.
+    pub fn receive(&self, manifest: SignedManifest) -> Result<Intake, Error> {
+        self.hop.receive(manifest)
+    }
+
+    /// All records of a batch are there: keeps it and signs for it.
+    pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
+        self.hop.keep(incoming)
+    }
+
+    /// Does what is due next, and says what it was.
+    pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
+        let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = self.hop.machine().next(now);
+        match step {
+            Some(Step::Mix { first }) => self.analyze(first)?,
+            Some(Step::Shred { first }) => self.hop.shred(first)?,
+            Some(Step::Destroy { window }) => self.hop.destroy(window)?,
+            Some(Step::Close { .. } | Step::GiveUp { .. }) | None => {}
+        }
+        Ok(step)
+    }
+
+    /// All releases so far, oldest first.
+    pub fn releases(&self) -> Result<Vec<Value>, Error> {
+        let prefix = format!("{}/", self.hop.id);
+        let rows = self.hop.store.rows(RELEASES)?.into_iter();
+        rows.filter(|(key, _)| key.starts_with(&prefix))
+            .map(|(_, row)| {
+                let corrupt = StoreError::Corrupt { what: "the row of a release" };
+                serde_json::from_slice(&row).map_err(|_| corrupt.into())
+            })
+            .collect()
+    }
+
+    /// What has been spent.
+    pub fn ledger(&self) -> Vec<Entry> {
+        self.lock().entries().to_vec()
+    }
+
+    /// Its keys.
+    pub fn keyring(&self) -> &Keyring<S> {
+        &self.hop.keyring
+    }
+
+    /// The collection.
+    pub fn collection(&self) -> &Arc<Collection> {
+        &self.hop.collection
+    }
+
+    /// Its place in the chain.
+    pub fn hop(&self) -> u8 {
+        self.hop.hop
+    }
+
+    /// All slots so far.
+    pub fn slots(&self) -> Vec<Slot> {
+        self.hop.machine().slots().iter().cloned().collect()
+    }
+
+    /// Opens, counts, asks the accountant, and publishes, all in one commit.
+    fn analyze(&self, first: u64) -> Result<(), Error> {
+        let hop = &self.hop;
+        let slot = hop.slot(first)?;
+        let Stage::Received(signed) = &slot.stage else { return Ok(()) };
+        let Some(opener) = hop.opener(first)? else {
+            return hop.put(slot.at(crate::slots::lost_keys()), &[]);
+        };
+        let (collection, manifest) = (&*hop.collection, signed.unverified());
+        let terms = &collection.terms;
+        let mut tally = terms.mechanism.tally();
+        let mut seen = hop.seen_before(&slot)?;
+        let len = collection.shape().record_bytes(hop.hop);
+        let mut peeler = Peeler::new(&mut seen, len, hop.limits.threads);
+        let mut words = Vec::new();
+        hop.read_input(&slot, |records| {
+            words.clear();
+            peeler.peel(&opener, records, |message| {
+                Ok(terms.decode_payload(message, first, &mut words)?)
+            })?;
+            terms.mechanism.absorb(&mut tally, &words);
+            Ok(())
+        })?;
+        let (valid, loss) = (peeler.valid, peeler.loss);
+        let nonsense = tally.malformed();
+        // What no client sends is nobody to hide among.
+        let reports = valid.saturating_sub(nonsense) / u64::from(collection.shape().messages);
+        let verdict = hop.machine().judge(&slot, reports);
+        if let Some(stage) = verdict {
+            return hop.put(slot.at(stage), &[]);
+        }
+        let honest = Crowd::honest(reports, terms.promise.corrupt)?;
+        let Some(entry) = self.lock().charge(terms, slot.first, slot.last, honest)? else {
+            let why = Why::Budget;
+            return hop.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[]);
+        };
+        let counted = self.follow(&slot, &mut tally)?;
+        let mut losses = manifest.losses.clone();
+        losses.push(loss);
+        let count = Count {
+            first: slot.first,
+            last: slot.last,
+            batch: manifest.id(),
+            reports,
+            losses: &losses,
+            tally: &tally,
+            nonsense,
+        };
+        let published = release(collection, &count, &entry)?.to_string();
+        hop.remember(&slot, &seen)?;
+        let (key, row) = (format!("{}/{first:020}", hop.id), entry.to_row());
+        let mut changes = vec![
+            Change::Put { table: LEDGER, key: &key, value: &row },
+            Change::Put { table: RELEASES, key: &key, value: published.as_bytes() },
+        ];
+        if let Some(words) = &counted {
+            changes.push(Change::Put { table: TALLIES, key: &key, value: words });
+        }
+        hop.put(slot.at(Stage::Released { shredded: false }), &changes)?;
+        self.lock().push(entry);
+        self.write_head()
+    }
+
+    /// Adds what was counted before, where an estimate is about all epochs so far, and returns what was
+    /// counted now, to be kept.
+    fn follow(&self, slot: &Slot, tally: &mut Tally) -> Result<Option<Vec<u8>>, Error> {
+        if !matches!(self.hop.collection.terms.mechanism, Mechanism::Longitudinal(_)) {
+            return Ok(None);
+        }
+        let counted = tally.to_words().into_iter().flat_map(u64::to_be_bytes).collect();
+        let prefix = format!("{}/", self.hop.id);
+        let own = format!("{prefix}{:020}", slot.first);
+        for (key, row) in self.hop.store.rows(TALLIES)? {
+            if key.starts_with(&prefix) && key != own {
+                let words = row.as_chunks().0.iter().map(|word| u64::from_be_bytes(*word));
+                let words: Vec<u64> = words.collect();
+                tally.add_words(&words).map_err(throng_wire::Error::from)?;
+            }
+        }
+        Ok(Some(counted))
+    }
+
+    /// Keeps the newest hash of the ledger outside its table.
+    fn write_head(&self) -> Result<(), Error> {
+        let head = self.lock().head();
+        let mut blob = self.hop.store.create(&head_name(&self.hop))?;
+        blob.write_all(&head).map_err(StoreError::io("writing the ledger's head"))?;
+        Ok(blob.finish()?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read_head<S: Store>(hop: &Hop<S>) -> Result<Option<[u8; 32]>, Error> {
+    let name = head_name(hop);
+    if !hop.store.blobs()?.contains(&name) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let mut blob = hop.store.open(&name)?;
+    blob.read_to_end(&mut bytes).map_err(StoreError::io("reading the ledger's head"))?;
+    let corrupt = StoreError::Corrupt { what: "the ledger's head" };
+    Ok(Some(bytes.try_into().map_err(|_| corrupt)?))
+}
+
+fn head_name<S>(hop: &Hop<S>) -> String {
+    format!("{}.head", hop.id)
+}
+
+const LEDGER: &str = "ledger";
+const RELEASES: &str = "releases";
+const TALLIES: &str = "tallies";

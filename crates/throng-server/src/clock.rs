@@ -1,0 +1,39 @@
+//! The time of day, real or set by hand.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Seconds since 1970-01-01 UTC.
+#[derive(Debug, Clone, Default)]
+pub enum Clock {
+    /// The machine's.
+    #[default]
+    System,
+    /// Set by hand, for demonstrations and tests.
+    Manual(Arc<AtomicU64>),
+}
+
+impl Clock {
+    /// A clock that stands at a time until it is set.
+    pub fn manual(now: u64) -> Self {
+        Self::Manual(Arc::new(AtomicU64::new(now)))
+    }
+
+    /// Sets a clock that is set by hand; the machine's stays what it is.
+    pub fn set(&self, now: u64) {
+        if let Self::Manual(time) = self {
+            time.store(now, Ordering::SeqCst);
+        }
+    }
+
+    /// What it shows.
+    pub fn now(&self) -> u64 {
+        match self {
+            Self::System => {
+                SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+            }
+            Self::Manual(time) => time.load(Ordering::SeqCst),
+        }
+    }
+}

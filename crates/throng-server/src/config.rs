@@ -1,0 +1,280 @@
+//! The file of `throng serve`: where a party listens, who it is, and what it serves.
+//!
+//! ```text
+//! listen = "127.0.0.1:8001"
+//! identity = "mix1.key"                  as `throng keygen` wrote it
+//! data = "mix1-data"                     made if it is not there; one process at a time uses it
+//! collections = ["steps.toml"]           any number; the place in each follows from the identity
+//!
+//! [tls]                                  left out where a proxy in front ends TLS
+//! certificate = "mix1.pem"               the chain, the party's own certificate first
+//! key = "mix1-tls.key"
+//!
+//! [peers]
+//! ca = "ca.pem"                          trust these roots for the other parties, not the system's
+//!
+//! [limits]                               all of it may be left out
+//! upload = 1048576                       bytes of a body with reports
+//! batch = 1099511627776                  bytes of a batch
+//! memory = 1073741824                    bytes of records that are permuted in memory
+//! threads = 2                            threads that open records
+//! drain = "7d"                           how long late batches still find the keys of a window
+//! requests = 4096                        requests at the same time
+//! patience = "30s"                       how long a client may take
+//! ```
+//!
+//! Paths are relative to the file. A key that is not known is refused.
+
+use crate::{Error, Limits};
+use std::fmt;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use throng_wire::seconds;
+use toml::{Table, Value};
+
+/// What a server does in its collections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Takes reports or batches, permutes them, hands them on.
+    Mix,
+    /// Takes batches, publishes releases.
+    Analyzer,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mix => "mix",
+            Self::Analyzer => "analyzer",
+        })
+    }
+}
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// What this server does; the command says it, not the file.
+    pub role: Role,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The file of its identity.
+    pub identity: PathBuf,
+    /// Its data directory.
+    pub data: PathBuf,
+    /// The files of its collections.
+    pub collections: Vec<PathBuf>,
+    /// Certificate and key, both PEM files, if it speaks TLS itself.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// PEM file with the only roots that are trusted for the other parties.
+    pub authority: Option<PathBuf>,
+    /// How much it takes on.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// Reads the file.
+    pub fn read(role: Role, file: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+        Self::parse(role, &text, file.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads the text of a file in this directory.
+    pub fn parse(role: Role, text: &str, directory: &Path) -> Result<Self, Error> {
+        let all: Table =
+            text.parse().map_err(|error: toml::de::Error| wrong("file", error.message()))?;
+        let top = Section { name: "", table: &all, directory };
+        top.known(&["listen", "identity", "data", "collections", "tls", "peers", "limits"])?;
+        let listen = top.text("listen")?.parse();
+        let listen =
+            listen.map_err(|_| top.wrong("listen", "an address such as \"127.0.0.1:8001\""))?;
+        let tls = top.section("tls")?.map(|tls| {
+            tls.known(&["certificate", "key"])?;
+            Ok::<_, Error>((tls.path("certificate")?, tls.path("key")?))
+        });
+        let authority = top.section("peers")?.map(|peers| {
+            peers.known(&["ca"])?;
+            peers.has("ca").then(|| peers.path("ca")).transpose()
+        });
+        Ok(Self {
+            role,
+            listen,
+            identity: top.path("identity")?,
+            data: top.path("data")?,
+            collections: top.paths("collections")?,
+            tls: tls.transpose()?,
+            authority: authority.transpose()?.flatten(),
+            limits: top.section("limits")?.map_or(Ok(Limits::default()), |part| limits(&part))?,
+        })
+    }
+}
+
+/// A file that cannot be read.
+pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> Error {
+    let (path, reason) = (file.display().to_string(), error.to_string());
+    throng_wire::Error::File { path, reason }.into()
+}
+
+/// A field that cannot be, and what would do.
+pub(crate) fn wrong(field: impl Into<String>, reason: impl Into<String>) -> Error {
+    throng_wire::Error::Field { field: field.into(), reason: reason.into() }.into()
+}
+
+fn limits(part: &Section<'_>) -> Result<Limits, Error> {
+    part.known(&["upload", "batch", "memory", "threads", "drain", "requests", "patience"])?;
+    let Limits { upload, batch, memory, threads, drain, requests, patience } = Limits::default();
+    Ok(Limits {
+        upload: part.integer("upload", upload as u64, 1 << 30)? as usize,
+        batch: part.integer("batch", batch, 1 << 60)?,
+        memory: part.integer("memory", memory as u64, 1 << 50)? as usize,
+        threads: part.integer("threads", threads as u64, 1 << 10)? as usize,
+        drain: part.duration("drain", drain)?,
+        requests: part.integer("requests", requests as u64, 1 << 20)? as usize,
+        patience: part.duration("patience", patience)?,
+    })
+}
+
+/// A table of the file and its name.
+struct Section<'a> {
+    name: &'a str,
+    table: &'a Table,
+    directory: &'a Path,
+}
+
+impl Section<'_> {
+    fn section<'a>(&'a self, key: &'a str) -> Result<Option<Section<'a>>, Error> {
+        let Some(value) = self.table.get(key) else { return Ok(None) };
+        let table = value.as_table().ok_or_else(|| self.wrong(key, "a section"))?;
+        Ok(Some(Section { name: key, table, directory: self.directory }))
+    }
+
+    fn text(&self, key: &str) -> Result<&str, Error> {
+        let value = self.table.get(key).ok_or_else(|| self.wrong(key, "missing"))?;
+        value.as_str().ok_or_else(|| self.wrong(key, "a text in quotes"))
+    }
+
+    fn path(&self, key: &str) -> Result<PathBuf, Error> {
+        let text = self.text(key)?;
+        if text.is_empty() {
+            return Err(self.wrong(key, "a path, relative to this file or absolute"));
+        }
+        Ok(self.directory.join(text))
+    }
+
+    fn paths(&self, key: &str) -> Result<Vec<PathBuf>, Error> {
+        let reason = "a list of collection files, at least one";
+        let list = self.table.get(key).and_then(Value::as_array);
+        let list = list.filter(|list| !list.is_empty()).ok_or_else(|| self.wrong(key, reason))?;
+        let path = |value: &Value| {
+            let text = value.as_str().filter(|text| !text.is_empty());
+            Ok(self.directory.join(text.ok_or_else(|| self.wrong(key, reason))?))
+        };
+        list.iter().map(path).collect()
+    }
+
+    fn integer(&self, key: &str, default: u64, most: u64) -> Result<u64, Error> {
+        let Some(value) = self.table.get(key) else { return Ok(default) };
+        let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+        let number = number.filter(|number| (1..=most).contains(number));
+        number.ok_or_else(|| self.wrong(key, format!("a whole number from 1 to {most}")))
+    }
+
+    fn duration(&self, key: &str, default: u64) -> Result<u64, Error> {
+        if !self.has(key) {
+            return Ok(default);
+        }
+        let time = seconds(self.text(key)?).filter(|time| (1..=MAX_DURATION).contains(time));
+        time.ok_or_else(|| self.wrong(key, "a duration from 1s to 366d, such as \"30s\" or \"7d\""))
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    fn known(&self, keys: &[&str]) -> Result<(), Error> {
+        match self.table.keys().find(|key| !keys.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => {
+                Err(self.wrong(key, format!("not known here; there is {}", keys.join(", "))))
+            }
+        }
+    }
+
+    fn wrong(&self, key: &str, reason: impl Into<String>) -> Error {
+        let dot = if self.name.is_empty() { "" } else { "." };
+        wrong(format!("{}{dot}{key}", self.name), reason)
+    }
+}
+
+const MAX_DURATION: u64 = 366 * 86_400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = r#"
+        listen = "127.0.0.1:8001"
+        identity = "mix1.key"
+        data = "/var/lib/mix1"
+        collections = ["a.toml", "b.toml"]
+    "#;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        let config = Config::parse(Role::Mix, text, Path::new("/etc/throng"));
+        config.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file_and_limits_may_be_left_out() {
+        let config = parse(LEAST).unwrap();
+        assert_eq!(config.identity, Path::new("/etc/throng/mix1.key"));
+        assert_eq!(config.data, Path::new("/var/lib/mix1"));
+        assert_eq!(config.collections[1], Path::new("/etc/throng/b.toml"));
+        assert_eq!((config.tls, config.authority), (None, None));
+        assert_eq!(config.limits, Limits::default());
+    }
+
+    #[test]
+    fn every_field_is_read() {
+        let text = format!(
+            "{LEAST}
+            [tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"
+            [peers]\nca = \"ca.pem\"
+            [limits]\nupload = 1\nbatch = 2\nmemory = 3\nthreads = 4\ndrain = \"5m\"\nrequests = 6
+            patience = \"7s\""
+        );
+        let config = parse(&text).unwrap();
+        let [certificate, key] = ["c.pem", "k.pem"].map(|name| Path::new("/etc/throng").join(name));
+        assert_eq!(config.tls, Some((certificate, key)));
+        assert_eq!(config.authority.as_deref(), Some(Path::new("/etc/throng/ca.pem")));
+        let limits = Limits {
+            upload: 1,
+            batch: 2,
+            memory: 3,
+            threads: 4,
+            drain: 300,
+            requests: 6,
+            patience: 7,
+        };
+        assert_eq!(config.limits, limits);
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_its_field() {
+        for (text, field) in [
+            (LEAST.replace("127.0.0.1:8001", "localhost"), "listen: an address"),
+            (LEAST.replace("identity", "indentity"), "indentity: not known here"),
+            (LEAST.replace("[\"a.toml\", \"b.toml\"]", "[]"), "collections: a list"),
+            (LEAST.replace("data =", "#"), "data: missing"),
+            (format!("{LEAST}[tls]\nkey = \"k.pem\""), "tls.certificate: missing"),
+            (format!("{LEAST}[peers]\ncertificate = \"c\""), "peers.certificate: not known"),
+            (format!("{LEAST}[limits]\nupload = 0"), "limits.upload: a whole number from 1"),
+            (format!("{LEAST}[limits]\nupload = \"1M\""), "limits.upload: a whole number"),
+            (format!("{LEAST}[limits]\npatience = 30"), "limits.patience: a text"),
+            (format!("{LEAST}[limits]\ndrain = \"1w\""), "limits.drain: a duration"),
+        ] {
+            let error = parse(&text).unwrap_err();
+            assert!(error.starts_with(field), "{error}");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! What every party does with a collection, be it a mix or the analyzer: takes batches, keeps slots,
+//! shreds, destroys keys.
+
+use crate::keyring::Keyring;
+use crate::mixer::{Mixer, Rules};
+use crate::peel::Seen;
+use crate::slots::{Slot, Slots, Stage};
+use crate::store::{BlobWriter, Change, LogName, Store, StoreError};
+use crate::{Error, Limits};
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use throng_wire::{
+    BatchId, Binding, Collection, CollectionId, Identity, Opener, Receipt, RecordDigest,
+    SignedManifest,
+};
+
+/// One party's share in one collection.
+pub(crate) struct Hop<S> {
+    pub store: Arc<S>,
+    pub collection: Arc<Collection>,
+    pub id: CollectionId,
+    pub hop: u8,
+    pub identity: Identity,
+    pub keyring: Keyring<S>,
+    pub limits: Limits,
+    machine: Mutex<Mixer>,
+}
+
+/// A batch on its way in.
+pub enum Intake {
+    /// It is on disk already; the same receipt again.
+    Known(Receipt),
+    /// Its records are to follow.
+    New(Incoming),
+}
+
+/// A batch whose records are coming in.
+pub struct Incoming {
+    manifest: SignedManifest,
+    blob: Box<dyn BlobWriter>,
+    digest: RecordDigest,
+}
+
+impl Incoming {
+    /// The next bytes of the records. More than the manifest says is refused at once.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.digest.update(bytes);
+        if self.digest.bytes() > self.manifest.unverified().bytes().unwrap_or(0) {
+            let expected = "as many records as the manifest says";
+            return Err(Error::Batch(throng_wire::Error::Malformed { expected }));
+        }
+        self.blob.write_all(bytes).map_err(StoreError::io("writing a batch"))?;
+        Ok(())
+    }
+}
+
+impl<S: Store> Hop<S> {
+    /// Goes on from what is on disk.
+    pub fn open(
+        store: Arc<S>,
+        collection: Arc<Collection>,
+        identity: Identity,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let id = collection.id();
+        let hop = collection.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
+        let keyring = Keyring::open(store.clone(), collection.clone(), hop, identity.clone())?;
+        let prefix = format!("{id}/");
+        let mut slots = Slots::default();
+        for (key, row) in store.rows(SLOTS)? {
+            if key.starts_with(&prefix) {
+                slots.put(Slot::from_row(&row)?);
+            }
+        }
+        let rules = Rules {
+            schedule: collection.schedule,
+            epochs: collection.terms.promise.epochs,
+            quorum: collection.quorum(),
+            shape: collection.shape(),
+            hop,
+            drain: limits.drain,
+        };
+        let machine = Mutex::new(Mixer::new(rules, slots, keyring.live()));
+        let opened = Self { store, collection, id, hop, identity, keyring, limits, machine };
+        opened.sweep()?;
+        Ok(opened)
+    }
+
+    /// Whether a batch is taken, after checking its manifest.
+    pub fn receive(&self, signed: SignedManifest) -> Result<Intake, Error> {
+        let previous = self.hop.checked_sub(1).and_then(|hop| self.collection.chain.party(hop));
+        let previous = previous.ok_or(Error::WrongPlace)?;
+        let manifest = signed.verify(&previous.identity).map_err(Error::Batch)?;
+        if manifest.collection != self.id {
+            return Err(Error::UnknownCollection);
+        }
+        if manifest.bytes().is_none_or(|bytes| bytes > self.limits.batch) {
+            return Err(Error::Length);
+        }
+        if self.machine().take(manifest)? {
+            return Ok(Intake::Known(self.receipt(manifest.id())));
+        }
+        let blob = self.store.create(&Self::input(manifest.id()))?;
+        Ok(Intake::New(Incoming { manifest: signed, blob, digest: RecordDigest::default() }))
+    }
+
+    /// All records are there: keeps the batch and signs for it.
+    pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
+        let Incoming { manifest: signed, blob, digest } = incoming;
+        let manifest = signed.unverified();
+        digest.matches(manifest).map_err(Error::Batch)?;
+        let id = manifest.id();
+        blob.finish()?;
+        let slot = Slot {
+            first: manifest.first,
+            last: manifest.last,
+            input: Some(id),
+            stage: Stage::Received(signed.clone()),
+        };
+        // Two may have come at once: one of them is kept.
+        let mut machine = self.machine();
+        match machine.take(manifest) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.commit(&slot, &[])?;
+                machine.put(slot);
+            }
+            Err(error) => {
+                drop(machine);
+                self.store.remove(&Self::input(id))?;
+                return Err(error);
+            }
+        }
+        Ok(self.receipt(id))
+    }
+
+    /// Writes a slot's row, together with other changes, and tells the machine.
+    pub fn put(&self, slot: Slot, more: &[Change<'_>]) -> Result<(), Error> {
+        let mut machine = self.machine();
+        self.commit(&slot, more)?;
+        machine.put(slot);
+        Ok(())
+    }
+
+    /// Removes what a decided slot was made of.
+    pub fn shred(&self, first: u64) -> Result<(), Error> {
+        let slot = self.slot(first)?;
+        if let Some(input) = slot.input {
+            self.store.remove(&Self::input(input))?;
+        } else {
+            for epoch in slot.first..=slot.last {
+                self.store.remove_log(&self.log(epoch))?;
+            }
+        }
+        self.store.remove(&self.output(first))?;
+        self.put(slot.shredded(), &[])
+    }
+
+    /// Destroys the keys of a window, and with them what is left of it.
+    pub fn destroy(&self, window: u64) -> Result<(), Error> {
+        self.keyring.destroy(window)?;
+        for epoch in self.collection.window_epochs(window) {
+            self.store.remove(&self.spent(epoch))?;
+        }
+        self.machine().destroyed(window);
+        Ok(())
+    }
+
+    /// What opens the records of an epoch at this hop, if its keys are here.
+    pub fn opener(&self, epoch: u64) -> Result<Option<Opener>, Error> {
+        let window = self.collection.schedule.window_of(epoch);
+        let Some(secret) = self.keyring.secret(window) else { return Ok(None) };
+        let analyzer = self.hop == self.collection.chain.hops();
+        let epoch = if self.hop == 1 { epoch } else { window };
+        let binding = Binding { collection: self.id, epoch, hop: self.hop, analyzer };
+        Ok(Some(Opener::new(&secret, &binding)?))
+    }
+
+    /// What earlier batches of the same window held.
+    pub fn seen_before(&self, slot: &Slot) -> Result<Seen, Error> {
+        let mut seen = Seen::default();
+        let window = self.collection.window_epochs(slot.first);
+        let firsts: Vec<u64> = {
+            let machine = self.machine();
+            let other = |s: &&Slot| window.contains(&s.first) && s.first != slot.first;
+            machine.slots().iter().filter(other).map(|s| s.first).collect()
+        };
+        let present = self.store.blobs()?;
+        for first in firsts {
+            let name = self.spent(first);
+            if present.contains(&name) {
+                let mut bytes = Vec::new();
+                let mut blob = self.store.open(&name)?;
+                blob.read_to_end(&mut bytes).map_err(StoreError::io("reading replays"))?;
+                seen.extend(&bytes);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Keeps what a batch held for later ones of the same window, where there can be any.
+    pub fn remember(&self, slot: &Slot, seen: &Seen) -> Result<(), Error> {
+        if self.hop == 1 || self.collection.window_epochs(slot.last).end == slot.last + 1 {
+            return Ok(());
+        }
+        let mut blob = self.store.create(&self.spent(slot.first))?;
+        blob.write_all(&seen.to_bytes()).map_err(StoreError::io("writing replays"))?;
+        blob.finish()?;
+        Ok(())
+    }
+
+    /// Shows the records of a received batch, chunk by chunk.
+    pub fn read_input(
+        &self,
+        slot: &Slot,
+        mut visit: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let input = slot.input.ok_or(Error::WrongPlace)?;
+        let len = self.collection.shape().record_bytes(self.hop);
+        let mut blob = self.store.open(&Self::input(input))?;
+        let mut chunk = vec![0; len * (CHUNK / len).max(1)];
+        let mut left = blob.size();
+        while left > 0 {
+            let take = left.min(chunk.len() as u64) as usize;
+            let reading = blob.read_exact(&mut chunk[..take]);
+            reading.map_err(StoreError::io("reading a batch"))?;
+            visit(&chunk[..take])?;
+            left -= take as u64;
+        }
+        Ok(())
+    }
+
+    /// The slot that begins with an epoch.
+    pub fn slot(&self, first: u64) -> Result<Slot, Error> {
+        self.machine().slots().get(first).cloned().ok_or(Error::WrongPlace)
+    }
+
+    /// The state machine.
+    pub fn machine(&self) -> MutexGuard<'_, Mixer> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This party's receipt for a batch: the same whenever it is asked.
+    pub fn receipt(&self, batch: BatchId) -> Receipt {
+        Receipt::sign(batch, self.hop, &self.identity)
+    }
+
+    /// The log of an epoch's reports.
+    pub fn log(&self, epoch: u64) -> LogName {
+        LogName { collection: self.id, epoch }
+    }
+
+    /// The blob of a batch that this mix made.
+    pub fn output(&self, first: u64) -> String {
+        format!("{}-{first}.out", self.id)
+    }
+
+    fn spent(&self, first: u64) -> String {
+        format!("{}-{first}.spent", self.id)
+    }
+
+    /// Named by its content, so that two batches for the same epochs never touch each other.
+    fn input(batch: BatchId) -> String {
+        format!("{batch}.in")
+    }
+
+    fn commit(&self, slot: &Slot, more: &[Change<'_>]) -> Result<(), Error> {
+        let (key, row) = (format!("{}/{:020}", self.id, slot.first), slot.to_row());
+        let mut changes = vec![Change::Put { table: SLOTS, key: &key, value: &row }];
+        changes.extend_from_slice(more);
+        self.store.commit(&changes)?;
+        Ok(())
+    }
+
+    /// Removes the output of steps that a crash interrupted. Nothing of it left this machine.
+    fn sweep(&self) -> Result<(), Error> {
+        let ours = format!("{}-", self.id);
+        let outputs: Vec<String> = {
+            let machine = self.machine();
+            let sealed = |s: &&Slot| matches!(s.stage, Stage::Sealed(_));
+            machine.slots().iter().filter(sealed).map(|s| self.output(s.first)).collect()
+        };
+        for name in self.store.blobs()? {
+            if name.starts_with(&ours) && name.ends_with(".out") && !outputs.contains(&name) {
+                self.store.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+const SLOTS: &str = "slots";
+
+/// Bytes of records that are opened at a time.
+const CHUNK: usize = 4 << 20;

@@ -1,0 +1,151 @@
+//! Batches in, receipts out. A batch is never in memory as a whole.
+
+use super::path::{Here, Place};
+use super::problem::Problem;
+use super::upload::next;
+use crate::server::{Node, Seat};
+use crate::{Error, Incoming, Intake};
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use std::sync::Arc;
+use std::time::Duration;
+use throng_wire::{Receipt, SignedManifest};
+use tokio::time::timeout;
+
+/// `PUT /v1/collections/{id}/batches/{hop}/{first}/{last}`: manifest, signature and records in, the
+/// receipt out. The same batch again gets the same receipt.
+pub async fn receive(
+    State(node): State<Arc<Node>>,
+    Here(seat): Here,
+    place: Place,
+    body: Body,
+) -> Result<Vec<u8>, Problem> {
+    let taken = take(&node, &seat, &place, body).await;
+    let taken = taken.map_err(|refusal| match refusal {
+        Refusal::Body(problem) => problem,
+        Refusal::Batch(error) => {
+            let problem = Problem::from(&error);
+            node.metrics.refused_batch(&seat, &error, problem.name);
+            problem
+        }
+    });
+    taken.map(|receipt| receipt.encode())
+}
+
+/// Whether it is how the body came, or what it is.
+enum Refusal {
+    Body(Problem),
+    Batch(Error),
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::Body(problem)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Batch(error)
+    }
+}
+
+async fn take(
+    node: &Arc<Node>,
+    seat: &Arc<Seat>,
+    place: &Place,
+    body: Body,
+) -> Result<Receipt, Refusal> {
+    let patience = Duration::from_secs(node.limits.patience);
+    let mut body = Pieces { body, patience, held: Vec::new() };
+    let manifest = body.manifest().await?;
+    let said = manifest.unverified();
+    if (place.hop, place.first, place.last) != (seat.hop(), said.first, said.last) {
+        let foreign = throng_wire::Error::Foreign { what: "batch", scope: "address" };
+        return Err(Error::Batch(foreign).into());
+    }
+    let size = said.bytes();
+    let at = Arc::clone(seat);
+    match node.blocking(move |_| at.receive(manifest)).await? {
+        Intake::Known(receipt) => {
+            // Read to its end: an answer before that would be lost with the connection.
+            let mut left = size.unwrap_or(0);
+            while let Some(piece) = body.piece().await? {
+                left = left.checked_sub(piece.len() as u64).ok_or(Error::TooLarge)?;
+            }
+            node.metrics.repeated();
+            Ok(receipt)
+        }
+        Intake::New(incoming) => {
+            let incoming = write(node, incoming, &mut body).await?;
+            let at = Arc::clone(seat);
+            let receipt = node.blocking(move |_| at.keep(incoming)).await?;
+            node.metrics.batch();
+            tracing::info!(collection = %seat.id, first = place.first, "received a batch");
+            Ok(receipt)
+        }
+    }
+}
+
+/// Writes all records as they come.
+async fn write(
+    node: &Arc<Node>,
+    mut incoming: Incoming,
+    body: &mut Pieces,
+) -> Result<Incoming, Refusal> {
+    while let Some(piece) = body.piece().await? {
+        incoming = node
+            .blocking(move |_| {
+                incoming.write(&piece)?;
+                Ok(incoming)
+            })
+            .await?;
+    }
+    Ok(incoming)
+}
+
+/// A body in pieces of a size that is worth writing.
+struct Pieces {
+    body: Body,
+    /// For each of what comes over the network.
+    patience: Duration,
+    held: Vec<u8>,
+}
+
+impl Pieces {
+    /// What the records follow.
+    async fn manifest(&mut self) -> Result<SignedManifest, Refusal> {
+        loop {
+            let length = SignedManifest::length(&self.held);
+            if let Some(length) = length.filter(|length| *length <= self.held.len()) {
+                let rest = self.held.split_off(length);
+                let manifest = SignedManifest::decode(&self.held).map_err(Error::Batch)?;
+                self.held = rest;
+                return Ok(manifest);
+            }
+            let expected = "a manifest and a signature";
+            let short = Error::Batch(throng_wire::Error::Malformed { expected });
+            let bytes = self.arrived().await?.ok_or(short)?;
+            self.held.extend_from_slice(&bytes);
+        }
+    }
+
+    /// The next piece of the records; none at their end.
+    async fn piece(&mut self) -> Result<Option<Vec<u8>>, Problem> {
+        while self.held.len() < PIECE {
+            match self.arrived().await? {
+                Some(bytes) => self.held.extend_from_slice(&bytes),
+                None => break,
+            }
+        }
+        let piece = std::mem::take(&mut self.held);
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
+    }
+
+    async fn arrived(&mut self) -> Result<Option<Bytes>, Problem> {
+        timeout(self.patience, next(&mut self.body)).await.unwrap_or(Err(Problem::SLOW))
+    }
+}
+
+/// Bytes that are written at a time.
+const PIECE: usize = 1 << 20;

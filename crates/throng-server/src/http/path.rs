@@ -1,0 +1,65 @@
+//! What is in a path, with its type. A path that says something else is not found.
+
+use super::problem::Problem;
+use crate::Error;
+use crate::server::{Node, Seat};
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use std::str::FromStr;
+use std::sync::Arc;
+use throng_wire::CollectionId;
+
+/// `{id}`: a collection that is served here.
+pub struct Here(pub Arc<Seat>);
+
+/// `{epoch}` or `{window}`.
+pub struct Number(pub u64);
+
+/// `{hop}/{first}/{last}`.
+pub struct Place {
+    pub hop: u8,
+    pub first: u64,
+    pub last: u64,
+}
+
+impl FromRequestParts<Arc<Node>> for Here {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
+        let params = params(parts, node).await?;
+        let id: Option<CollectionId> = named(&params, &["id"]);
+        let seat = id.and_then(|id| node.seats.get(&id));
+        Ok(Self(Arc::clone(seat.ok_or(Error::UnknownCollection)?)))
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for Number {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
+        let params = params(parts, node).await?;
+        named(&params, &["epoch", "window"]).map(Self).ok_or(Problem::NO_PATH)
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for Place {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
+        let params = params(parts, node).await?;
+        let place = || {
+            let hop = named(&params, &["hop"])?;
+            let (first, last) = (named(&params, &["first"])?, named(&params, &["last"])?);
+            Some(Self { hop, first, last })
+        };
+        place().ok_or(Problem::NO_PATH)
+    }
+}
+
+async fn params(parts: &mut Parts, node: &Arc<Node>) -> Result<RawPathParams, Problem> {
+    RawPathParams::from_request_parts(parts, node).await.map_err(|_| Problem::NO_PATH)
+}
+
+fn named<T: FromStr>(params: &RawPathParams, names: &[&str]) -> Option<T> {
+    params.iter().find(|(name, _)| names.contains(name))?.1.parse().ok()
+}

@@ -1,0 +1,129 @@
+//! Every error as a status and a problem document (RFC 9457).
+//!
+//! Bodies never echo what the caller sent, and what goes wrong inside stays inside.
+
+use crate::{Error, StoreError};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use std::borrow::Cow;
+
+/// What is answered instead of what was asked for.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    /// A stable word for machines.
+    pub name: &'static str,
+    title: Cow<'static, str>,
+}
+
+impl Problem {
+    /// No such path.
+    pub const NO_PATH: Self =
+        Self::fixed(StatusCode::NOT_FOUND, "no-path", "there is no such path");
+    /// A path that takes other methods.
+    pub const METHOD: Self =
+        Self::fixed(StatusCode::METHOD_NOT_ALLOWED, "method", "this path takes another method");
+    /// A body that takes too long.
+    pub const SLOW: Self =
+        Self::fixed(StatusCode::REQUEST_TIMEOUT, "slow", "the body took too long to arrive");
+    /// A body that ended early.
+    pub const CUT: Self =
+        Self::fixed(StatusCode::BAD_REQUEST, "cut", "the body ended before its time");
+
+    const fn fixed(status: StatusCode, name: &'static str, title: &'static str) -> Self {
+        Self { status, name, title: Cow::Borrowed(title) }
+    }
+}
+
+/// The one place where an error becomes a status.
+impl From<&Error> for Problem {
+    fn from(error: &Error) -> Self {
+        let (status, name) = match error {
+            Error::UnknownCollection => (StatusCode::NOT_FOUND, "unknown-collection"),
+            Error::WrongPlace => (StatusCode::NOT_FOUND, "wrong-place"),
+            Error::NoKeys => (StatusCode::NOT_FOUND, "no-keys"),
+            Error::KeysDestroyed => (StatusCode::GONE, "keys-destroyed"),
+            Error::EpochClosed => (StatusCode::CONFLICT, "epoch-closed"),
+            Error::Conflict => (StatusCode::CONFLICT, "conflict"),
+            Error::Length => (StatusCode::BAD_REQUEST, "length"),
+            Error::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
+            Error::Batch(_) => (StatusCode::BAD_REQUEST, "batch"),
+            Error::Busy => (StatusCode::TOO_MANY_REQUESTS, "busy"),
+            Error::Store(_) => {
+                let title = "the server cannot write or read its disk";
+                return Self::fixed(StatusCode::SERVICE_UNAVAILABLE, "store", title);
+            }
+            Error::Interrupted | Error::Rollback { .. } | Error::Wire(_) | Error::Account(_) => {
+                let title = "the server cannot do this";
+                return Self::fixed(StatusCode::INTERNAL_SERVER_ERROR, "internal", title);
+            }
+        };
+        Self { status, name, title: error.to_string().into() }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Self::from(Error::from(error))
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = json!({
+            "type": format!("urn:throng:problem:{}", self.name),
+            "title": self.title,
+            "status": self.status.as_u16(),
+        });
+        let media = [(CONTENT_TYPE, "application/problem+json")];
+        let mut response = (self.status, media, body.to_string()).into_response();
+        let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
+        if later.contains(&self.status) {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(LATER));
+        }
+        response
+    }
+}
+
+/// Seconds after which a busy server is worth another try.
+const LATER: &str = "1";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn a_full_queue_is_429_with_a_time_to_come_back() {
+        let response = Problem::from(StoreError::Full).into_response();
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(response.headers()[RETRY_AFTER], "1");
+        let disk = StoreError::Io { kind: ErrorKind::StorageFull, doing: "writing to a log" };
+        let response = Problem::from(disk).into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(response.headers().contains_key(RETRY_AFTER));
+    }
+
+    #[test]
+    fn what_goes_wrong_inside_stays_inside() {
+        let field = throng_wire::Error::Field { field: "secret".into(), reason: "secret".into() };
+        let inside = [
+            Error::Wire(field),
+            Error::Store(StoreError::Corrupt { what: "secret" }),
+            Error::Rollback { reason: "secret" },
+        ];
+        for error in inside {
+            let problem = Problem::from(error);
+            assert!(problem.status.is_server_error());
+            assert!(!problem.title.contains("secret"));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Every path and what answers it.
+
+use super::problem::Problem;
+use super::{about, batch, openapi, upload};
+use crate::server::Node;
+use axum::Router;
+use axum::routing::{MethodRouter, get, post, put};
+use std::sync::Arc;
+
+/// All paths. What a party does not do is not found there.
+pub fn routes(node: Arc<Node>) -> Router {
+    let mut router = Router::new();
+    for (path, handler) in table() {
+        router = router.route(path, handler);
+    }
+    router
+        .fallback(async || Problem::NO_PATH)
+        .method_not_allowed_fallback(async || Problem::METHOD)
+        .with_state(node)
+}
+
+fn table() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
+    vec![
+        ("/", get(about::page)),
+        ("/healthz", get(about::health)),
+        ("/readyz", get(about::ready)),
+        ("/metrics", get(about::metrics)),
+        ("/openapi.json", get(openapi::document)),
+        ("/v1/collections", get(about::collections)),
+        ("/v1/collections/{id}", get(about::collection)),
+        ("/v1/collections/{id}/keys/{window}", get(about::statement)),
+        ("/v1/collections/{id}/cosignatures/{window}", get(about::cosignature)),
+        ("/v1/collections/{id}/directories/{window}", get(about::directory)),
+        ("/v1/collections/{id}/status", get(about::status)),
+        ("/v1/collections/{id}/releases", get(about::releases)),
+        ("/v1/collections/{id}/epochs/{epoch}/reports", post(upload::submit)),
+        ("/v1/collections/{id}/batches/{hop}/{first}/{last}", put(batch::receive)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn every_path_is_documented_and_nothing_else_is() {
+        let document: Value = serde_json::from_str(openapi::DOCUMENT).unwrap();
+        let documented = document["paths"].as_object().unwrap();
+        let table = table();
+        for (path, _) in &table {
+            assert!(documented.contains_key(*path), "{path}");
+        }
+        assert_eq!(documented.len(), table.len());
+    }
+}

@@ -1,0 +1,66 @@
+//! Reports in: the one path that has to be fast.
+//!
+//! The answer depends on the address and the length alone, never on what is inside a report.
+
+use super::path::{Here, Number};
+use super::problem::Problem;
+use crate::Error;
+use crate::server::{Node, Seat};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::State;
+use axum::http::StatusCode;
+use http_body_util::BodyExt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// `POST /v1/collections/{id}/epochs/{epoch}/reports`: sealed reports back to back in, `202` and
+/// nothing else out, once they are on disk.
+pub async fn submit(
+    State(node): State<Arc<Node>>,
+    Here(seat): Here,
+    Number(epoch): Number,
+    body: Body,
+) -> Result<StatusCode, Problem> {
+    let taken = take(&node, &seat, epoch, body).await;
+    node.metrics.upload(taken.as_ref().err().map(|problem| problem.name));
+    taken.map(|()| StatusCode::ACCEPTED)
+}
+
+async fn take(node: &Node, seat: &Seat, epoch: u64, body: Body) -> Result<(), Problem> {
+    let patience = Duration::from_secs(node.limits.patience);
+    let reports = timeout(patience, whole(body, seat.upload)).await;
+    let reports = reports.unwrap_or(Err(Problem::SLOW))?;
+    Ok(seat.submit(epoch, &reports, node.now())?.await?)
+}
+
+/// The whole body, which is not read beyond `most` bytes.
+async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
+    if body.size_hint().lower() > most as u64 {
+        return Err(Error::TooLarge.into());
+    }
+    let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
+    // Most uploads are one report, which comes in one piece.
+    if body.is_end_stream() && first.len() <= most {
+        return Ok(first);
+    }
+    let mut bytes = Vec::from(first);
+    while let Some(more) = next(&mut body).await? {
+        if bytes.len() + more.len() > most {
+            return Err(Error::TooLarge.into());
+        }
+        bytes.extend_from_slice(&more);
+    }
+    if bytes.len() > most { Err(Error::TooLarge.into()) } else { Ok(bytes.into()) }
+}
+
+/// The next bytes of a body, if there are more.
+pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
+    while let Some(frame) = body.frame().await {
+        // What is not data are trailers, which nobody asked for.
+        if let Ok(data) = frame.map_err(|_| Problem::CUT)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}

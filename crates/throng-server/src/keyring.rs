@@ -1,0 +1,299 @@
+//! The keys of one party for one collection, window by window.
+//!
+//! ```text
+//! pending    made and stated at least one window ahead, listed and cosigned with everyone else's
+//! active     clients of its epochs seal to it
+//! draining   its epochs are over, their batches still on their way
+//! destroyed  nothing that was sealed to it opens any more, here or from a stolen disk
+//! ```
+//!
+//! A destroyed window never gets keys again, and a party signs one directory per window.
+
+use crate::Error;
+use crate::store::{Change, Store, StoreError};
+use rand_core::CryptoRng;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use throng_wire::{
+    Collection, CollectionId, Directory, Identity, KeyStatement, LayerPublic, LayerSecret,
+    PublicIdentity, SignedDirectory,
+};
+
+/// Keys and directories of one collection at one party.
+pub struct Keyring<S> {
+    store: Arc<S>,
+    collection: Arc<Collection>,
+    id: CollectionId,
+    identity: Identity,
+    hop: u8,
+    state: Mutex<State>,
+}
+
+/// What has been learnt, and what has been signed.
+#[derive(Default)]
+struct State {
+    /// The first window whose keys are not destroyed.
+    live: u64,
+    windows: BTreeMap<u64, Window>,
+}
+
+#[derive(Default)]
+struct Window {
+    secret: Option<LayerSecret>,
+    /// Keys of all parties, by hop.
+    keys: BTreeMap<u8, LayerPublic>,
+    /// Set once everyone's key is known; signed by this party and never changed.
+    directory: Option<Directory>,
+    signatures: BTreeMap<u8, [u8; 64]>,
+}
+
+impl<S: Store> Keyring<S> {
+    /// What is on disk.
+    pub fn open(
+        store: Arc<S>,
+        collection: Arc<Collection>,
+        hop: u8,
+        identity: Identity,
+    ) -> Result<Self, Error> {
+        let id = collection.id();
+        let keyring =
+            Self { store, collection, id, identity, hop, state: Mutex::new(State::default()) };
+        keyring.restore()?;
+        Ok(keyring)
+    }
+
+    /// Makes the keys of every window that has begun or begins within one window's time, and returns
+    /// the windows whose directory is not complete yet.
+    pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Vec<u64>, Error> {
+        let schedule = &self.collection.schedule;
+        let mut incomplete = Vec::new();
+        let mut window = self.lock().live;
+        while window < self.collection.terms.promise.epochs {
+            let epochs = self.collection.window_epochs(window);
+            let ahead = schedule.every.saturating_mul(schedule.window());
+            if schedule.start_of(window) > now.saturating_add(ahead) {
+                break;
+            }
+            // A window that is over and never had keys has no reports either.
+            let over = now >= schedule.deadline(epochs.end - 1);
+            if !over {
+                self.ensure(window, rng)?;
+                if self.directory(window).is_err() {
+                    incomplete.push(window);
+                }
+            }
+            window = epochs.end;
+        }
+        Ok(incomplete)
+    }
+
+    /// What opens the layers of a window.
+    pub fn secret(&self, window: u64) -> Option<LayerSecret> {
+        self.lock().windows.get(&window)?.secret.clone()
+    }
+
+    /// This party's key, stated to the others.
+    pub fn statement(&self, window: u64) -> Result<KeyStatement, Error> {
+        let state = self.lock();
+        if window < state.live {
+            return Err(Error::KeysDestroyed);
+        }
+        let key = state.windows.get(&window).and_then(|w| w.keys.get(&self.hop));
+        let key = *key.ok_or(Error::NoKeys)?;
+        Ok(KeyStatement::sign(self.id, window, self.hop, key, &self.identity))
+    }
+
+    /// Another party's key. Once all are known the list of them is signed, and stays.
+    pub fn learn(&self, hop: u8, statement: &KeyStatement) -> Result<(), Error> {
+        let party = self.party(hop)?;
+        let key = statement.verify(&self.id, statement.window, hop, &party)?;
+        let (hops, window) = (self.collection.chain.hops(), statement.window);
+        let directory = {
+            let mut state = self.lock();
+            let known = state.windows.get_mut(&window).ok_or(Error::NoKeys)?;
+            // A second key for the same window is not heard: directories are signed once.
+            known.keys.entry(hop).or_insert(key);
+            if known.directory.is_some() || known.keys.len() < hops.into() {
+                return Ok(());
+            }
+            let keys = known.keys.values().copied().collect();
+            Directory { collection: self.id, window, keys }
+        };
+        // On disk before anyone sees the signature.
+        let keys = directory.keys.iter().flat_map(|key| *key.as_bytes()).collect::<Vec<u8>>();
+        self.store.commit(&[Change::Put {
+            table: DIRECTORIES,
+            key: &self.row(window),
+            value: &keys,
+        }])?;
+        self.lock().adopt(window, directory, self.hop, &self.identity);
+        Ok(())
+    }
+
+    /// This party's signature of a window's directory.
+    pub fn cosignature(&self, window: u64) -> Result<[u8; 64], Error> {
+        let state = self.lock();
+        let known = state.windows.get(&window).ok_or(Error::NoKeys)?;
+        known.signatures.get(&self.hop).copied().ok_or(Error::NoKeys)
+    }
+
+    /// Another party's signature of a window's directory.
+    pub fn collect(&self, hop: u8, window: u64, signature: &[u8; 64]) -> Result<(), Error> {
+        let party = self.party(hop)?;
+        let mut state = self.lock();
+        let known = state.windows.get_mut(&window).ok_or(Error::NoKeys)?;
+        let directory = known.directory.as_ref().ok_or(Error::NoKeys)?;
+        if !directory.cosigned(&party, signature) {
+            let party = format!("the party at hop {hop}");
+            return Err(throng_wire::Error::Signature { what: "directory", party }.into());
+        }
+        known.signatures.insert(hop, *signature);
+        Ok(())
+    }
+
+    /// The hops whose key, and those whose signature, is still missing.
+    pub fn missing(&self, window: u64) -> (Vec<u8>, Vec<u8>) {
+        let state = self.lock();
+        let Some(known) = state.windows.get(&window) else { return Default::default() };
+        let hops = || 1..=self.collection.chain.hops();
+        let keys = hops().filter(|hop| !known.keys.contains_key(hop)).collect();
+        (keys, hops().filter(|hop| !known.signatures.contains_key(hop)).collect())
+    }
+
+    /// The directory with everyone's signature.
+    pub fn directory(&self, window: u64) -> Result<SignedDirectory, Error> {
+        let state = self.lock();
+        let known = state.windows.get(&window).ok_or(Error::NoKeys)?;
+        match &known.directory {
+            Some(directory)
+                if known.signatures.len() == usize::from(self.collection.chain.hops()) =>
+            {
+                let signatures = known.signatures.values().copied().collect();
+                Ok(SignedDirectory::new(directory.clone(), signatures))
+            }
+            _ => Err(Error::NoKeys),
+        }
+    }
+
+    /// Destroys the keys of a window, for good.
+    pub fn destroy(&self, window: u64) -> Result<(), Error> {
+        let live = self.collection.window_epochs(window).end;
+        // First that it is destroyed, then the deed: a crash between the two repeats the deed.
+        let key = self.id.to_string();
+        let value = live.to_string();
+        self.store.commit(&[
+            Change::Put { table: LIVE, key: &key, value: value.as_bytes() },
+            Change::Delete { table: DIRECTORIES, key: &self.row(window) },
+        ])?;
+        self.store.destroy_secret(&self.secret_name(window))?;
+        let mut state = self.lock();
+        state.live = state.live.max(live);
+        state.windows.remove(&window);
+        Ok(())
+    }
+
+    /// The first window whose keys are not destroyed.
+    pub fn live(&self) -> u64 {
+        self.lock().live
+    }
+
+    /// Windows that have keys.
+    pub fn windows(&self) -> Vec<u64> {
+        self.lock().windows.keys().copied().collect()
+    }
+
+    fn ensure(&self, window: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
+        if self.lock().windows.get(&window).is_some_and(|known| known.secret.is_some()) {
+            return Ok(());
+        }
+        let name = self.secret_name(window);
+        // A failed write may have happened: what is on disk is the key.
+        let secret = match self.store.secret(&name)? {
+            Some(bytes) => layer_secret(&bytes)?,
+            None => {
+                let secret = LayerSecret::generate(rng);
+                self.store.put_secret(&name, secret.as_bytes())?;
+                secret
+            }
+        };
+        self.lock().hold(window, self.hop, secret);
+        Ok(())
+    }
+
+    fn restore(&self) -> Result<(), Error> {
+        let mine = self.id.to_string();
+        let corrupt = || StoreError::Corrupt { what: "the row of a key" };
+        let mut state = self.lock();
+        for (key, value) in self.store.rows(LIVE)? {
+            if key == mine {
+                let text = String::from_utf8(value).ok();
+                state.live = text.and_then(|text| text.parse().ok()).ok_or_else(corrupt)?;
+            }
+        }
+        for name in self.store.secrets()? {
+            let Some(window) = name.strip_prefix(&mine).and_then(|rest| rest.strip_prefix('-'))
+            else {
+                continue;
+            };
+            let window: u64 = window.parse().map_err(|_| corrupt())?;
+            if window < state.live {
+                self.store.destroy_secret(&name)?;
+            } else if let Some(bytes) = self.store.secret(&name)? {
+                state.hold(window, self.hop, layer_secret(&bytes)?);
+            }
+        }
+        for (key, value) in self.store.rows(DIRECTORIES)? {
+            let Some(window) = key.strip_prefix(&mine).and_then(|rest| rest.strip_prefix('/'))
+            else {
+                continue;
+            };
+            let window: u64 = window.parse().map_err(|_| corrupt())?;
+            let (keys, []) = value.as_chunks::<32>() else { return Err(corrupt().into()) };
+            let keys: Vec<LayerPublic> = keys.iter().map(|key| LayerPublic::new(*key)).collect();
+            for (hop, key) in (1..).zip(&keys) {
+                state.windows.entry(window).or_default().keys.insert(hop, *key);
+            }
+            let directory = Directory { collection: self.id, window, keys };
+            state.adopt(window, directory, self.hop, &self.identity);
+        }
+        Ok(())
+    }
+
+    fn party(&self, hop: u8) -> Result<PublicIdentity, Error> {
+        Ok(self.collection.chain.party(hop).ok_or(Error::WrongPlace)?.identity)
+    }
+
+    fn row(&self, window: u64) -> String {
+        format!("{}/{window:020}", self.id)
+    }
+
+    fn secret_name(&self, window: u64) -> String {
+        format!("{}-{window}", self.id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn hold(&mut self, window: u64, hop: u8, secret: LayerSecret) {
+        let known = self.windows.entry(window).or_default();
+        known.keys.insert(hop, secret.public());
+        known.secret = Some(secret);
+    }
+
+    fn adopt(&mut self, window: u64, directory: Directory, hop: u8, identity: &Identity) {
+        let known = self.windows.entry(window).or_default();
+        known.signatures.insert(hop, directory.cosign(identity));
+        known.directory = Some(directory);
+    }
+}
+
+fn layer_secret(bytes: &[u8]) -> Result<LayerSecret, StoreError> {
+    let bytes = bytes.try_into().map_err(|_| StoreError::Corrupt { what: "a window's secret" })?;
+    Ok(LayerSecret::from_bytes(bytes))
+}
+
+const LIVE: &str = "live";
+const DIRECTORIES: &str = "directories";

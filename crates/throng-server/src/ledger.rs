@@ -1,0 +1,175 @@
+//! What a collection has cost those who took part, release by release.
+//!
+//! Entries form a chain of hashes, and the newest hash is also kept outside the table. A table that
+//! was put back to an older state is refused: it would spend the same budget twice.
+
+use crate::Error;
+use crate::store::StoreError;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use throng_account::{Crowd, Epsilon};
+use throng_wire::{CollectionId, Spent, Terms, hex, unhex};
+
+/// One release and what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The first epoch of the release.
+    pub first: u64,
+    /// The last epoch of the release.
+    pub last: u64,
+    /// Honest reports in it.
+    pub honest: u64,
+    /// Total ε after it, at the δ of the lifetime.
+    pub total: Epsilon,
+    /// The chain up to here.
+    pub hash: [u8; 32],
+}
+
+/// The chain of entries of one collection.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    start: [u8; 32],
+    entries: Vec<Entry>,
+}
+
+impl Ledger {
+    /// From its rows, oldest first, and the newest hash that was seen. Refuses a chain that is broken
+    /// or that does not contain that hash.
+    pub fn open(
+        collection: &CollectionId,
+        rows: &[Vec<u8>],
+        head: Option<[u8; 32]>,
+    ) -> Result<Self, Error> {
+        let start = Sha256::digest([&b"throng/1 ledger\0"[..], collection.as_bytes()].concat());
+        let mut ledger = Self { start: start.into(), entries: Vec::new() };
+        for row in rows {
+            let entry =
+                Entry::parse(row).ok_or(StoreError::Corrupt { what: "a row of the ledger" })?;
+            let again = ledger.entry(entry.first, entry.last, entry.honest, entry.total);
+            if again != entry {
+                return Err(Error::Rollback { reason: "its chain of hashes is broken" });
+            }
+            ledger.entries.push(entry);
+        }
+        match head {
+            Some(head) if !ledger.contains(&head) => {
+                Err(Error::Rollback { reason: "entries that were there before are missing" })
+            }
+            _ => Ok(ledger),
+        }
+    }
+
+    /// The entry that a release would add, or `None` if the lifetime does not allow for it.
+    pub fn charge(
+        &self,
+        terms: &Terms,
+        first: u64,
+        last: u64,
+        honest: Crowd,
+    ) -> Result<Option<Entry>, Error> {
+        let mut spent: Vec<Spent> = Vec::with_capacity(self.entries.len() + 1);
+        for entry in &self.entries {
+            let epochs = entry.last - entry.first + 1;
+            spent.push(Spent { epochs, honest: Crowd::new(entry.honest)? });
+        }
+        spent.push(Spent { epochs: last - first + 1, honest });
+        let total = terms.spent(&spent)?;
+        let allowed = total <= terms.promise.lifetime.0;
+        Ok(allowed.then(|| self.entry(first, last, honest.get(), total)))
+    }
+
+    /// Adds an entry that is on disk.
+    pub fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+    }
+
+    /// All entries, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The newest hash.
+    pub fn head(&self) -> [u8; 32] {
+        self.entries.last().map_or(self.start, |entry| entry.hash)
+    }
+
+    fn contains(&self, hash: &[u8; 32]) -> bool {
+        *hash == self.start || self.entries.iter().any(|entry| entry.hash == *hash)
+    }
+
+    fn entry(&self, first: u64, last: u64, honest: u64, total: Epsilon) -> Entry {
+        let mut hash = Sha256::new();
+        hash.update(self.head());
+        for field in [first, last, honest, total.get().to_bits()] {
+            hash.update(field.to_be_bytes());
+        }
+        Entry { first, last, honest, total, hash: hash.finalize().into() }
+    }
+}
+
+impl Entry {
+    /// The row.
+    pub fn to_row(&self) -> Vec<u8> {
+        let row = json!({
+            "first": self.first,
+            "last": self.last,
+            "honest": self.honest,
+            "total_epsilon": self.total.get(),
+            "hash": hex(&self.hash),
+        });
+        row.to_string().into_bytes()
+    }
+
+    fn parse(row: &[u8]) -> Option<Self> {
+        let row: Value = serde_json::from_slice(row).ok()?;
+        Some(Self {
+            first: row["first"].as_u64()?,
+            last: row["last"].as_u64()?,
+            honest: row["honest"].as_u64()?,
+            total: Epsilon::new(row["total_epsilon"].as_f64()?).ok()?,
+            hash: unhex(row["hash"].as_str()?)?.try_into().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(length: u64) -> Ledger {
+        let id = CollectionId::new([3; 32]);
+        let mut ledger = Ledger::open(&id, &[], None).unwrap();
+        for epoch in 0..length {
+            let total = Epsilon::new(0.1 * (epoch + 1) as f64).unwrap();
+            ledger.push(ledger.entry(epoch, epoch, 1_000, total));
+        }
+        ledger
+    }
+
+    #[test]
+    fn a_chain_reads_back_and_an_older_one_is_refused() {
+        let id = CollectionId::new([3; 32]);
+        let ledger = chain(4);
+        let rows: Vec<Vec<u8>> = ledger.entries().iter().map(Entry::to_row).collect();
+        let again = Ledger::open(&id, &rows, Some(ledger.head())).unwrap();
+        assert_eq!(again.entries(), ledger.entries());
+        // One entry more than the head knows is what a crash leaves behind.
+        assert!(Ledger::open(&id, &rows, Some(ledger.entries()[2].hash)).is_ok());
+        for kept in 0..4 {
+            let older = Ledger::open(&id, &rows[..kept], Some(ledger.head()));
+            assert!(matches!(older, Err(Error::Rollback { .. })), "{kept}");
+        }
+    }
+
+    #[test]
+    fn no_entry_can_be_altered_moved_or_left_out() {
+        let id = CollectionId::new([3; 32]);
+        let rows: Vec<Vec<u8>> = chain(3).entries().iter().map(Entry::to_row).collect();
+        let refused = |rows: &[Vec<u8>]| Ledger::open(&id, rows, None).is_err();
+        assert!(refused(&[rows[1].clone(), rows[0].clone(), rows[2].clone()]));
+        assert!(refused(&[rows[0].clone(), rows[2].clone()]));
+        let altered = String::from_utf8(rows[1].clone()).unwrap().replace("1000", "2000");
+        assert!(refused(&[rows[0].clone(), altered.into_bytes(), rows[2].clone()]));
+        assert!(Ledger::open(&CollectionId::new([4; 32]), &rows, None).is_err());
+    }
+}

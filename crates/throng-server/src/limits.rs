@@ -1,0 +1,36 @@
+//! How much a server takes on.
+
+use std::thread;
+
+/// Bounds that an operator may set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a body with reports at most.
+    pub upload: usize,
+    /// Bytes of a batch at most.
+    pub batch: u64,
+    /// Bytes of records that are permuted in memory; larger batches use the disk.
+    pub memory: usize,
+    /// Threads that open records.
+    pub threads: usize,
+    /// Seconds after a window's last deadline in which late batches still find its keys.
+    pub drain: u64,
+    /// Requests that are worked on at the same time; more are asked to come back.
+    pub requests: usize,
+    /// Seconds that a client has for a request.
+    pub patience: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            upload: 1 << 20,
+            batch: 1 << 40,
+            memory: 1 << 30,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            drain: 7 * 86_400,
+            requests: 4_096,
+            patience: 30,
+        }
+    }
+}

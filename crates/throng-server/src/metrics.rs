@@ -1,0 +1,167 @@
+//! What an operator may watch, in the text format of Prometheus.
+//!
+//! Whoever reads this must not learn who reported when. Reports are counted where they left as a crowd;
+//! requests that were accepted show in steps of a thousand; and writes to the log, of which a quiet
+//! server makes one per report, do not show at all.
+
+use crate::server::{Node, Seat};
+use crate::{Error, Slot, Stage};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Counters since the start.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    accepted: AtomicU64,
+    batches: AtomicU64,
+    repeated: AtomicU64,
+    conflicts: AtomicU64,
+    /// By name and label.
+    rare: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
+}
+
+impl Metrics {
+    /// A request with reports was answered.
+    pub fn upload(&self, refused: Option<&'static str>) {
+        match refused {
+            None => {
+                self.accepted.fetch_add(1, Ordering::Relaxed);
+            }
+            Some(reason) => self.count("throng_uploads_refused_total", reason),
+        }
+    }
+
+    /// A batch is on disk.
+    pub fn batch(&self) {
+        self.batches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A batch came again.
+    pub fn repeated(&self) {
+        self.repeated.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A batch was not taken. Two for the same epochs are an alarm.
+    pub fn refused_batch(&self, seat: &Seat, error: &Error, name: &'static str) {
+        self.count("throng_batches_refused_total", name);
+        if matches!(error, Error::Conflict) {
+            self.conflicts.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(collection = %seat.id, "two batches for the same epochs");
+        }
+    }
+
+    /// A task failed and will try again.
+    pub fn failed(&self, task: &'static str) {
+        self.count("throng_failures_total", task);
+    }
+
+    /// All of it.
+    pub fn render(&self, node: &Node) -> String {
+        let mut out = Text::default();
+        out.head("throng_uploads_accepted_total", "counter", "requests with reports, in steps");
+        out.line(format_args!("{}", self.accepted.load(Ordering::Relaxed) / STEP * STEP));
+        out.head("throng_batches_received_total", "counter", "batches that were taken");
+        out.line(format_args!("{}", self.batches.load(Ordering::Relaxed)));
+        out.head("throng_batches_repeated_total", "counter", "batches that came again");
+        out.line(format_args!("{}", self.repeated.load(Ordering::Relaxed)));
+        out.head("throng_alarms_total", "counter", "what an operator must look into");
+        out.labelled("kind", "conflict", self.conflicts.load(Ordering::Relaxed));
+        let rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (name, label, help) in RARE {
+            out.head(name, "counter", help);
+            for ((_, value), count) in rare.iter().filter(|((of, _), _)| *of == name) {
+                out.labelled(label, value, *count);
+            }
+        }
+        out.seats(node);
+        out.text
+    }
+
+    fn count(&self, name: &'static str, label: &'static str) {
+        let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
+        *rare.entry((name, label)).or_default() += 1;
+    }
+}
+
+/// The word for a slot's stage.
+pub(crate) fn stage(slot: &Slot) -> &'static str {
+    match &slot.stage {
+        Stage::Closing => "closing",
+        Stage::Held { .. } => "held",
+        Stage::Received(_) => "received",
+        Stage::Sealed(_) => "sealed",
+        Stage::Delivered { .. } => "delivered",
+        Stage::Released { .. } => "released",
+        Stage::Dropped { why, .. } => why.name(),
+    }
+}
+
+/// Reports of a slot, where they may be told: of a crowd, and of what was dropped.
+pub(crate) fn reports(slot: &Slot, seat: &Seat) -> Option<u64> {
+    let shape = seat.collection().shape();
+    let (manifest, hop) = match &slot.stage {
+        Stage::Closing | Stage::Held { .. } | Stage::Released { .. } => return None,
+        Stage::Dropped { reports, .. } => return Some(*reports),
+        Stage::Received(manifest) => (manifest, seat.hop()),
+        Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, seat.hop() + 1),
+    };
+    Some(manifest.unverified().records / shape.records_per_report(hop).max(1))
+}
+
+/// Lines of one metric after the other.
+#[derive(Default)]
+struct Text {
+    text: String,
+    name: &'static str,
+}
+
+impl Text {
+    fn head(&mut self, name: &'static str, kind: &str, help: &str) {
+        self.name = name;
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn line(&mut self, rest: std::fmt::Arguments<'_>) {
+        let _ = writeln!(self.text, "{} {rest}", self.name);
+    }
+
+    fn labelled(&mut self, label: &str, value: &str, count: u64) {
+        let _ = writeln!(self.text, "{}{{{label}=\"{value}\"}} {count}", self.name);
+    }
+
+    fn seats(&mut self, node: &Node) {
+        self.head("throng_slots", "gauge", "ranges of epochs by how far they are");
+        for seat in node.seats.values() {
+            let mut stages: BTreeMap<&str, u64> = BTreeMap::new();
+            seat.slots().iter().for_each(|slot| *stages.entry(stage(slot)).or_default() += 1);
+            for (stage, count) in stages {
+                let (name, id) = (self.name, seat.id);
+                let _ =
+                    writeln!(self.text, "{name}{{collection=\"{id}\",stage=\"{stage}\"}} {count}");
+            }
+        }
+        self.head("throng_reports_total", "counter", "distinct valid reports of crowds that left");
+        for seat in node.seats.values() {
+            let crowd = |slot: &&Slot| !matches!(slot.stage, Stage::Dropped { .. });
+            let slots = seat.slots();
+            let told = slots.iter().filter(crowd).filter_map(|slot| reports(slot, seat)).sum();
+            self.labelled("collection", &seat.id.to_string(), told);
+        }
+        self.head("throng_idle_seconds", "gauge", "since everything that was due was done");
+        for seat in node.seats.values() {
+            let idle = node.now().saturating_sub(seat.stepped());
+            self.labelled("collection", &seat.id.to_string(), idle);
+        }
+    }
+}
+
+const RARE: [(&str, &str, &str); 3] = [
+    ("throng_uploads_refused_total", "reason", "requests with reports that were refused"),
+    ("throng_batches_refused_total", "reason", "batches that were refused"),
+    ("throng_failures_total", "task", "attempts that failed and are repeated"),
+];
+
+/// Accepted requests show in steps of this.
+const STEP: u64 = 1_000;

@@ -1,0 +1,315 @@
+//! One collection at one mix, as a state machine: no disk, no network, no clock.
+//!
+//! ```text
+//! the first mix:  (open) --deadline--> Closing --counted--> Sealed --receipt--> Delivered --> shredded
+//!                                         |  \--short, more epochs in the window--> Held --deadline--> Closing
+//!                                         \--short--> Dropped --> shredded
+//! later mixes:    Received --counted--> Sealed --receipt--> Delivered --> shredded
+//!                     \--short--> Dropped --> shredded
+//! every mix:      Sealed --nobody signed before the keys went--> Dropped --> shredded
+//! ```
+//!
+//! The machine says what is to be done next; its driver ([`crate::Mix`]) does it, writes the slot's
+//! new row, and only then tells the machine. A crash before the row repeats the step, and no step
+//! before `Sealed` lets a byte out.
+
+use crate::Error;
+use crate::slots::{Slot, Slots, Stage, Why};
+use throng_wire::{Manifest, Schedule, Shape};
+
+/// What a mix must know of a collection.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// When epochs begin and end, and what happens below the crowd.
+    pub schedule: Schedule,
+    /// How many epochs there are.
+    pub epochs: u64,
+    /// Distinct valid reports without which nothing leaves.
+    pub quorum: u64,
+    /// How long everything is.
+    pub shape: Shape,
+    /// This party's place, from 1; the analyzer's is one past the last mix.
+    pub hop: u8,
+    /// Seconds after a window's last deadline in which late batches still find its keys.
+    pub drain: u64,
+}
+
+/// What a mix does next by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Stop taking reports for these epochs, count them, and mix them if they are a crowd.
+    Close {
+        /// The first epoch.
+        first: u64,
+        /// The last epoch.
+        last: u64,
+    },
+    /// Count the batch received for the slot that begins with this epoch, and mix it if it is a crowd.
+    Mix {
+        /// The first epoch.
+        first: u64,
+    },
+    /// Drop the batch of the slot that begins with this epoch: nobody has signed for it, and the keys
+    /// that would open it are gone.
+    GiveUp {
+        /// The first epoch.
+        first: u64,
+    },
+    /// Remove what the slot that begins with this epoch was made of.
+    Shred {
+        /// The first epoch.
+        first: u64,
+    },
+    /// Destroy the keys of the window that begins with this epoch.
+    Destroy {
+        /// The first epoch of the window.
+        window: u64,
+    },
+}
+
+/// The state machine.
+#[derive(Debug, Clone)]
+pub struct Mixer {
+    rules: Rules,
+    slots: Slots,
+    /// The first window whose keys are not destroyed yet.
+    live: u64,
+}
+
+impl Mixer {
+    /// From what is on disk: its slots, and the first window whose keys are not destroyed.
+    pub fn new(rules: Rules, slots: Slots, live: u64) -> Self {
+        Self { rules, slots, live }
+    }
+
+    /// A slot's new row is on disk.
+    pub fn put(&mut self, slot: Slot) {
+        self.slots.put(slot);
+    }
+
+    /// The keys of this window are gone.
+    pub fn destroyed(&mut self, window: u64) {
+        self.live = self.live.max(self.rules.schedule.window_epochs(window).end);
+    }
+
+    /// The rules it was made with.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// All slots.
+    pub fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// Whether reports for an epoch are taken now.
+    pub fn admit(&self, epoch: u64, now: u64) -> Result<(), Error> {
+        if self.rules.hop != 1 {
+            return Err(Error::WrongPlace);
+        }
+        let Rules { schedule, epochs, .. } = &self.rules;
+        // A slot that exists was closed, whatever a clock that was set back says.
+        let closed = self.slots.last().is_some_and(|slot| epoch <= slot.last);
+        let open =
+            epoch < *epochs && (schedule.start_of(epoch)..schedule.deadline(epoch)).contains(&now);
+        if open && !closed { Ok(()) } else { Err(Error::EpochClosed) }
+    }
+
+    /// What to do next, if anything is due.
+    pub fn next(&self, now: u64) -> Option<Step> {
+        if let Some(slot) = self.slots.iter().find(|slot| slot.to_shred()) {
+            return Some(Step::Shred { first: slot.first });
+        }
+        let received = |slot: &&Slot| matches!(slot.stage, Stage::Received(_));
+        if let Some(slot) = self.slots.iter().find(received) {
+            return Some(Step::Mix { first: slot.first });
+        }
+        if self.rules.hop == 1
+            && let Some(step) = self.next_close(now)
+        {
+            return Some(step);
+        }
+        let stale = |slot: &&Slot| matches!(slot.stage, Stage::Sealed(_)) && self.stale(slot, now);
+        if let Some(slot) = self.slots.iter().find(stale) {
+            return Some(Step::GiveUp { first: slot.first });
+        }
+        let window = self.live;
+        (window < self.rules.epochs && self.window_over(window, now))
+            .then_some(Step::Destroy { window })
+    }
+
+    /// What becomes of a slot that was counted: `None` if it is a crowd and may leave.
+    pub fn judge(&self, slot: &Slot, reports: u64) -> Option<Stage> {
+        if reports >= self.rules.quorum {
+            return None;
+        }
+        let next = slot.last + 1;
+        let schedule = &self.rules.schedule;
+        let waits = self.rules.hop == 1
+            && next < self.rules.epochs
+            && schedule.window_of(next) == schedule.window_of(slot.last);
+        Some(if waits {
+            Stage::Held { reports }
+        } else {
+            Stage::Dropped { why: Why::Short, reports, shredded: false }
+        })
+    }
+
+    /// The slot that waits to be handed over, if any: the oldest.
+    pub fn outgoing(&self) -> Option<&Slot> {
+        self.slots.iter().find(|slot| matches!(slot.stage, Stage::Sealed(_)))
+    }
+
+    /// Whether a batch that the previous party signed may be taken: `Ok(true)` if it is there already.
+    pub fn take(&self, manifest: &Manifest) -> Result<bool, Error> {
+        let Rules { schedule, epochs, shape, hop, .. } = &self.rules;
+        let foreign = |scope| {
+            let what = "batch";
+            Err(Error::Batch(throng_wire::Error::Foreign { what, scope }))
+        };
+        if *hop == 1 {
+            return Err(Error::WrongPlace);
+        }
+        if manifest.hop() + 1 != *hop || manifest.record_bytes as usize != shape.record_bytes(*hop)
+        {
+            return foreign("hop");
+        }
+        let window = schedule.window_of(manifest.last);
+        if manifest.last >= *epochs || schedule.window_of(manifest.first) != window {
+            return foreign("window");
+        }
+        if self.slots.known(manifest)?.is_some() {
+            return Ok(true);
+        }
+        if window < self.live { Err(Error::KeysDestroyed) } else { Ok(false) }
+    }
+
+    /// The close that is under way, or the next one that is due.
+    fn next_close(&self, now: u64) -> Option<Step> {
+        let (first, last) = match self.slots.last() {
+            None => (0, 0),
+            Some(Slot { first, last, stage: Stage::Closing, .. }) => {
+                return Some(Step::Close { first: *first, last: *last });
+            }
+            Some(Slot { first, last, stage: Stage::Held { .. }, .. }) => (*first, last + 1),
+            Some(slot) => (slot.last + 1, slot.last + 1),
+        };
+        let due = last < self.rules.epochs && now >= self.rules.schedule.deadline(last);
+        due.then_some(Step::Close { first, last })
+    }
+
+    /// Whether later parties have destroyed the keys of a slot's window, or are about to.
+    fn stale(&self, slot: &Slot, now: u64) -> bool {
+        let deadline = self.rules.schedule.deadline(self.end_of_window(slot.last));
+        now >= deadline.saturating_add(self.rules.drain)
+    }
+
+    /// The last epoch of the window that an epoch is in.
+    fn end_of_window(&self, epoch: u64) -> u64 {
+        (self.rules.schedule.window_epochs(epoch).end - 1).min(self.rules.epochs - 1)
+    }
+
+    /// Whether nothing can come any more that the keys of a window would open.
+    fn window_over(&self, window: u64, now: u64) -> bool {
+        let schedule = &self.rules.schedule;
+        let last = self.end_of_window(window);
+        if now < schedule.deadline(last) {
+            return false;
+        }
+        let inside = |slot: &&Slot| slot.first <= last && slot.last >= window;
+        let covered: u64 = self.slots.iter().filter(inside).map(|s| s.last - s.first + 1).sum();
+        let settled = self.slots.iter().filter(inside).all(Slot::done);
+        let all = covered == last - window + 1;
+        let drained = self.rules.hop > 1 && now >= schedule.deadline(last) + self.rules.drain;
+        settled && (all || drained)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use throng_wire::Below;
+
+    fn mixer(below: Below) -> Mixer {
+        let schedule = Schedule { start: 1_000, every: 100, grace: 10, below };
+        let shape = Shape { mixes: 2, messages: 1, payload: 1 };
+        let rules = Rules { schedule, epochs: 4, quorum: 5, shape, hop: 1, drain: 50 };
+        Mixer::new(rules, Slots::default(), 0)
+    }
+
+    fn slot(first: u64, last: u64, stage: Stage) -> Slot {
+        Slot { first, last, input: None, stage }
+    }
+
+    #[test]
+    fn an_epoch_admits_from_its_start_to_its_deadline_and_never_after_it_closed() {
+        let mut mixer = mixer(Below::Expire);
+        for (epoch, now, open) in [
+            (0, 999, false),
+            (0, 1_000, true),
+            (0, 1_109, true),
+            (0, 1_110, false),
+            (1, 1_105, true),
+            (1, 1_099, false),
+            (4, 1_450, false),
+        ] {
+            assert_eq!(mixer.admit(epoch, now).is_ok(), open, "epoch {epoch} at {now}");
+        }
+        mixer.put(slot(0, 0, Stage::Closing));
+        assert!(mixer.admit(0, 1_050).is_err(), "the clock was set back");
+    }
+
+    #[test]
+    fn a_short_epoch_waits_within_its_window_and_expires_at_its_end() {
+        let mut mixer = mixer(Below::Merge { window: 2 });
+        assert_eq!(mixer.next(1_109), None);
+        assert_eq!(mixer.next(1_110), Some(Step::Close { first: 0, last: 0 }));
+        let closing = slot(0, 0, Stage::Closing);
+        let held = mixer.judge(&closing, 4).unwrap();
+        assert_eq!(held, Stage::Held { reports: 4 });
+        mixer.put(closing.at(held));
+        assert_eq!(mixer.next(1_209), None);
+        assert_eq!(mixer.next(1_210), Some(Step::Close { first: 0, last: 1 }));
+        let both = slot(0, 1, Stage::Closing);
+        assert_eq!(mixer.judge(&both, 5), None);
+        let dropped = mixer.judge(&both, 4).unwrap();
+        assert_eq!(dropped, Stage::Dropped { why: Why::Short, reports: 4, shredded: false });
+        mixer.put(both.at(dropped));
+        assert_eq!(mixer.next(1_210), Some(Step::Shred { first: 0 }));
+        mixer.put(mixer.slots().get(0).unwrap().shredded());
+        assert_eq!(mixer.next(1_210), Some(Step::Destroy { window: 0 }));
+        mixer.destroyed(0);
+        assert_eq!(mixer.next(1_210), None);
+        assert_eq!(mixer.next(1_310), Some(Step::Close { first: 2, last: 2 }));
+    }
+
+    #[test]
+    fn a_batch_that_nobody_takes_is_given_up_when_its_keys_are_gone() {
+        let mut mixer = mixer(Below::Expire);
+        let manifest = Manifest {
+            collection: throng_wire::CollectionId::new([1; 32]),
+            first: 0,
+            last: 0,
+            record_bytes: 97,
+            records: 5,
+            losses: vec![throng_wire::Loss::default()],
+            source: [0; 32],
+            digest: [0; 32],
+        };
+        let identity = throng_wire::Identity::from_seed(&[1; 32]);
+        let signed = throng_wire::SignedManifest::sign(manifest, &identity);
+        mixer.put(slot(0, 0, Stage::Sealed(signed)));
+        assert_eq!(mixer.next(1_159), None);
+        assert_eq!(mixer.next(1_160), Some(Step::GiveUp { first: 0 }));
+        let why = Why::Keys;
+        mixer.put(slot(0, 0, Stage::Dropped { why, reports: 5, shredded: true }));
+        assert_eq!(mixer.next(1_160), Some(Step::Destroy { window: 0 }));
+    }
+
+    #[test]
+    fn with_expire_nothing_waits() {
+        let mixer = mixer(Below::Expire);
+        let dropped = mixer.judge(&slot(0, 0, Stage::Closing), 4);
+        assert!(matches!(dropped, Some(Stage::Dropped { .. })));
+    }
+}

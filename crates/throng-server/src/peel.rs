@@ -1,0 +1,88 @@
+//! Taking one layer off many records, each record once.
+
+use crate::Error;
+use sha2::{Digest, Sha256};
+use std::collections::HashSet;
+use throng_wire::{LAYER, Loss, Opener};
+
+/// What has passed: records by the first 16 bytes of their SHA-256, exactly.
+///
+/// Whole records are compared. An altered copy does not open, and counting it against the original
+/// would let whoever sends it first have the original dropped.
+#[derive(Default)]
+pub struct Seen(HashSet<u128>);
+
+impl Seen {
+    /// Whether a record is new; it is not any more afterwards.
+    pub fn insert(&mut self, record: &[u8]) -> bool {
+        let hash = Sha256::digest(record);
+        let first = hash.first_chunk().expect("SHA-256 has 32 bytes");
+        self.0.insert(u128::from_be_bytes(*first))
+    }
+
+    /// Takes up what [`Seen::to_bytes`] gave.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.0.extend(bytes.as_chunks::<16>().0.iter().map(|hash| u128::from_be_bytes(*hash)));
+    }
+
+    /// All hashes, in ascending order, so that nothing tells which came first.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut hashes: Vec<u128> = self.0.iter().copied().collect();
+        hashes.sort_unstable();
+        hashes.into_iter().flat_map(u128::to_be_bytes).collect()
+    }
+}
+
+/// Opens records in chunks, counting what it leaves out.
+pub struct Peeler<'a> {
+    seen: &'a mut Seen,
+    len: usize,
+    threads: usize,
+    fresh: Vec<u8>,
+    opened: Vec<u8>,
+    ok: Vec<bool>,
+    /// Records that opened.
+    pub valid: u64,
+    /// Records that were left out.
+    pub loss: Loss,
+}
+
+impl<'a> Peeler<'a> {
+    /// Of records of `len` bytes, except those `seen` before.
+    pub fn new(seen: &'a mut Seen, len: usize, threads: usize) -> Self {
+        let (fresh, opened, ok) = Default::default();
+        Self { seen, len, threads, fresh, opened, ok, valid: 0, loss: Loss::default() }
+    }
+
+    /// Opens whole records, given back to back, and shows what was in each.
+    pub fn peel(
+        &mut self,
+        opener: &Opener,
+        records: &[u8],
+        mut show: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.fresh.clear();
+        for record in records.chunks_exact(self.len) {
+            if self.seen.insert(record) {
+                self.fresh.extend_from_slice(record);
+            } else {
+                self.loss.replayed += 1;
+            }
+        }
+        let count = self.fresh.len() / self.len;
+        self.opened.clear();
+        self.opened.resize(count * (self.len - LAYER), 0);
+        self.ok.clear();
+        self.ok.resize(count, false);
+        opener.open_batch(&self.fresh, self.len, &mut self.opened, &mut self.ok, self.threads)?;
+        for (opened, ok) in self.opened.chunks_exact(self.len - LAYER).zip(&self.ok) {
+            if *ok {
+                self.valid += 1;
+                show(opened)?;
+            } else {
+                self.loss.malformed += 1;
+            }
+        }
+        Ok(())
+    }
+}

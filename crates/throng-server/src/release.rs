@@ -1,0 +1,165 @@
+//! What the analyzer publishes: estimates with their error, and a guarantee for the batch they come from.
+
+use crate::Error;
+use crate::ledger::Entry;
+use serde_json::{Map, Value, json};
+use throng_account::{Crowd, Epsilon, Probability};
+use throng_mechanism::{Control, DecodeOptions, Estimate, Mechanism, Tally, decode};
+use throng_wire::{BatchId, Collection, Loss, Spent, hex};
+
+/// What was counted of one batch.
+pub struct Count<'a> {
+    /// The first epoch.
+    pub first: u64,
+    /// The last epoch.
+    pub last: u64,
+    /// The batch.
+    pub batch: BatchId,
+    /// Distinct valid reports.
+    pub reports: u64,
+    /// What mixes left out, in the order of the chain, and what the analyzer left out.
+    pub losses: &'a [Loss],
+    /// The counters, of all epochs so far where estimates are about all of them.
+    pub tally: &'a Tally,
+    /// Messages of this batch that no client would have sent.
+    pub nonsense: u64,
+}
+
+/// Puts a release together. `entry` is what it costs in the ledger.
+pub fn release(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<Value, Error> {
+    let confidence = Probability::new("confidence", CONFIDENCE)?;
+    let mut release = Map::new();
+    let mut field = |name: &str, value: Value| {
+        release.insert(name.into(), value);
+    };
+    field("collection", collection.id().to_string().into());
+    field("first", count.first.into());
+    field("last", count.last.into());
+    field("reports", count.reports.into());
+    field("confidence", CONFIDENCE.into());
+    field("estimates", estimates(collection, count, confidence).into());
+    field("privacy", privacy(collection, count, entry)?);
+    field("influence", influence(collection, count));
+    field("dropped", dropped(count));
+    field("batch", count.batch.to_string().into());
+    field("ledger", hex(&entry.hash).into());
+    Ok(Value::Object(release))
+}
+
+/// Each with its label, value, standard error and interval, in the units of the question.
+fn estimates(collection: &Collection, count: &Count<'_>, confidence: Probability) -> Vec<Value> {
+    let terms = &collection.terms;
+    let question = &terms.question;
+    let name = |place: usize| question.labels.get(place).cloned();
+    let shown = |label: String, estimate: Estimate| {
+        let (low, high) = estimate.interval();
+        json!({
+            "label": label,
+            "value": estimate.value,
+            "standard_error": estimate.standard_error,
+            "interval": [low, high],
+        })
+    };
+    if let Mechanism::Rappor(rappor) = &terms.mechanism {
+        let candidates: Vec<&str> = question.labels.iter().map(String::as_str).collect();
+        let level = Probability::new("level", 1.0 - CONFIDENCE).unwrap_or(confidence);
+        let options = DecodeOptions { control: Control::Family, level, confidence };
+        let found = decode(rappor, count.tally, &candidates, &options).into_iter();
+        return found
+            .filter(|found| found.significant)
+            .map(|found| shown(candidates[found.candidate].to_owned(), found.estimate))
+            .collect();
+    }
+    let values = terms.mechanism.estimate(count.tally, confidence).into_iter();
+    let real = terms.mechanism.holds() == REAL;
+    let reports = count.tally.reports().max(1) as f64;
+    values
+        .enumerate()
+        .map(|(place, estimate)| match real {
+            true => {
+                let scale = (question.high - question.low) / reports;
+                shown("mean".into(), estimate.rescaled(question.low, scale))
+            }
+            false => {
+                let label = match &terms.mechanism {
+                    Mechanism::Longitudinal(_) => format!("period {}", place + 1),
+                    mechanism if mechanism.holds() == BIT => "yes".into(),
+                    _ => name(place).unwrap_or_else(|| place.to_string()),
+                };
+                shown(label, estimate)
+            }
+        })
+        .collect()
+}
+
+/// What holds for this very batch, and under which conditions.
+fn privacy(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<Value, Error> {
+    let terms = &collection.terms;
+    let promise = &terms.promise;
+    let honest = Crowd::honest(count.reports, promise.corrupt)?;
+    let epochs = count.last - count.first + 1;
+    let profile = terms.mechanism.profile(honest).map_err(throng_wire::Error::from)?;
+    let one = profile.epsilon(promise.delta)?;
+    let (epsilon, delta) = terms.cost(Spent { epochs, honest })?;
+    let all = Spent { epochs, honest: Crowd::new(count.reports)? };
+    let (all_honest, _) = terms.cost(all)?;
+    Ok(json!({
+        "epsilon": epsilon.get(),
+        "delta": delta.get(),
+        "epsilon_lower": one.lower.filter(|_| epochs == 1).map(|witness| witness.epsilon.get()),
+        "honest": honest.get(),
+        "corrupt": promise.corrupt,
+        "epsilon_if_all_honest": all_honest.get(),
+        "epochs_merged": epochs,
+        "local_floor": infinite(terms.mechanism.local_floor()),
+        "theorem": one.theorem.name(),
+        "source": one.theorem.source(),
+        "neighbours": "one person's report is replaced by another",
+        "holds_if": "at least one mix is honest and keeps its permutation to itself",
+        "spent_epsilon": entry.total.get(),
+        "spent_delta": promise.lifetime.1.get(),
+        "lifetime_epsilon": promise.lifetime.0.get(),
+    }))
+}
+
+/// How far liars move an estimate, in its own units.
+fn influence(collection: &Collection, count: &Count<'_>) -> Value {
+    let terms = &collection.terms;
+    let question = &terms.question;
+    let unit = if terms.mechanism.holds() == REAL {
+        (question.high - question.low) / count.tally.reports().max(1) as f64
+    } else {
+        1.0
+    };
+    let one = terms.mechanism.influence() * unit;
+    let liars = (count.reports as f64 * terms.promise.corrupt).ceil();
+    let finite = |value: f64| if value.is_finite() { json!(value) } else { json!("infinity") };
+    json!({ "of_one": finite(one), "corrupt": liars, "of_all_corrupt": finite(one * liars) })
+}
+
+fn dropped(count: &Count<'_>) -> Value {
+    let parts = |loss: &Loss| json!({ "replayed": loss.replayed, "malformed": loss.malformed });
+    let (analyzer, mixes) = match count.losses.split_last() {
+        Some((analyzer, mixes)) => (*analyzer, mixes),
+        None => (Loss::default(), &[][..]),
+    };
+    json!({
+        "mixes": mixes.iter().map(parts).collect::<Vec<_>>(),
+        "analyzer": {
+            "replayed": analyzer.replayed,
+            "malformed": analyzer.malformed,
+            "nonsense": count.nonsense,
+        },
+    })
+}
+
+/// JSON has no infinity.
+fn infinite(floor: Option<Epsilon>) -> Value {
+    floor.map_or_else(|| json!("infinity"), |floor| json!(floor.get()))
+}
+
+/// Of every interval.
+const CONFIDENCE: f64 = 0.95;
+
+const REAL: &str = "a number from 0 to 1";
+const BIT: &str = "a bit";

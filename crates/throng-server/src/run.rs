@@ -1,0 +1,111 @@
+//! What a server does by itself, collection by collection.
+//!
+//! ```text
+//! work        makes the keys of the next window; takes every step that is due
+//! keys        asks one other party for its key and its signature, one task for each of them
+//! hand over   sends every sealed batch to the next party until that signs for it
+//! ```
+//!
+//! Tasks share nothing but the collection: one that fails says so, waits, and tries again, and the others
+//! go on.
+
+mod hand_over;
+mod keys;
+mod peers;
+mod trouble;
+
+pub(crate) use peers::Peers;
+
+use crate::server::{Node, Seat, seeded};
+use crate::{Error, Step};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::select;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use trouble::Trouble;
+
+/// Starts all tasks. They end soon after `stopping`; a step under way is finished first.
+pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    for seat in node.seats.values() {
+        let task = Task { node: Arc::clone(node), seat: Arc::clone(seat) };
+        tasks.spawn(task.clone().work(stopping.clone()));
+        for (hop, party) in seat.others() {
+            if peers::in_the_open(&party.url) {
+                let collection = seat.id;
+                tracing::warn!(%collection, hop, "the party has no https; who listens sees when");
+            }
+            let keys = task.clone().keys(peers.clone(), hop, party.url);
+            tasks.spawn(until(stopping.clone(), keys));
+        }
+        if seat.mix().is_ok() {
+            tasks.spawn(until(stopping.clone(), task.hand_over(peers.clone())));
+        }
+    }
+    tasks
+}
+
+/// One collection of one server.
+#[derive(Clone)]
+struct Task {
+    node: Arc<Node>,
+    seat: Arc<Seat>,
+}
+
+impl Task {
+    async fn work(self, stopping: CancellationToken) {
+        let mut trouble = Trouble::new("work", self.seat.id);
+        while !stopping.is_cancelled() {
+            if trouble.due() {
+                match self.steps(&stopping).await {
+                    Ok(()) => trouble.over(),
+                    Err(error) => {
+                        self.node.metrics.failed("work");
+                        trouble.met(&error.to_string());
+                    }
+                }
+            }
+            stopping.run_until_cancelled(pause(&self.seat.work)).await;
+        }
+    }
+
+    /// Everything that is due.
+    async fn steps(&self, stopping: &CancellationToken) -> Result<(), Error> {
+        loop {
+            let seat = Arc::clone(&self.seat);
+            let step = self.node.blocking(move |node| step(node, &seat)).await?;
+            let Some(step) = step else {
+                self.seat.rested(self.node.now());
+                return Ok(());
+            };
+            tracing::debug!(collection = %self.seat.id, ?step, "done");
+            self.seat.leave.notify_one();
+            if stopping.is_cancelled() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn step(node: &Node, seat: &Seat) -> Result<Option<Step>, Error> {
+    let mut rng = seeded()?;
+    seat.keyring().publish(node.now(), &mut rng)?;
+    seat.step(node.now(), &mut rng)
+}
+
+/// Until the next round: a tick, or sooner when somebody calls.
+async fn pause(call: &Notify) {
+    select! {
+        () = call.notified() => {}
+        () = sleep(TICK) => {}
+    }
+}
+
+async fn until(stopping: CancellationToken, task: impl Future<Output = ()>) {
+    stopping.run_until_cancelled(task).await;
+}
+
+const TICK: Duration = Duration::from_millis(200);

@@ -1,0 +1,97 @@
+//! Learning the keys and signatures of one other party.
+
+use super::peers::{Failure, Peers};
+use super::trouble::Trouble;
+use super::{Task, pause};
+use crate::Error;
+use std::fmt;
+use std::sync::Arc;
+use throng_wire::KeyStatement;
+use tokio::sync::Notify;
+
+impl Task {
+    /// Asks one party for all that is missing, for ever.
+    pub async fn keys(self, peers: Peers, hop: u8, url: String) {
+        let mut trouble = Trouble::new("keys", self.seat.id);
+        let nobody = Notify::new();
+        loop {
+            if trouble.due() {
+                match self.ask(&peers, hop, &url).await {
+                    Ok(()) => trouble.over(),
+                    // Its clock may be behind, or it waits for somebody itself.
+                    Err(Missing::Peer(Failure::Status(404))) => trouble.wait(),
+                    Err(error) => {
+                        self.node.metrics.failed("keys");
+                        trouble.met(&format!("hop {hop}: {error}"));
+                    }
+                }
+            }
+            pause(&nobody).await;
+        }
+    }
+
+    /// Whatever this party has that is missing here.
+    async fn ask(&self, peers: &Peers, hop: u8, url: &str) -> Result<(), Missing> {
+        let (collection, keyring) = (self.seat.collection(), self.seat.keyring());
+        let base = format!("{url}/v1/collections/{}", self.seat.id);
+        for window in keyring.windows() {
+            let last = collection.window_epochs(window).end.saturating_sub(1);
+            if self.node.now() >= collection.schedule.deadline(last) {
+                continue;
+            }
+            if keyring.missing(window).0.contains(&hop) {
+                let bytes = peers.get(&format!("{base}/keys/{window}"), STATEMENT).await?;
+                let statement = KeyStatement::decode(&bytes).map_err(Error::from)?;
+                if statement.window != window {
+                    let (what, scope) = ("key", "window");
+                    return Err(Error::from(throng_wire::Error::Foreign { what, scope }).into());
+                }
+                let seat = Arc::clone(&self.seat);
+                let learn = move |_: &_| seat.keyring().learn(hop, &statement);
+                self.node.blocking(learn).await?;
+            }
+            let (keys, signatures) = keyring.missing(window);
+            if keys.is_empty() && signatures.contains(&hop) {
+                let bytes = peers.get(&format!("{base}/cosignatures/{window}"), SIGNATURE).await?;
+                let expected = "a signature";
+                let signature = bytes.as_slice().try_into();
+                let signature =
+                    signature.map_err(|_| Error::from(throng_wire::Error::Malformed { expected }));
+                keyring.collect(hop, window, &signature?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is missing is not there, or not good.
+enum Missing {
+    Peer(Failure),
+    Here(Error),
+}
+
+impl From<Failure> for Missing {
+    fn from(failure: Failure) -> Self {
+        Self::Peer(failure)
+    }
+}
+
+impl From<Error> for Missing {
+    fn from(error: Error) -> Self {
+        Self::Here(error)
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Peer(failure) => failure.fmt(f),
+            Self::Here(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Bytes of a statement at most.
+const STATEMENT: usize = 256;
+
+const SIGNATURE: usize = 64;

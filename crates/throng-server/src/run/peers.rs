@@ -1,0 +1,172 @@
+//! The other parties, as a client sees them.
+//!
+//! What they answer is read up to a size and within a time, and is checked by who asked.
+
+use crate::config::wrong;
+use crate::{Blob, Error};
+use axum::body::Bytes;
+use futures_util::stream;
+use reqwest::{Body, Certificate, Client, Response, StatusCode, Url, redirect};
+use std::fmt;
+use std::io::{self, Read};
+use std::net::IpAddr;
+use std::time::Duration;
+use tokio::select;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio::time::sleep;
+
+/// Asks and sends.
+#[derive(Clone)]
+pub(crate) struct Peers {
+    http: Client,
+    patience: Duration,
+}
+
+/// Why there is no answer. No address, and nothing of what was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Nobody there, or not who should be.
+    Unreachable,
+    /// Nothing for too long.
+    Slow,
+    /// The connection ended, or more came than there can be.
+    Broken,
+    /// Another status than 200.
+    Status(u16),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable => f.write_str("the party cannot be reached"),
+            Self::Slow => f.write_str("the party takes too long"),
+            Self::Broken => f.write_str("the party's answer broke off or makes no sense"),
+            Self::Status(status) => write!(f, "the party answers with status {status}"),
+        }
+    }
+}
+
+/// Without its address.
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_timeout() {
+            Self::Slow
+        } else if error.is_connect() {
+            Self::Unreachable
+        } else {
+            Self::Broken
+        }
+    }
+}
+
+impl Peers {
+    /// Trusts the given roots in PEM alone, or those of the system.
+    pub fn new(authority: Option<&[u8]>, patience: Duration) -> Result<Self, Error> {
+        let mut http = Client::builder()
+            // Parties answer for themselves, at the address that everybody knows.
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(patience);
+        if let Some(authority) = authority {
+            let roots = Certificate::from_pem_bundle(authority).ok();
+            let roots = roots.filter(|roots| !roots.is_empty());
+            let roots = roots.ok_or_else(|| wrong("peers.ca", "a PEM file with certificates"))?;
+            http = http.tls_certs_only(roots);
+        }
+        let http = http.build().map_err(|_| wrong("peers", "TLS cannot be set up here"))?;
+        Ok(Self { http, patience })
+    }
+
+    /// A short answer.
+    pub async fn get(&self, url: &str, most: usize) -> Result<Vec<u8>, Failure> {
+        let response = self.http.get(url).timeout(self.patience).send().await;
+        short(response?, most).await
+    }
+
+    /// Sends a beginning and then a blob, without ever holding all of it, and returns a short answer.
+    pub async fn put(
+        &self,
+        url: &str,
+        start: Vec<u8>,
+        blob: Box<dyn Blob>,
+        most: usize,
+    ) -> Result<Vec<u8>, Failure> {
+        let (pieces, mut taken) = channel(PIECES);
+        let body = Body::wrap_stream(stream::poll_fn(move |context| taken.poll_recv(context)));
+        let answer = async {
+            let response = self.http.put(url).body(body).send().await?;
+            short(response, most).await
+        };
+        let patience = self.patience;
+        let stuck = async {
+            // When all is sent, the other side still has to bring it to its disk.
+            if feed(start, blob, pieces, patience).await {
+                sleep(patience * WRITING).await;
+            }
+        };
+        select! {
+            answer = answer => answer,
+            () = stuck => Err(Failure::Slow),
+        }
+    }
+}
+
+/// Whether what is said to an address passes other machines without TLS.
+pub(crate) fn in_the_open(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    url.scheme() == "http" && !here
+}
+
+/// Passes on a blob piece by piece, and says whether all of it was taken in time.
+async fn feed(
+    start: Vec<u8>,
+    mut blob: Box<dyn Blob>,
+    pieces: Sender<io::Result<Bytes>>,
+    patience: Duration,
+) -> bool {
+    if pieces.send_timeout(Ok(start.into()), patience).await.is_err() {
+        return false;
+    }
+    let mut left = blob.size();
+    while left > 0 {
+        let size = left.min(PIECE as u64) as usize;
+        let read = tokio::task::spawn_blocking(move || {
+            let mut piece = vec![0; size];
+            let read = blob.read_exact(&mut piece);
+            (blob, read.map(|()| Bytes::from(piece)))
+        });
+        let Ok((same, piece)) = read.await else { return false };
+        blob = same;
+        left -= size as u64;
+        let failed = piece.is_err();
+        if pieces.send_timeout(piece, patience).await.is_err() || failed {
+            return false;
+        }
+    }
+    true
+}
+
+async fn short(mut response: Response, most: usize) -> Result<Vec<u8>, Failure> {
+    if response.status() != StatusCode::OK {
+        return Err(Failure::Status(response.status().as_u16()));
+    }
+    let mut bytes = Vec::new();
+    while let Some(piece) = response.chunk().await? {
+        if bytes.len() + piece.len() > most {
+            return Err(Failure::Broken);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// Times the patience that the other side has to write the end of a batch.
+const WRITING: u32 = 10;
+
+/// Bytes that are read from disk at a time.
+const PIECE: usize = 1 << 18;
+
+/// Pieces on their way.
+const PIECES: usize = 4;

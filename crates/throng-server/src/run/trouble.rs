@@ -1,0 +1,55 @@
+//! What fails again and again is said once, and tried less and less often.
+
+use std::time::Duration;
+use throng_wire::CollectionId;
+use tokio::time::Instant;
+
+/// Whether something works.
+pub struct Trouble {
+    task: &'static str,
+    collection: CollectionId,
+    /// What is wrong, if anything is.
+    reason: Option<String>,
+    delay: Duration,
+    again: Instant,
+}
+
+impl Trouble {
+    /// Nothing is wrong yet.
+    pub fn new(task: &'static str, collection: CollectionId) -> Self {
+        Self { task, collection, reason: None, delay: FIRST, again: Instant::now() }
+    }
+
+    /// Whether it is time to try.
+    pub fn due(&self) -> bool {
+        Instant::now() >= self.again
+    }
+
+    /// It failed. The reason holds no address and nothing that was sent.
+    pub fn met(&mut self, reason: &str) {
+        if self.reason.as_deref() != Some(reason) {
+            let (task, collection) = (self.task, self.collection);
+            tracing::warn!(%collection, task, reason, "failed; trying again");
+            self.reason = Some(reason.to_owned());
+        }
+        self.wait();
+    }
+
+    /// It is not there yet, which is nothing to speak of.
+    pub fn wait(&mut self) {
+        self.again = Instant::now() + self.delay;
+        self.delay = (self.delay * 2).min(LAST);
+    }
+
+    /// It worked.
+    pub fn over(&mut self) {
+        if self.reason.take().is_some() {
+            tracing::info!(collection = %self.collection, task = self.task, "works again");
+        }
+        self.delay = FIRST;
+        self.again = Instant::now();
+    }
+}
+
+const FIRST: Duration = Duration::from_millis(100);
+const LAST: Duration = Duration::from_secs(15);

@@ -1,0 +1,239 @@
+//! A party as a process: opened, started, stopped.
+//!
+//! ```text
+//! Server::open        identity, data directory, collections
+//!   start             listens; a task per collection steps, states keys and hands over
+//! Running::stop       no new connections; requests under way end; the logs are on disk
+//! ```
+
+mod seat;
+
+pub(crate) use seat::Seat;
+
+use crate::config::{unreadable, wrong};
+use crate::http::{Tls, serve};
+use crate::metrics::Metrics;
+use crate::run::{Peers, run};
+use crate::{Change, Clock, Config, DiskStore, Error, Limits, Role, Store, StoreError};
+use chacha20::ChaCha20Rng;
+use chacha20::rand_core::SeedableRng;
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use throng_wire::{Collection, CollectionId, Identity};
+use tokio::net::TcpListener;
+use tokio::sync::Mutex;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use zeroize::Zeroizing;
+
+/// What a server is made of, where it does not come from files.
+pub struct Parts {
+    /// What it does in all of its collections.
+    pub role: Role,
+    /// Who it is.
+    pub identity: Identity,
+    /// What it serves.
+    pub collections: Vec<Collection>,
+    /// Where it keeps everything.
+    pub data: PathBuf,
+    /// How much it takes on.
+    pub limits: Limits,
+    /// Certificate chain and key in PEM, if it speaks TLS itself.
+    pub tls: Option<(Vec<u8>, Zeroizing<Vec<u8>>)>,
+    /// The only roots in PEM that are trusted for the other parties; without them, the system's.
+    pub authority: Option<Vec<u8>>,
+}
+
+/// A mix or an analyzer that is ready to listen.
+pub struct Server {
+    node: Arc<Node>,
+    peers: Peers,
+    tls: Option<Tls>,
+    listen: SocketAddr,
+}
+
+/// A server that listens. Dropped, it stops without waiting for anyone.
+pub struct Running {
+    node: Arc<Node>,
+    address: SocketAddr,
+    listening: JoinHandle<()>,
+    work: JoinSet<()>,
+    /// Stops everything by being dropped.
+    stopping: DropGuard,
+}
+
+/// A socket that is bound and not served yet, so that its address can go into a collection.
+pub struct Listener(TcpListener);
+
+/// All that one server shares among its tasks.
+pub(crate) struct Node {
+    pub role: Role,
+    pub seats: BTreeMap<CollectionId, Arc<Seat>>,
+    pub store: Arc<DiskStore>,
+    pub clock: Clock,
+    pub limits: Limits,
+    pub metrics: Metrics,
+    /// Whether the disk took a row, and when that was.
+    probed: Mutex<Option<(Instant, bool)>>,
+}
+
+impl Server {
+    /// Reads all files and opens the data directory. Refuses an identity that does not have the role in
+    /// every collection.
+    pub fn open(config: &Config, clock: Clock) -> Result<Self, Error> {
+        let read = |file: &PathBuf| fs::read(file).map_err(|error| unreadable(file, &error));
+        let mut collections = Vec::new();
+        for file in &config.collections {
+            let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+            let collection = Collection::parse(&text).map_err(|error| {
+                let (path, reason) = (file.display().to_string(), error.to_string());
+                throng_wire::Error::File { path, reason }
+            })?;
+            collections.push(collection);
+        }
+        let tls = config.tls.as_ref();
+        let tls = tls.map(|(certificate, key)| {
+            Ok::<_, Error>((read(certificate)?, Zeroizing::new(read(key)?)))
+        });
+        let parts = Parts {
+            role: config.role,
+            identity: Identity::read(&config.identity)?,
+            collections,
+            data: config.data.clone(),
+            limits: config.limits.clone(),
+            tls: tls.transpose()?,
+            authority: config.authority.as_ref().map(read).transpose()?,
+        };
+        Ok(Self { listen: config.listen, ..Self::from_parts(parts, clock)? })
+    }
+
+    /// Opens the data directory. [`Server::start`] listens on some port of the loopback address.
+    pub fn from_parts(parts: Parts, clock: Clock) -> Result<Self, Error> {
+        let Parts { role, identity, collections, data, limits, tls, authority } = parts;
+        let tls = tls.map(|(certificate, key)| Tls::new(&certificate, &key)).transpose()?;
+        let peers = Peers::new(authority.as_deref(), Duration::from_secs(limits.patience))?;
+        let store = Arc::new(DiskStore::open(&data)?);
+        let mut seats = BTreeMap::new();
+        for collection in collections {
+            let seat = Seat::open(&store, collection, (role, &identity), &limits, clock.now())?;
+            if let Some(twice) = seats.insert(seat.id, Arc::new(seat)) {
+                return Err(wrong("collections", format!("{} is there twice", twice.id)));
+            }
+        }
+        if seats.is_empty() {
+            return Err(wrong("collections", "there is nothing to serve; name one"));
+        }
+        let (metrics, probed) = (Metrics::default(), Mutex::default());
+        let node = Node { role, seats, store, clock, limits, metrics, probed };
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        Ok(Self { node: Arc::new(node), peers, tls, listen })
+    }
+
+    /// Binds its address and listens.
+    pub async fn start(self) -> Result<Running, Error> {
+        let listener = Listener::bind(self.listen).await?;
+        self.start_on(listener)
+    }
+
+    /// Listens on a socket that is bound already. Must be called inside a tokio runtime.
+    pub fn start_on(self, listener: Listener) -> Result<Running, Error> {
+        let Self { node, peers, tls, .. } = self;
+        let (address, stop) = (listener.address()?, CancellationToken::new());
+        let work = run(&node, &peers, &stop);
+        let listening = tokio::spawn(serve(listener.0, tls, Arc::clone(&node), stop.clone()));
+        tracing::info!(role = %node.role, collections = node.seats.len(), "listening");
+        Ok(Running { node, address, listening, work, stopping: stop.drop_guard() })
+    }
+}
+
+impl Listener {
+    /// Binds an address; port 0 is any free one.
+    pub async fn bind(address: SocketAddr) -> Result<Self, Error> {
+        let bound = TcpListener::bind(address).await;
+        Ok(Self(bound.map_err(|error| wrong("listen", format!("{address}: {error}")))?))
+    }
+
+    /// The address it got.
+    pub fn address(&self) -> Result<SocketAddr, Error> {
+        self.0.local_addr().map_err(|error| wrong("listen", error.to_string()))
+    }
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no new connections, lets requests and the step under way end, and closes the data
+    /// directory. What takes longer than a client may is given up; nothing acknowledged is lost.
+    pub async fn stop(self) {
+        let Self { mut node, listening, mut work, stopping, .. } = self;
+        drop(stopping);
+        // A task that panicked has stopped too.
+        let _ = listening.await;
+        while work.join_next().await.is_some() {}
+        // Whatever was cut off lets go of the data directory within moments.
+        let given_up = Instant::now() + Duration::from_secs(node.limits.patience);
+        let node = loop {
+            match Arc::try_unwrap(node) {
+                Ok(alone) => break alone,
+                Err(_) if Instant::now() >= given_up => return,
+                Err(shared) => node = shared,
+            }
+            sleep(MOMENT).await;
+        };
+        let _ = tokio::task::spawn_blocking(move || drop(node)).await;
+        tracing::info!("stopped");
+    }
+}
+
+impl Node {
+    /// Runs what waits for the disk or computes for long.
+    pub async fn blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        // The node is held, so that the data directory stays open until this is done.
+        let node = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || work(&node)).await;
+        done.unwrap_or(Err(Error::Interrupted))
+    }
+
+    /// Whether the disk takes rows. Asked often, it is tried once a second.
+    pub async fn writable(self: &Arc<Self>) -> bool {
+        let mut probed = self.probed.lock().await;
+        match *probed {
+            Some((at, writable)) if at.elapsed() < PROBE_EVERY => writable,
+            _ => {
+                let put = Change::Put { table: "probe", key: "", value: b"" };
+                let writable = self.blocking(move |node| Ok(node.store.commit(&[put])?)).await;
+                *probed = Some((Instant::now(), writable.is_ok()));
+                writable.is_ok()
+            }
+        }
+    }
+
+    /// Seconds since 1970.
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+}
+
+/// A fresh generator for permutations and keys, seeded by the operating system.
+pub(crate) fn seeded() -> Result<ChaCha20Rng, Error> {
+    let mut seed = Zeroizing::new([0; 32]);
+    let doing = "drawing randomness";
+    let failed = |_| StoreError::Io { kind: std::io::ErrorKind::Other, doing };
+    getrandom::fill(&mut *seed).map_err(failed)?;
+    Ok(ChaCha20Rng::from_seed(*seed))
+}
+
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+
+const MOMENT: Duration = Duration::from_millis(5);

@@ -1,0 +1,289 @@
+//! Where each range of epochs is on its way through one server.
+//!
+//! A slot is a row on disk. It moves by replacing the row, so a server that restarts goes on from
+//! where the last row says.
+
+use crate::Error;
+use crate::store::StoreError;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use throng_wire::{BatchId, Manifest, Receipt, SignedManifest, hex, unhex};
+
+/// A range of epochs that became, or may become, one batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// The first epoch.
+    pub first: u64,
+    /// The last epoch.
+    pub last: u64,
+    /// The batch it was received as; none at the first mix.
+    pub input: Option<BatchId>,
+    /// How far it is.
+    pub stage: Stage,
+}
+
+/// How far a slot is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// The first mix takes no more reports for it, and counts what it has.
+    Closing,
+    /// Too few reports: they wait for those of the next epoch.
+    Held {
+        /// Distinct valid reports so far.
+        reports: u64,
+    },
+    /// The previous mix's batch is on disk.
+    Received(SignedManifest),
+    /// The permuted batch is on disk. There will never be another one for these epochs.
+    Sealed(SignedManifest),
+    /// The next party has signed for the batch.
+    Delivered {
+        /// The batch.
+        manifest: SignedManifest,
+        /// The signature.
+        receipt: Receipt,
+        /// Whether what it was made of is gone.
+        shredded: bool,
+    },
+    /// The analyzer has published it.
+    Released {
+        /// Whether what it was made of is gone.
+        shredded: bool,
+    },
+    /// Discarded without release.
+    Dropped {
+        /// Why.
+        why: Why,
+        /// Distinct valid reports there were.
+        reports: u64,
+        /// Whether they are gone.
+        shredded: bool,
+    },
+}
+
+/// Why a slot is discarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Fewer distinct valid reports than the crowd needs.
+    Short,
+    /// The ledger has nothing left to spend.
+    Budget,
+    /// The keys that open it are gone.
+    Keys,
+}
+
+impl Why {
+    /// A stable word for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Budget => "budget",
+            Self::Keys => "keys",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        [Self::Short, Self::Budget, Self::Keys].into_iter().find(|why| why.name() == name)
+    }
+}
+
+impl Slot {
+    /// Whether nothing more is to be done.
+    pub fn done(&self) -> bool {
+        matches!(
+            self.stage,
+            Stage::Delivered { shredded: true, .. }
+                | Stage::Released { shredded: true }
+                | Stage::Dropped { shredded: true, .. }
+        )
+    }
+
+    /// Whether all is decided and what it was made of can be removed.
+    pub fn to_shred(&self) -> bool {
+        matches!(
+            self.stage,
+            Stage::Delivered { shredded: false, .. }
+                | Stage::Released { shredded: false }
+                | Stage::Dropped { shredded: false, .. }
+        )
+    }
+
+    /// The same slot at another stage.
+    #[must_use]
+    pub fn at(&self, stage: Stage) -> Self {
+        Self { stage, ..self.clone() }
+    }
+
+    /// The same slot with nothing left of what it was made of.
+    #[must_use]
+    pub fn shredded(&self) -> Self {
+        let mut slot = self.clone();
+        if let Stage::Delivered { shredded, .. }
+        | Stage::Released { shredded }
+        | Stage::Dropped { shredded, .. } = &mut slot.stage
+        {
+            *shredded = true;
+        }
+        slot
+    }
+
+    /// The row.
+    pub fn to_row(&self) -> Vec<u8> {
+        let (stage, manifest, receipt, reports) = match &self.stage {
+            Stage::Closing => ("closing", None, None, None),
+            Stage::Held { reports } => ("held", None, None, Some(*reports)),
+            Stage::Received(manifest) => ("received", Some(manifest), None, None),
+            Stage::Sealed(manifest) => ("sealed", Some(manifest), None, None),
+            Stage::Delivered { manifest, receipt, .. } => {
+                ("delivered", Some(manifest), Some(receipt), None)
+            }
+            Stage::Released { .. } => ("released", None, None, None),
+            Stage::Dropped { why, reports, .. } => (why.name(), None, None, Some(*reports)),
+        };
+        let row = json!({
+            "first": self.first,
+            "last": self.last,
+            "input": self.input.map(|id| id.to_string()),
+            "stage": stage,
+            "manifest": manifest.map(|signed| hex(&signed.encode())),
+            "receipt": receipt.map(|receipt| hex(&receipt.encode())),
+            "reports": reports,
+            "shredded": self.done(),
+        });
+        row.to_string().into_bytes()
+    }
+
+    /// What [`Slot::to_row`] wrote.
+    pub fn from_row(row: &[u8]) -> Result<Self, StoreError> {
+        Self::parse(row).ok_or(StoreError::Corrupt { what: "the row of a slot" })
+    }
+
+    fn parse(row: &[u8]) -> Option<Self> {
+        let row: Value = serde_json::from_slice(row).ok()?;
+        let bytes = |name: &str| unhex(row[name].as_str()?);
+        let manifest = || SignedManifest::decode(&bytes("manifest")?).ok();
+        let reports = || row["reports"].as_u64();
+        let shredded = row["shredded"].as_bool()?;
+        let stage = match row["stage"].as_str()? {
+            "closing" => Stage::Closing,
+            "held" => Stage::Held { reports: reports()? },
+            "received" => Stage::Received(manifest()?),
+            "sealed" => Stage::Sealed(manifest()?),
+            "delivered" => Stage::Delivered {
+                manifest: manifest()?,
+                receipt: Receipt::decode(&bytes("receipt")?).ok()?,
+                shredded,
+            },
+            "released" => Stage::Released { shredded },
+            why => Stage::Dropped { why: Why::named(why)?, reports: reports()?, shredded },
+        };
+        let input = match &row["input"] {
+            Value::Null => None,
+            text => Some(BatchId(unhex(text.as_str()?)?.try_into().ok()?)),
+        };
+        Some(Self { first: row["first"].as_u64()?, last: row["last"].as_u64()?, input, stage })
+    }
+}
+
+/// The stage of a slot whose keys are gone.
+pub(crate) fn lost_keys() -> Stage {
+    Stage::Dropped { why: Why::Keys, reports: 0, shredded: false }
+}
+
+/// All slots of one collection at one server, by their first epoch. No two overlap.
+#[derive(Debug, Clone, Default)]
+pub struct Slots(BTreeMap<u64, Slot>);
+
+impl Slots {
+    /// Puts a slot in the place of the one with the same first epoch.
+    pub fn put(&mut self, slot: Slot) {
+        self.0.insert(slot.first, slot);
+    }
+
+    /// All of them, in the order of epochs.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Slot> {
+        self.0.values()
+    }
+
+    /// The one that begins with this epoch.
+    pub fn get(&self, first: u64) -> Option<&Slot> {
+        self.0.get(&first)
+    }
+
+    /// The last one.
+    pub fn last(&self) -> Option<&Slot> {
+        self.0.values().next_back()
+    }
+
+    /// Whether a batch may be taken: `Some` if it is the one that is there already.
+    pub fn known(&self, manifest: &Manifest) -> Result<Option<BatchId>, Error> {
+        let id = manifest.id();
+        let overlaps = |slot: &&Slot| slot.first <= manifest.last && manifest.first <= slot.last;
+        match self.0.values().find(overlaps) {
+            None => Ok(None),
+            Some(slot) if slot.input == Some(id) => Ok(Some(id)),
+            Some(_) => Err(Error::Conflict),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use throng_wire::{CollectionId, Identity, Loss};
+
+    fn manifest(first: u64, last: u64, digest: u8) -> SignedManifest {
+        let manifest = Manifest {
+            collection: CollectionId::new([1; 32]),
+            first,
+            last,
+            record_bytes: 80,
+            records: 3,
+            losses: vec![Loss::default()],
+            source: [0; 32],
+            digest: [digest; 32],
+        };
+        SignedManifest::sign(manifest, &Identity::from_seed(&[4; 32]))
+    }
+
+    #[test]
+    fn every_stage_survives_its_row() {
+        let signed = manifest(3, 5, 0);
+        let input = Some(signed.unverified().id());
+        let receipt = Receipt::sign(input.unwrap(), 2, &Identity::from_seed(&[5; 32]));
+        for shredded in [false, true] {
+            let dropped = |why| Stage::Dropped { why, reports: 4, shredded };
+            for stage in [
+                Stage::Closing,
+                Stage::Held { reports: 7 },
+                Stage::Received(signed.clone()),
+                Stage::Sealed(signed.clone()),
+                Stage::Delivered { manifest: signed.clone(), receipt, shredded },
+                Stage::Released { shredded },
+                dropped(Why::Short),
+                dropped(Why::Budget),
+                dropped(Why::Keys),
+            ] {
+                for input in [None, input] {
+                    let slot = Slot { first: 3, last: 5, input, stage: stage.clone() };
+                    assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot));
+                }
+            }
+        }
+        assert!(Slot::from_row(b"{}").is_err());
+    }
+
+    #[test]
+    fn a_second_batch_for_the_same_epochs_is_a_conflict() {
+        let mut slots = Slots::default();
+        let taken = manifest(3, 5, 0);
+        let input = Some(taken.unverified().id());
+        slots.put(Slot { first: 3, last: 5, input, stage: Stage::Received(taken.clone()) });
+        assert!(matches!(slots.known(taken.unverified()), Ok(id) if id == input));
+        for (first, last, digest) in [(3, 5, 1), (5, 6, 0), (0, 3, 0), (4, 4, 0), (0, 9, 0)] {
+            let other = manifest(first, last, digest);
+            assert!(matches!(slots.known(other.unverified()), Err(Error::Conflict)));
+        }
+        assert!(matches!(slots.known(manifest(6, 6, 0).unverified()), Ok(None)));
+    }
+}

@@ -1,0 +1,477 @@
+//! A simulated disk that fails and crashes where it is told to.
+//!
+//! [`MemoryStore`] is for deterministic tests of whatever runs over a [`Store`]: count the operations
+//! of an undisturbed run with [`MemoryStore::operations`], then repeat it with a crash at every one of
+//! them, [`MemoryStore::restart`], and see that nothing acknowledged is lost and nothing happens
+//! twice. Clones are handles of the same disk.
+//!
+//! ```
+//! use throng_server::{Change, Fault, Faults, MemoryStore, Store};
+//!
+//! let store = MemoryStore::new();
+//! store.set_faults(Faults::at(1, Fault::CrashAfter));
+//! store.commit(&[Change::Put { table: "t", key: "a", value: b"1" }])?;
+//! let put = Change::Put { table: "t", key: "b", value: b"2" };
+//! assert!(store.commit(&[put]).is_err());
+//! assert!(store.rows("t").is_err());
+//! store.restart();
+//! assert_eq!(store.rows("t")?.len(), 2);
+//! # Ok::<(), throng_server::StoreError>(())
+//! ```
+
+use super::{
+    Blob, BlobWriter, Change, LogKey, LogName, Pending, Scratch, Store, StoreError, checked, whole,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use zeroize::Zeroizing;
+
+/// What goes wrong with one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing does.
+    None,
+    /// It fails, and nothing has happened.
+    FailBefore,
+    /// It fails, but has happened.
+    FailAfter,
+    /// The machine stops before it.
+    CrashBefore,
+    /// The machine stops after it, before anybody is told.
+    CrashAfter,
+}
+
+/// The kinds of operations, one for each call that may go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is named like the call")]
+pub enum Operation {
+    Rows,
+    Commit,
+    Submit,
+    CloseLog,
+    ReadLog,
+    RemoveLog,
+    Create,
+    Finish,
+    Open,
+    Remove,
+    Blobs,
+    PutSecret,
+    Secret,
+    DestroySecret,
+    Secrets,
+    Scratch,
+}
+
+/// Decides for each operation, by its number from 0 and its kind, what goes wrong with it.
+pub struct Faults(Box<dyn FnMut(u64, Operation) -> Fault + Send>);
+
+impl Faults {
+    /// A disk that works.
+    pub fn none() -> Self {
+        Self::by(|_, _| Fault::None)
+    }
+
+    /// One fault.
+    pub fn at(step: u64, fault: Fault) -> Self {
+        Self::list([(step, fault)])
+    }
+
+    /// Faults at these operations.
+    pub fn list(faults: impl IntoIterator<Item = (u64, Fault)>) -> Self {
+        let faults: HashMap<u64, Fault> = faults.into_iter().collect();
+        Self::by(move |step, _| faults.get(&step).copied().unwrap_or(Fault::None))
+    }
+
+    /// Whatever a function, perhaps with a seeded generator inside, decides.
+    pub fn by(decide: impl FnMut(u64, Operation) -> Fault + Send + 'static) -> Self {
+        Self(Box::new(decide))
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Faults(..)")
+    }
+}
+
+/// The simulated disk. See the [module](self).
+#[derive(Debug, Clone)]
+pub struct MemoryStore(Arc<Mutex<Machine>>);
+
+impl MemoryStore {
+    /// An empty disk that works.
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(Machine {
+            disk: Disk::default(),
+            faults: Faults::none(),
+            operations: 0,
+            crashed: false,
+            life: 0,
+        })))
+    }
+
+    /// From now on these faults, and operations are counted from 0 again.
+    pub fn set_faults(&self, faults: Faults) {
+        let mut machine = self.lock();
+        machine.faults = faults;
+        machine.operations = 0;
+    }
+
+    /// Starts again after a crash, or without one: durable state is there, unfinished blobs are gone.
+    /// The faults stay, and so does the count.
+    pub fn restart(&self) {
+        let mut machine = self.lock();
+        machine.crashed = false;
+        machine.life += 1;
+    }
+
+    /// How many operations there were, failed ones included.
+    pub fn operations(&self) -> u64 {
+        self.lock().operations
+    }
+
+    /// Whether every call fails until [`MemoryStore::restart`].
+    pub fn crashed(&self) -> bool {
+        self.lock().crashed
+    }
+
+    fn operate<T>(
+        &self,
+        operation: Operation,
+        act: impl FnOnce(&mut Disk) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.lock().operate(operation, act)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Machine> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store for MemoryStore {
+    fn rows(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.operate(Operation::Rows, |disk| {
+            let rows = disk.rows.get(table).into_iter().flatten();
+            Ok(rows.map(|(key, value)| (key.clone(), value.clone())).collect())
+        })
+    }
+
+    fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+        self.operate(Operation::Commit, |disk| {
+            for change in changes {
+                match *change {
+                    Change::Put { table, key, value } => {
+                        let table = disk.rows.entry(table.to_owned()).or_default();
+                        table.insert(key.to_owned(), value.to_vec());
+                    }
+                    Change::Delete { table, key } => {
+                        disk.rows.entry(table.to_owned()).or_default().remove(key);
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending {
+        let answer = self.operate(Operation::Submit, |disk| {
+            whole(records, each)?;
+            let log = disk.logs.entry(*log).or_default();
+            if log.closed {
+                return Err(StoreError::Closed);
+            }
+            log.check(key, each)?;
+            log.sealed = Some((key.clone(), each));
+            let mut group: Vec<&[u8]> = records.chunks(each).collect();
+            group.sort_unstable();
+            log.records.extend(group.into_iter().flatten());
+            Ok(())
+        });
+        answer.into()
+    }
+
+    fn close_log(&self, log: &LogName) -> Result<(), StoreError> {
+        self.operate(Operation::CloseLog, |disk| {
+            disk.logs.entry(*log).or_default().closed = true;
+            Ok(())
+        })
+    }
+
+    fn read_log(
+        &self,
+        log: &LogName,
+        key: &LogKey,
+        each: usize,
+        visit: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        // A copy, so that `visit` may use the store.
+        let records = self.operate(Operation::ReadLog, |disk| {
+            let Some(log) = disk.logs.get(log) else { return Ok(Vec::new()) };
+            log.check(key, each)?;
+            Ok(log.records.clone())
+        })?;
+        records.chunks((each * CHUNK).max(1)).try_for_each(visit)
+    }
+
+    fn remove_log(&self, log: &LogName) -> Result<(), StoreError> {
+        self.operate(Operation::RemoveLog, |disk| {
+            disk.logs.remove(log);
+            Ok(())
+        })
+    }
+
+    fn create(&self, blob: &str) -> Result<Box<dyn BlobWriter>, StoreError> {
+        let name = checked(blob)?.to_owned();
+        self.operate(Operation::Create, |_| Ok(()))?;
+        let life = self.lock().life;
+        Ok(Box::new(Unfinished { store: self.clone(), life, name, bytes: Vec::new() }))
+    }
+
+    fn open(&self, blob: &str) -> Result<Box<dyn Blob>, StoreError> {
+        let bytes = self.operate(Operation::Open, |disk| {
+            let absent = io::ErrorKind::NotFound.into();
+            let bytes = disk.blobs.get(blob).cloned();
+            bytes.ok_or(absent).map_err(StoreError::io("opening a blob"))
+        })?;
+        Ok(Box::new(Finished(Cursor::new(bytes))))
+    }
+
+    fn remove(&self, blob: &str) -> Result<(), StoreError> {
+        self.operate(Operation::Remove, |disk| {
+            disk.blobs.remove(blob);
+            Ok(())
+        })
+    }
+
+    fn blobs(&self) -> Result<Vec<String>, StoreError> {
+        self.operate(Operation::Blobs, |disk| Ok(disk.blobs.keys().cloned().collect()))
+    }
+
+    fn put_secret(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
+        let name = checked(name)?;
+        self.operate(Operation::PutSecret, |disk| match disk.secrets.get(name) {
+            Some(kept) if kept.as_slice() != secret => {
+                Err(StoreError::Misuse { what: "another secret of that name" })
+            }
+            Some(_) => Ok(()),
+            None => {
+                disk.secrets.insert(name.to_owned(), Zeroizing::new(secret.to_vec()));
+                Ok(())
+            }
+        })
+    }
+
+    fn secret(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+        self.operate(Operation::Secret, |disk| Ok(disk.secrets.get(name).cloned()))
+    }
+
+    fn destroy_secret(&self, name: &str) -> Result<(), StoreError> {
+        self.operate(Operation::DestroySecret, |disk| {
+            disk.secrets.remove(name);
+            Ok(())
+        })
+    }
+
+    fn secrets(&self) -> Result<Vec<String>, StoreError> {
+        self.operate(Operation::Secrets, |disk| Ok(disk.secrets.keys().cloned().collect()))
+    }
+
+    fn scratch(&self) -> Result<Box<dyn Scratch>, StoreError> {
+        self.operate(Operation::Scratch, |_| Ok(Box::new(Cursor::new(Vec::new())) as _))
+    }
+}
+
+/// The disk, and whether anybody can reach it.
+#[derive(Debug)]
+struct Machine {
+    disk: Disk,
+    faults: Faults,
+    operations: u64,
+    crashed: bool,
+    /// Counts restarts: what was begun in one life cannot be finished in the next.
+    life: u64,
+}
+
+impl Machine {
+    fn operate<T>(
+        &mut self,
+        operation: Operation,
+        act: impl FnOnce(&mut Disk) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if self.crashed {
+            return Err(FAILED);
+        }
+        let fault = (self.faults.0)(self.operations, operation);
+        self.operations += 1;
+        let happens = !matches!(fault, Fault::FailBefore | Fault::CrashBefore);
+        let outcome = if happens { act(&mut self.disk) } else { Err(FAILED) };
+        self.crashed = matches!(fault, Fault::CrashBefore | Fault::CrashAfter);
+        if fault == Fault::None { outcome } else { Err(FAILED) }
+    }
+}
+
+#[derive(Default)]
+struct Disk {
+    rows: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
+    logs: HashMap<LogName, Log>,
+    blobs: BTreeMap<String, Arc<[u8]>>,
+    secrets: BTreeMap<String, Zeroizing<Vec<u8>>>,
+}
+
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Disk(..)")
+    }
+}
+
+#[derive(Default)]
+struct Log {
+    /// The key and the length of the records, once there are any.
+    sealed: Option<(LogKey, usize)>,
+    records: Vec<u8>,
+    closed: bool,
+}
+
+impl Log {
+    fn check(&self, key: &LogKey, each: usize) -> Result<(), StoreError> {
+        match &self.sealed {
+            Some((sealed, length)) if !sealed.same(key) || *length != each => {
+                Err(StoreError::Corrupt { what: "a log" })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+struct Unfinished {
+    store: MemoryStore,
+    life: u64,
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl Write for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl BlobWriter for Unfinished {
+    fn finish(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { store, life, name, bytes } = *self;
+        let mut machine = store.lock();
+        if machine.life != life {
+            return Err(FAILED);
+        }
+        machine.operate(Operation::Finish, |disk| {
+            disk.blobs.insert(name, bytes.into());
+            Ok(())
+        })
+    }
+}
+
+struct Finished(Cursor<Arc<[u8]>>);
+
+impl Read for Finished {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Seek for Finished {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+impl Blob for Finished {
+    fn size(&self) -> u64 {
+        self.0.get_ref().len() as u64
+    }
+}
+
+const FAILED: StoreError =
+    StoreError::Io { kind: io::ErrorKind::Other, doing: "a simulated operation" };
+
+/// Records shown at a time: few, so that readers meet more than one chunk.
+const CHUNK: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(value: &[u8]) -> [Change<'_>; 1] {
+        [Change::Put { table: "t", key: "k", value }]
+    }
+
+    #[test]
+    fn each_fault_does_what_it_says() {
+        for (fault, happened, crashed) in [
+            (Fault::None, true, false),
+            (Fault::FailBefore, false, false),
+            (Fault::FailAfter, true, false),
+            (Fault::CrashBefore, false, true),
+            (Fault::CrashAfter, true, true),
+        ] {
+            let store = MemoryStore::new();
+            store.set_faults(Faults::at(0, fault));
+            assert_eq!(store.commit(&put(b"1")).is_ok(), fault == Fault::None);
+            assert_eq!(store.crashed(), crashed);
+            assert_eq!(store.rows("t").is_err(), crashed);
+            store.restart();
+            assert_eq!(store.rows("t").unwrap().len(), usize::from(happened));
+        }
+    }
+
+    #[test]
+    fn a_blob_of_an_earlier_life_cannot_be_finished() {
+        let store = MemoryStore::new();
+        let mut blob = store.create("b").unwrap();
+        blob.write_all(b"half").unwrap();
+        store.restart();
+        assert!(blob.finish().is_err());
+        assert!(store.blobs().unwrap().is_empty());
+    }
+
+    // How tests are meant to use it: whatever the step at which the machine stops, what was told to
+    // be durable is, and repeating from the start ends where an undisturbed run does.
+    #[test]
+    fn a_run_can_be_interrupted_at_every_operation() {
+        let run = |store: &MemoryStore| -> Result<(), StoreError> {
+            let done = !store.rows("t")?.is_empty();
+            if !done {
+                store.create("b")?.finish()?;
+                store.commit(&put(b"done"))?;
+            }
+            Ok(())
+        };
+        let whole = MemoryStore::new();
+        run(&whole).unwrap();
+        assert_eq!(whole.operations(), 4);
+        for step in 0..whole.operations() {
+            for fault in [Fault::CrashBefore, Fault::CrashAfter, Fault::FailAfter] {
+                let store = MemoryStore::new();
+                store.set_faults(Faults::at(step, fault));
+                assert!(run(&store).is_err());
+                store.restart();
+                store.set_faults(Faults::none());
+                run(&store).unwrap();
+                assert_eq!(store.rows("t").unwrap().len(), 1);
+                assert_eq!(store.blobs().unwrap(), ["b"]);
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Rows in SQLite: small state that changes all at once or not at all.
+
+use super::{Change, StoreError};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The tables.
+pub struct Rows(Mutex<Connection>);
+
+impl Rows {
+    /// Opens the database and checks every page of it.
+    pub fn open(file: &Path) -> Result<Self, StoreError> {
+        let doing = failed("opening the database");
+        let connection = Connection::open(file).map_err(&doing)?;
+        connection.execute_batch(SETTINGS).map_err(&doing)?;
+        let check = "PRAGMA integrity_check(1)";
+        let verdict: String = connection.query_row(check, (), |row| row.get(0)).map_err(&doing)?;
+        if verdict != "ok" {
+            return Err(DAMAGED);
+        }
+        connection.execute_batch(SCHEMA).map_err(&doing)?;
+        Ok(Self(Mutex::new(connection)))
+    }
+
+    /// All rows of a table, ordered by key.
+    pub fn all(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let doing = failed("reading the database");
+        let connection = self.lock();
+        let mut select = connection.prepare_cached(SELECT).map_err(&doing)?;
+        let rows =
+            select.query_map([table], |row| Ok((row.get(0)?, row.get(1)?))).map_err(&doing)?;
+        rows.collect::<Result<_, _>>().map_err(&doing)
+    }
+
+    /// Makes all changes, in order, or none.
+    pub fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+        let doing = failed("writing the database");
+        let mut connection = self.lock();
+        let behavior = TransactionBehavior::Immediate;
+        let transaction = connection.transaction_with_behavior(behavior).map_err(&doing)?;
+        for change in changes {
+            let done = match *change {
+                Change::Put { table, key, value } => transaction
+                    .prepare_cached(PUT)
+                    .and_then(|mut put| put.execute(params![table, key, value])),
+                Change::Delete { table, key } => transaction
+                    .prepare_cached(DELETE)
+                    .and_then(|mut delete| delete.execute([table, key])),
+            };
+            done.map_err(&doing)?;
+        }
+        transaction.commit().map_err(&doing)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// SQLite's own messages may quote values: only the kind of its error is kept.
+fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
+    move |error| match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DAMAGED,
+        Some(ErrorCode::DiskFull) => {
+            StoreError::Io { kind: std::io::ErrorKind::StorageFull, doing }
+        }
+        _ => StoreError::Io { kind: std::io::ErrorKind::Other, doing },
+    }
+}
+
+const DAMAGED: StoreError = StoreError::Corrupt { what: "the database" };
+
+/// A commit is on disk before it returns, and deleted values are overwritten with zeros.
+const SETTINGS: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA secure_delete = ON;
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA temp_store = MEMORY;
+";
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS rows (
+        name TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (name, key)
+    ) STRICT, WITHOUT ROWID;
+";
+
+const SELECT: &str = "SELECT key, value FROM rows WHERE name = ?1 ORDER BY key";
+
+const PUT: &str = "INSERT INTO rows VALUES (?1, ?2, ?3)
+    ON CONFLICT (name, key) DO UPDATE SET value = excluded.value";
+
+const DELETE: &str = "DELETE FROM rows WHERE name = ?1 AND key = ?2";

@@ -1,0 +1,96 @@
+//! Secrets as files that only their owner may read, overwritten before they are removed.
+//!
+//! Overwriting is the best a program can do, not a proof: a file system that never writes in place,
+//! or a disk that moves sectors, may keep old bytes. Where that matters the disk itself is encrypted.
+
+use super::{StoreError, checked, files};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use zeroize::Zeroizing;
+
+/// A directory of secrets, and one for those that are being written.
+pub struct Secrets {
+    directory: PathBuf,
+    unfinished: PathBuf,
+    /// Held while the files change: whether a name is free and taking it are one step.
+    changing: Mutex<()>,
+}
+
+impl Secrets {
+    /// Makes the directory, and shreds what was not finished.
+    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+        let doing = StoreError::io("opening the secrets");
+        files::private_directory(directory).map_err(&doing)?;
+        let unfinished = directory.join(UNFINISHED);
+        shred(&unfinished).map_err(&doing)?;
+        Ok(Self { directory: directory.to_owned(), unfinished, changing: Mutex::new(()) })
+    }
+
+    /// Keeps a secret; never replaces one.
+    pub fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
+        let doing = StoreError::io("writing a secret");
+        let path = self.directory.join(checked(name)?);
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = self.get(name)? {
+            // It may be there and not durable, when an earlier attempt failed at the very end.
+            files::sync_directory(&self.directory).map_err(&doing)?;
+            return match aws_lc_rs::constant_time::verify_slices_are_equal(&kept, secret) {
+                Ok(()) => Ok(()),
+                Err(_) => Err(StoreError::Misuse { what: "another secret of that name" }),
+            };
+        }
+        shred(&self.unfinished).map_err(&doing)?;
+        let mut file = files::private_file(&self.unfinished).map_err(&doing)?;
+        file.write_all(secret).and_then(|()| file.sync_all()).map_err(&doing)?;
+        files::rename(&self.unfinished, &path).map_err(&doing)
+    }
+
+    /// The secret of that name, if there is one.
+    pub fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+        let doing = StoreError::io("reading a secret");
+        let mut file = match File::open(self.directory.join(checked(name)?)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(&doing)?,
+        };
+        // With its full capacity from the start: a buffer that grows leaves copies behind.
+        let size = file.metadata().map_err(&doing)?.len();
+        let mut secret = Zeroizing::new(vec![0; size as usize]);
+        file.read_exact(&mut secret).map_err(&doing)?;
+        Ok(Some(secret))
+    }
+
+    /// Overwrites a secret, then removes it.
+    pub fn destroy(&self, name: &str) -> Result<(), StoreError> {
+        let path = self.directory.join(checked(name)?);
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        shred(&path).map_err(StoreError::io("destroying a secret"))
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> Result<Vec<String>, StoreError> {
+        let mut names =
+            files::names(&self.directory).map_err(StoreError::io("listing the secrets"))?;
+        names.retain(|name| checked(name).is_ok());
+        Ok(names)
+    }
+}
+
+/// Overwrites a file with zeros, durably, and removes it, durably. An absent one is fine.
+fn shred(path: &Path) -> io::Result<()> {
+    let mut file = match OpenOptions::new().write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Removed by an attempt that may have failed to make that durable.
+            return path.parent().map_or(Ok(()), files::sync_directory);
+        }
+        file => file?,
+    };
+    let size = file.metadata()?.len();
+    file.write_all(&vec![0; size as usize])?;
+    file.sync_all()?;
+    files::remove(path)
+}
+
+/// No secret has this name: it begins with a dot.
+const UNFINISHED: &str = ".unfinished";

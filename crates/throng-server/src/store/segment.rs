@@ -1,0 +1,238 @@
+//! One file of a log: sealed blocks of records, in a file that has its full length from the start.
+//!
+//! ```text
+//! segment  = magic (16) ‖ salt (32) ‖ first block (8) ‖ bytes of a record (4) ‖ tag (16), then blocks
+//! block    = number (8) ‖ length (4) ‖ sealed records (length) ‖ tag (16)
+//! key      = HKDF-SHA256 of the log's key with the salt
+//! tag      AES-256-GCM with the block's number as nonce (0 for the head) and what precedes as AAD
+//! ```
+//!
+//! Head and blocks begin at multiples of 512, so that no write touches a sector with acknowledged
+//! bytes; between them are zeros. Blocks are numbered from 1 through all segments of a log.
+//!
+//! A number may come twice: a block that was not acknowledged is written again, with other records,
+//! when its write failed or the machine stopped. That happens in a new segment only, and every segment
+//! has 32 fresh random bytes as salt and thus its own key: no nonce is ever used twice under a key,
+//! whoever has seen the bytes of the first attempt.
+
+use super::{LogKey, StoreError, files};
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// What is in the head of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The number of its first block.
+    pub first: u64,
+    /// Bytes of a record.
+    pub each: usize,
+}
+
+/// A segment that takes blocks.
+pub struct Segment {
+    file: File,
+    key: LessSafeKey,
+    at: u64,
+    end: u64,
+}
+
+impl Segment {
+    /// A new file with room for `room` bytes of blocks. It appears under its name with its head
+    /// complete, so that a bad head is always damage.
+    pub fn create(path: &Path, key: &LogKey, head: Head, room: u64) -> Result<Self, StoreError> {
+        let mut salt = [0; 32];
+        getrandom::fill(&mut salt).map_err(|_| UNSEALED)?;
+        let key = cipher(key, &salt)?;
+        let mut bytes =
+            [MAGIC.as_slice(), &salt, &head.first.to_be_bytes(), &head_each(head)?].concat();
+        let tag = seal(&key, 0, &bytes, &mut [])?;
+        bytes.extend_from_slice(&tag);
+        bytes.resize(SECTOR as usize, 0);
+
+        let (doing, temporary) = (StoreError::io("making a segment"), path.with_extension("new"));
+        let file = File::create(&temporary).map_err(&doing)?;
+        // Zeros are written, not only promised: a later write then changes no metadata, and making it
+        // durable is one write instead of two.
+        let end = SECTOR + room.next_multiple_of(SECTOR);
+        let zeros = vec![0; ZEROS];
+        for at in (SECTOR..end).step_by(ZEROS) {
+            let part = &zeros[..ZEROS.min((end - at) as usize)];
+            file.write_all_at(part, at).map_err(&doing)?;
+        }
+        file.write_all_at(&bytes, 0).map_err(&doing)?;
+        file.sync_all().map_err(&doing)?;
+        files::rename(&temporary, path).map_err(&doing)?;
+        Ok(Self { file, key, at: SECTOR, end })
+    }
+
+    /// Whether a block of so many bytes of records has room.
+    pub fn fits(&self, length: usize) -> bool {
+        self.at + padded(length) <= self.end
+    }
+
+    /// Seals the records in `block`, which has [`PREFIX`] bytes before them, and makes them durable.
+    pub fn write(&mut self, number: u64, block: &mut Vec<u8>) -> Result<(), StoreError> {
+        let length = block.len() - PREFIX;
+        let (head, records) = block.split_at_mut(PREFIX);
+        head[..8].copy_from_slice(&number.to_be_bytes());
+        head[8..].copy_from_slice(&u32::try_from(length).map_err(|_| UNSEALED)?.to_be_bytes());
+        let tag = seal(&self.key, number, head, records)?;
+        block.extend_from_slice(&tag);
+        block.resize(padded(length) as usize, 0);
+
+        let doing = StoreError::io("writing a log");
+        self.file.write_all_at(block, self.at).map_err(&doing)?;
+        self.file.sync_data().map_err(&doing)?;
+        self.at += padded(length);
+        Ok(())
+    }
+}
+
+/// A segment that is read.
+pub struct SegmentReader {
+    file: File,
+    key: LessSafeKey,
+    head: Head,
+    at: u64,
+    end: u64,
+}
+
+impl SegmentReader {
+    /// Checks the head.
+    pub fn open(path: &Path, key: &LogKey) -> Result<Self, StoreError> {
+        let doing = StoreError::io("opening a segment");
+        let file = File::open(path).map_err(&doing)?;
+        let end = file.metadata().map_err(&doing)?.len();
+        let mut bytes = [0; HEAD];
+        file.read_exact_at(&mut bytes, 0).map_err(|_| DAMAGED)?;
+        let (body, tag) = bytes.split_at_mut(HEAD - TAG);
+        let salt = array(&body[16..48]);
+        let head =
+            Head { first: u64::from_be_bytes(array(&body[48..56])), each: length(&body[56..60]) };
+        let key = cipher(key, &salt)?;
+        let opened = key.open_in_place(nonce(0), Aad::from(&*body), tag).is_ok();
+        if !opened || &body[..16] != MAGIC {
+            return Err(DAMAGED);
+        }
+        Ok(Self { file, key, head, at: SECTOR, end })
+    }
+
+    /// What its head says.
+    pub fn head(&self) -> Head {
+        self.head
+    }
+
+    /// Reads the next block, which is `number`, into `records`; false if there is no such block, or
+    /// only a damaged one.
+    pub fn next(&mut self, number: u64, records: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let found = self.block(self.at, records)? == Some(number);
+        if found {
+            self.at += padded(records.len());
+        }
+        Ok(found)
+    }
+
+    /// Whether an intact block follows.
+    ///
+    /// A machine that stops leaves at most one block damaged, the last one, since a block is written
+    /// only when the one before is durable. An intact block after a damaged one therefore means that
+    /// an acknowledged one is lost.
+    pub fn more(&self, records: &mut Vec<u8>) -> Result<bool, StoreError> {
+        for at in (self.at..self.end).step_by(SECTOR as usize) {
+            if self.block(at, records)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes durable what has been read.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(StoreError::io("settling a log"))
+    }
+
+    /// The number of the intact block that begins `at` these bytes, whose records are then in
+    /// `records`.
+    fn block(&self, at: u64, records: &mut Vec<u8>) -> Result<Option<u64>, StoreError> {
+        let doing = StoreError::io("reading a log");
+        let mut head = [0; PREFIX];
+        if at + (PREFIX + TAG) as u64 > self.end {
+            return Ok(None);
+        }
+        self.file.read_exact_at(&mut head, at).map_err(&doing)?;
+        let number = u64::from_be_bytes(array(&head[..8]));
+        let length = length(&head[8..]);
+        let stop = at + (PREFIX + length + TAG) as u64;
+        if number < self.head.first || length == 0 || length > MAX_BLOCK || stop > self.end {
+            return Ok(None);
+        }
+        records.resize(length + TAG, 0);
+        self.file.read_exact_at(records, at + PREFIX as u64).map_err(&doing)?;
+        let opened = self.key.open_in_place(nonce(number), Aad::from(&head), records).is_ok();
+        records.truncate(length);
+        Ok((opened && length.is_multiple_of(self.head.each)).then_some(number))
+    }
+}
+
+fn cipher(key: &LogKey, salt: &[u8; 32]) -> Result<LessSafeKey, StoreError> {
+    let key = UnboundKey::new(&AES_256_GCM, &*key.segment(salt)).map_err(|_| UNSEALED)?;
+    Ok(LessSafeKey::new(key))
+}
+
+fn seal(
+    key: &LessSafeKey,
+    number: u64,
+    aad: &[u8],
+    records: &mut [u8],
+) -> Result<[u8; TAG], StoreError> {
+    let tag = key.seal_in_place_separate_tag(nonce(number), Aad::from(aad), records);
+    tag.map(|tag| array(tag.as_ref())).map_err(|_| UNSEALED)
+}
+
+fn nonce(number: u64) -> Nonce {
+    let mut bytes = [0; 12];
+    bytes[4..].copy_from_slice(&number.to_be_bytes());
+    Nonce::assume_unique_for_key(bytes)
+}
+
+fn head_each(head: Head) -> Result<[u8; 4], StoreError> {
+    Ok(u32::try_from(head.each).map_err(|_| UNSEALED)?.to_be_bytes())
+}
+
+fn length(bytes: &[u8]) -> usize {
+    u32::from_be_bytes(array(bytes)) as usize
+}
+
+/// Bytes that a block with so many bytes of records takes.
+fn padded(length: usize) -> u64 {
+    ((PREFIX + length + TAG) as u64).next_multiple_of(SECTOR)
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().expect("the slices here are cut to their length")
+}
+
+/// Bytes before the records of a block.
+pub const PREFIX: usize = 12;
+
+/// Bytes of records in a block, at most.
+pub const MAX_BLOCK: usize = 16 << 20;
+
+/// What can be read is not what was written.
+pub const DAMAGED: StoreError = StoreError::Corrupt { what: "a log" };
+
+/// No random bytes, or a length that no record has.
+const UNSEALED: StoreError = StoreError::Misuse { what: "a log cannot be sealed" };
+
+const MAGIC: &[u8; 16] = b"throng/1 log\0\0\0\0";
+
+const HEAD: usize = 76;
+
+const TAG: usize = 16;
+
+/// The least that a disk writes.
+const SECTOR: u64 = 512;
+
+const ZEROS: usize = 1 << 20;

@@ -1,0 +1,10 @@
+//! Real servers on loopback, spoken to over HTTP. Clocks are set by hand.
+
+mod batches;
+mod chain;
+mod errors;
+mod leaks;
+mod slow;
+mod stop;
+mod tls;
+mod world;
