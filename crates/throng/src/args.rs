@@ -1,9 +1,13 @@
 //! The arguments, as typed by the user.
 
 mod account;
+mod collection;
+mod chain;
 mod plan;
 
+pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use account::{BurstArgs, CoinArgs, Plain};
+pub use collection::{Below, Collection, NewCollection, Words};
 pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValueType, ValuesArgs, Wish};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -23,6 +27,8 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// The whole system on this machine: clients, mixes, an analyzer and a results page
+    Demo(Demo),
     /// How private is it? Epsilon at a delta, or delta at an epsilon
     #[command(subcommand)]
     Account(Account),
@@ -35,6 +41,22 @@ pub enum Command {
     Simulate(Simulate),
     /// Measure from outside how private a mechanism is: a lower bound on epsilon
     Audit(Audit),
+    /// Run one party of a chain
+    #[command(subcommand)]
+    Serve(Serve),
+    /// Report the rows of a file to a running chain
+    Send(Send),
+    /// Show what an analyzer has published
+    Results(Results),
+    /// Write, verify and state the promise of a collection
+    #[command(subcommand)]
+    Collection(Collection),
+    /// Make the identity of a mix or an analyzer
+    Keygen {
+        /// The file of the secret half; it must not exist
+        #[arg(long)]
+        out: PathBuf,
+    },
     /// Draw the figures of the papers, corrected, as SVG and CSV
     Figures {
         /// Directory to write to; created if missing
@@ -61,6 +83,14 @@ pub enum BenchTarget {
     Encode,
     /// The analyzer's half of the mechanisms
     Aggregate,
+    /// Sealing reports, the client's work
+    Seal,
+    /// Opening and mixing, a mix's work
+    Mix,
+    /// Permuting in memory and on disk
+    Shuffle,
+    /// The whole chain on loopback
+    EndToEnd,
 }
 
 /// The mechanisms and theorems to account for.

@@ -1,119 +1,275 @@
-//! A mechanism with its promise, as a TOML file.
-//!
-//! Every parameter that decides a random outcome is an integer, written as a string because it may
-//! exceed what TOML calls an integer.
+//! `throng collection`: write, verify and state the promise of a collection; `throng keygen`.
 
+use crate::args::{
+    Below as BelowArg, Collection as Request, NewCollection, Promise as PromiseArgs,
+};
+use crate::args::{CrowdArgs, Wish, Words};
+use crate::plan::{finite, floor};
+use crate::report::Report;
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
-use std::fs;
+use serde_json::{Value, json};
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::path::Path;
-use throng_account::{Delta, Epsilon};
-use throng_mechanism::{Ask, Key, Mechanism};
-use toml::{Table, Value};
+use std::time::{SystemTime, UNIX_EPOCH};
+use throng_account::Delta;
+use throng_mechanism::{Ask, Mechanism, Plan, Question};
+use throng_wire::{
+    Below, Chain, Collection, Error, Identity, Party, Promise, Prompt, Schedule, Spending, Spent,
+    Terms, duration_text, value_name,
+};
+use zeroize::Zeroizing;
 
-/// What a collection file says.
-pub struct Collection {
-    /// The mechanism with its integers.
-    pub mechanism: Mechanism,
-    /// Honest reports at least.
-    pub crowd: u64,
-    /// ε against who sees the shuffled bag.
-    pub epsilon: Epsilon,
-    /// δ.
-    pub delta: Delta,
-}
-
-impl Collection {
-    /// A calibrated mechanism with the promise it was calibrated for.
-    pub fn of(ask: &Ask, mechanism: Mechanism) -> Self {
-        Self { mechanism, crowd: ask.crowd.get(), epsilon: ask.epsilon, delta: ask.delta }
-    }
-
-    /// Writes the file; refuses to replace one.
-    pub fn write(&self, file: &Path) -> Result<()> {
-        let mut mechanism = Table::new();
-        mechanism.insert("key".into(), self.mechanism.key().name().into());
-        for (name, integers) in self.mechanism.parameters() {
-            let text = |n: &u64| Value::String(n.to_string());
-            let value = match &integers[..] {
-                [one] => text(one),
-                many => Value::Array(many.iter().map(text).collect()),
-            };
-            mechanism.insert(name.into(), value);
-        }
-        let mut promise = Table::new();
-        promise.insert("epsilon".into(), self.epsilon.get().into());
-        promise.insert("delta".into(), self.delta.get().into());
-        promise.insert("crowd".into(), i64::try_from(self.crowd)?.into());
-        let mut all = Table::new();
-        all.insert("promise".into(), promise.into());
-        all.insert("mechanism".into(), mechanism.into());
-        let text = toml::to_string(&all)?;
-        if file.exists() {
-            bail!("{} exists already; remove it or choose another name", file.display());
-        }
-        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
-    }
-
-    /// Reads a file and checks that the mechanism keeps the promise.
-    pub fn read(file: &Path) -> Result<Self> {
-        let text =
-            fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        Self::parse(&text).with_context(|| format!("{} is not a collection", file.display()))
-    }
-
-    fn parse(text: &str) -> Result<Self> {
-        let all: Table = text.parse()?;
-        let section = |name: &str| -> Result<&Table> {
-            let value = all.get(name).with_context(|| format!("[{name}] is missing"))?;
-            value.as_table().with_context(|| format!("{name} is not a section"))
-        };
-        let (promise, parameters) = (section("promise")?, section("mechanism")?);
-        let number = |name: &str| -> Result<f64> {
-            let value = promise.get(name).with_context(|| format!("promise.{name} is missing"))?;
-            value
-                .as_float()
-                .or_else(|| value.as_integer().map(|i| i as f64))
-                .with_context(|| format!("promise.{name} is not a number"))
-        };
-        let key =
-            parameters.get("key").and_then(Value::as_str).context("mechanism.key is missing")?;
-        let key = Key::named(key).with_context(|| format!("there is no mechanism {key}"))?;
-        let lists: BTreeMap<&str, Vec<u64>> = parameters
-            .iter()
-            .filter(|(name, _)| *name != "key")
-            .map(|(name, value)| Ok((name.as_str(), integers(name, value)?)))
-            .collect::<Result<_>>()?;
-        let found = Self {
-            mechanism: Mechanism::from_parameters(key, |name| lists.get(name).map(Vec::as_slice))?,
-            crowd: number("crowd")? as u64,
-            epsilon: Epsilon::new(number("epsilon")?)?,
-            delta: Delta::new(number("delta")?)?,
-        };
-        let crowd = throng_account::Crowd::new(found.crowd)?;
-        let reached = found.mechanism.profile(crowd)?.delta(found.epsilon).upper;
-        if reached > found.delta.get() {
-            bail!(
-                "it does not keep its promise: delta is {reached:e} at epsilon {} with {} honest reports",
-                found.epsilon.get(),
-                found.crowd
-            );
-        }
-        Ok(found)
+/// Writes, verifies or shows a collection.
+pub fn run(request: Request) -> Result<Report> {
+    match request {
+        Request::New(request) => new(&request),
+        Request::Check { file } => Ok(check(&read(&file)?)),
+        Request::Show { file } => Ok(show(&read(&file)?)),
     }
 }
 
-fn integers(name: &str, value: &Value) -> Result<Vec<u64>> {
-    let one = |value: &Value| -> Result<u64> {
-        match value {
-            Value::String(text) => text.parse().ok(),
-            Value::Integer(integer) => u64::try_from(*integer).ok(),
-            _ => None,
-        }
-        .with_context(|| format!("mechanism.{name} is not an integer from 0 to 2^64 - 1"))
+/// Writes a fresh identity for its owner alone, and prints the public half.
+pub fn keygen(file: &Path) -> Result<Report> {
+    let mut seed = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *seed)?;
+    let identity = Identity::from_seed(&seed);
+    identity.write(file)?;
+    Ok(Report::default()
+        .line("identity", "identity", identity.public().to_string())
+        .line("file", "file", file.display().to_string())
+        .note("The file is the secret half: keep it where the party runs, and nowhere else."))
+}
+
+/// Question, promise and mechanism of a draft or of a collection.
+pub fn read_terms(file: &Path) -> Result<Terms> {
+    Terms::parse(&text_of(file)?).with_context(|| format!("{} is not a collection", file.display()))
+}
+
+/// A mechanism that was calibrated for a wish, with what it keeps, as a draft.
+pub fn draft(ask: &Ask, mechanism: Mechanism, corrupt: f64) -> Terms {
+    let promise = Promise {
+        epsilon: ask.epsilon,
+        delta: ask.delta,
+        crowd: ask.crowd,
+        corrupt,
+        epochs: 1,
+        lifetime: (ask.epsilon, ask.delta),
     };
-    match value {
-        Value::Array(list) => list.iter().map(one).collect(),
-        single => Ok(vec![one(single)?]),
+    Terms { question: Prompt::new(usual_text(ask.question)), promise, mechanism }
+}
+
+/// Writes a new file; refuses to replace one.
+pub fn write_new(file: &Path, text: &str) -> Result<()> {
+    let mut options = OpenOptions::new();
+    match options.write(true).create_new(true).open(file) {
+        Ok(mut new) => new.write_all(text.as_bytes()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            bail!("{} exists already; remove it or choose another name", file.display())
+        }
+        Err(error) => Err(error),
+    }
+    .with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// An argument that cannot be.
+#[derive(Debug)]
+pub struct Usage(String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+fn new(request: &NewCollection) -> Result<Report> {
+    let mut terms = match &request.terms {
+        Some(file) => read_terms(file)?,
+        None => calibrated(request)?,
+    };
+    request.words.apply(&mut terms.question);
+    let (times, promise) = (&request.times, &mut terms.promise);
+    promise.corrupt = request.corrupt.unwrap_or(promise.corrupt);
+    promise.epochs = times.epochs.unwrap_or(promise.epochs);
+    let below = match (times.below, times.window) {
+        (BelowArg::Merge, Some(window)) => Below::Merge { window },
+        (BelowArg::Merge, None) => bail!(Usage("--window is needed with --below merge".into())),
+        (BelowArg::Expire, Some(_)) => bail!(Usage("--window goes with --below merge".into())),
+        (BelowArg::Expire, None) => Below::Expire,
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let start = times.start.unwrap_or(now - now % times.every.clamp(1, 60));
+    let schedule = Schedule { start, every: times.every, grace: times.grace, below };
+    let chain = Chain { mixes: request.mixes.clone(), analyzer: request.analyzer.clone() };
+    let delta = times.lifetime_delta.map(Delta::new).transpose()?;
+    terms.promise.lifetime = terms.lifetime(schedule.window(), delta)?;
+    let text = Collection { terms, schedule, chain }.to_toml();
+    let collection = Collection::parse(&text).map_err(usage)?;
+    write_new(&request.file, &text)?;
+    let (epsilon, delta) = collection.terms.promise.lifetime;
+    Ok(Report::default()
+        .line("file", "file", request.file.display().to_string())
+        .line("id", "id", collection.id().to_string())
+        .line("mechanism", "mechanism", collection.terms.mechanism.key().name())
+        .line("quorum", "reports needed", collection.quorum())
+        .line("lifetime_epsilon", "epsilon of all epochs", epsilon.get())
+        .line("lifetime_delta", "delta of all epochs", delta.get()))
+}
+
+fn calibrated(request: &NewCollection) -> Result<Terms> {
+    let NewCollection { n: Some(n), epsilon: Some(epsilon), delta: Some(delta), .. } = *request
+    else {
+        bail!(Usage("--n, --epsilon and --delta are needed, or --terms".into()));
+    };
+    let corrupt = request.corrupt.unwrap_or(0.0);
+    let promise = PromiseArgs { crowd: CrowdArgs { n, corrupt }, epsilon, delta };
+    let wish = Wish { promise, limits: request.limits.clone() };
+    let (ask, mechanism) = match (request.mechanism, request.value) {
+        (Some(key), _) => {
+            let ask = wish.about(key)?;
+            let mechanism = ask.calibrate(key)?;
+            (ask, mechanism)
+        }
+        (None, Some(value)) => {
+            let ask = wish.of_value(value)?;
+            let plan = Plan::new(&ask);
+            let best = plan.offers.into_iter().next();
+            (ask, best.context("no mechanism keeps this promise; see throng plan")?.mechanism)
+        }
+        (None, None) => bail!(Usage("--value or --mechanism is needed, or --terms".into())),
+    };
+    Ok(draft(&ask, mechanism, corrupt))
+}
+
+impl Words {
+    fn apply(&self, question: &mut Prompt) {
+        let Self { text, labels, low, high, unit } = self;
+        question.text = text.clone().unwrap_or_else(|| question.text.clone());
+        question.unit = unit.clone().unwrap_or_else(|| question.unit.clone());
+        question.low = low.unwrap_or(question.low);
+        question.high = high.unwrap_or(question.high);
+        if !labels.is_empty() {
+            question.labels.clone_from(labels);
+        }
+    }
+}
+
+fn check(collection: &Collection) -> Report {
+    let lines = numbers(collection).into_iter();
+    lines
+        .fold(Report::default(), |report, (key, label, value)| report.line(key, label, value))
+        .field("kept", true)
+        .note("It keeps its promise.")
+}
+
+fn show(collection: &Collection) -> Report {
+    let Terms { question, mechanism, promise } = &collection.terms;
+    let mut parameters = serde_json::Map::new();
+    for (name, integers) in mechanism.parameters() {
+        let text = integers.iter().map(|n| Value::String(n.to_string())).collect();
+        parameters.insert(name.into(), Value::Array(text));
+    }
+    let spending = match collection.terms.spending() {
+        Spending::PerEpoch => "per-epoch",
+        Spending::Lifetime => "lifetime",
+        Spending::Memoized => "memoized",
+    };
+    let chain = &collection.chain;
+    let plain = collection.plain();
+    let lines = numbers(collection).into_iter();
+    let report = lines
+        .fold(Report::default(), |report, (key, _, value)| report.field(key, value))
+        .field(
+            "question",
+            json!({"text": question.text, "value": value_name(mechanism.question()),
+                "low": question.low, "high": question.high, "unit": question.unit,
+                "labels": question.labels}),
+        )
+        .field("parameters", parameters)
+        .field("corrupt", promise.corrupt)
+        .field("spending", spending)
+        .field("merged", merged(collection))
+        .field("influence", finite(mechanism.influence()))
+        .field("standard_error", mechanism.standard_error(collection.quorum()))
+        .field("schedule", schedule(&collection.schedule))
+        .field("mix", chain.mixes.iter().map(party).collect::<Vec<_>>())
+        .field("analyzer", party(&chain.analyzer))
+        .field("plain", plain.clone())
+        .say("collection", collection.id().to_string());
+    plain.into_iter().fold(report, Report::note)
+}
+
+/// What a program or an operator wants to know, under its key and its label.
+fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Value)> {
+    let Terms { promise, mechanism, .. } = &collection.terms;
+    let shape = collection.shape();
+    vec![
+        ("id", "id", collection.id().to_string().into()),
+        ("mechanism", "mechanism", mechanism.key().name().into()),
+        ("mixes", "mixes", shape.mixes.into()),
+        ("messages", "messages per report", shape.messages.into()),
+        ("payload", "bytes per message", shape.payload.into()),
+        ("bytes_per_report", "bytes per report", shape.report_bytes().into()),
+        ("quorum", "reports needed", collection.quorum().into()),
+        ("crowd", "honest ones among them", promise.crowd.get().into()),
+        ("epsilon", "epsilon", promise.epsilon.get().into()),
+        ("delta", "delta", promise.delta.get().into()),
+        ("epochs", "epochs", promise.epochs.into()),
+        ("lifetime_epsilon", "epsilon of all epochs", promise.lifetime.0.get().into()),
+        ("lifetime_delta", "delta of all epochs", promise.lifetime.1.get().into()),
+        ("local_floor", "local floor", floor(mechanism)),
+    ]
+}
+
+/// What the reports of one person in one merged release are covered by.
+fn merged(collection: &Collection) -> Value {
+    let Below::Merge { window } = collection.schedule.below else { return Value::Null };
+    let spent = Spent { epochs: window, honest: collection.terms.promise.crowd };
+    collection.terms.cost(spent).map_or(Value::Null, |(epsilon, delta)| {
+        json!({"epochs": window, "epsilon": epsilon.get(), "delta": delta.get()})
+    })
+}
+
+fn schedule(schedule: &Schedule) -> Value {
+    let (below, window) = match schedule.below {
+        Below::Expire => ("expire", Value::Null),
+        Below::Merge { window } => ("merge", window.into()),
+    };
+    json!({"start": schedule.start, "every": duration_text(schedule.every),
+        "grace": duration_text(schedule.grace), "below": below, "window": window})
+}
+
+fn party(party: &Party) -> Value {
+    json!({"name": party.name, "url": party.url, "identity": party.identity.to_string()})
+}
+
+fn read(file: &Path) -> Result<Collection> {
+    Collection::parse(&text_of(file)?)
+        .with_context(|| format!("{} is not a collection that can be run", file.display()))
+}
+
+fn text_of(file: &Path) -> Result<String> {
+    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// A field that cannot be was an argument.
+fn usage(error: Error) -> anyhow::Error {
+    match error {
+        Error::Field { .. } => Usage(error.to_string()).into(),
+        other => other.into(),
+    }
+}
+
+fn usual_text(question: Question) -> &'static str {
+    match question {
+        Question::Bit => "How many say yes?",
+        Question::Real => "What is the mean?",
+        Question::Category { .. } => "How many hold each category?",
+        Question::Text { .. } => "Which strings are common?",
+        Question::Attributes { .. } => "Which attribute is the commonest?",
+        Question::State { .. } => "How many say yes, over time?",
     }
 }

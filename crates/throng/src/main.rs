@@ -9,10 +9,16 @@ mod bench;
 mod calibrate;
 mod chart;
 mod collection;
+mod crowd;
+mod demo;
 mod figures;
+mod local;
 mod parallel;
 mod plan;
 mod report;
+mod results;
+mod send;
+mod serve;
 mod simulate;
 mod values;
 
@@ -35,15 +41,25 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<bool> {
     let report = match cli.command {
+        Command::Demo(request) => return demo::run(&request, cli.json),
+        Command::Serve(party) => return serve::run(&party).map(|()| true),
+        Command::Send(request) => send::run(&request)?,
+        Command::Results(request) => results::run(&request)?,
         Command::Account(query) => account::run(query)?,
         Command::Calibrate(request) => calibrate::run(request)?,
         Command::Plan(request) => plan::run(&request)?,
-        Command::Simulate(request) => simulate::run(&request)?,
+        Command::Simulate(request) => simulate::run(request)?,
         Command::Audit(request) => audit::run(&request)?,
+        Command::Collection(request) => collection::run(request)?,
+        Command::Keygen { out } => collection::keygen(&out)?,
         Command::Figures { out } => figures::write(&out)?,
         Command::Bench { target: BenchTarget::Account } => bench::account()?,
         Command::Bench { target: BenchTarget::Encode } => bench::encode()?,
         Command::Bench { target: BenchTarget::Aggregate } => bench::aggregate()?,
+        Command::Bench { target: BenchTarget::Seal } => bench::seal()?,
+        Command::Bench { target: BenchTarget::Mix } => bench::mix()?,
+        Command::Bench { target: BenchTarget::Shuffle } => bench::shuffle()?,
+        Command::Bench { target: BenchTarget::EndToEnd } => bench::end_to_end()?,
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "throng", &mut std::io::stdout());
             return Ok(true);
@@ -58,6 +74,6 @@ fn bad_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| match cause.downcast_ref() {
         Some(throng_mechanism::Error::Account(error)) => account(error),
         Some(throng_mechanism::Error::Parameter { .. }) => true,
-        _ => cause.downcast_ref().is_some_and(account),
+        _ => cause.is::<collection::Usage>() || cause.downcast_ref().is_some_and(account),
     })
 }

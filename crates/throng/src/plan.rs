@@ -2,7 +2,7 @@
 
 use crate::args::Plan as Request;
 use crate::chart::{Axis, Chart, Scale, Series, Stroke};
-use crate::collection::Collection;
+use crate::collection::{draft, write_new};
 use crate::report::{Report, Rows, number};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -62,7 +62,8 @@ pub fn run(request: &Request) -> Result<Report> {
         report = report.line("plot", "plot", file.display().to_string());
     }
     if let Some(file) = &request.write {
-        Collection::of(&ask, best.mechanism.clone()).write(file)?;
+        let corrupt = request.wish.promise.crowd.corrupt;
+        write_new(file, &draft(&ask, best.mechanism.clone(), corrupt).to_toml())?;
         report = report.line("collection", "collection", file.display().to_string());
     }
     Ok(report)
@@ -106,7 +107,8 @@ pub fn floor(mechanism: &Mechanism) -> Value {
     finite(mechanism.local_floor().map_or(f64::INFINITY, Epsilon::get))
 }
 
-fn finite(value: f64) -> Value {
+/// A number that may be infinite as JSON.
+pub fn finite(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { json!("infinity") }
 }
 

@@ -3,7 +3,7 @@
 use crate::args::{Simulate, ValueType};
 use crate::ask::value_of;
 use crate::chart::{Axis, Chart, Scale, Series, Stroke};
-use crate::collection::Collection;
+use crate::collection::read_terms;
 use crate::parallel::{generator, seed, spread};
 use crate::report::{Report, Rows, number};
 use crate::values::{Column, synthetic};
@@ -18,13 +18,13 @@ use throng_mechanism::{
 };
 
 /// Runs the simulation and compares.
-pub fn run(request: &Simulate) -> Result<Report> {
+pub fn run(mut request: Simulate) -> Result<Report> {
     if request.repeat == 0 {
         bail!("--repeat must be 1 or more");
     }
     let seed = seed(request.seed)?;
     let confidence = Probability::new("confidence", request.confidence)?;
-    let (mechanism, column) = prepare(request, seed)?;
+    let (mechanism, column) = prepare(&mut request, seed)?;
     let n = column.values.len() as u64;
     let started = Instant::now();
     let tallies = tallies(&mechanism, &column.values, request.repeat, seed)?;
@@ -55,7 +55,7 @@ pub fn run(request: &Simulate) -> Result<Report> {
         .field("seed", seed)
         .say("seed", seed.to_string())
         .line("reports_per_second", "reports per second", (n * request.repeat) as f64 / seconds);
-    report = remarks(report, request, &mechanism, &column.values, &truth, &runs)?;
+    report = remarks(report, &request, &mechanism, &column.values, &truth, &runs)?;
     if request.norm_sub {
         report = post_processed(report, &mechanism, &truth, &runs, n)?;
     }
@@ -83,8 +83,14 @@ pub fn run(request: &Simulate) -> Result<Report> {
 }
 
 /// The mechanism and everybody's values.
-fn prepare(request: &Simulate, seed: u64) -> Result<(Mechanism, Column)> {
-    let collection = request.collection.as_deref().map(Collection::read).transpose()?;
+fn prepare(request: &mut Simulate, seed: u64) -> Result<(Mechanism, Column)> {
+    let collection = request.collection.as_deref().map(read_terms).transpose()?;
+    // The range of the file, unless another one is asked for.
+    if let Some(terms) = &collection
+        && (request.values.low, request.values.high) == (0.0, 1.0)
+    {
+        (request.values.low, request.values.high) = (terms.question.low, terms.question.high);
+    }
     let key = match (&collection, request.mechanism) {
         (Some(collection), _) => collection.mechanism.key(),
         (None, Some(key)) => key,
@@ -101,7 +107,7 @@ fn prepare(request: &Simulate, seed: u64) -> Result<(Mechanism, Column)> {
     let n = match (&column, &collection, request.wish.n) {
         (Some(column), ..) => column.values.len() as u64,
         (None, _, Some(n)) => n,
-        (None, Some(collection), None) => collection.crowd,
+        (None, Some(collection), None) => collection.promise.crowd.get(),
         (None, None, None) => bail!("--n is needed: how many users?"),
     };
     let mut wish = request.wish.with(n);

@@ -343,7 +343,94 @@ fn a_plan_recommends_first_and_writes_a_collection_that_can_be_used() {
     let line = format!("account collection {} --delta 1e-6", file.display());
     let broken = throng().args(line.split_whitespace()).output().unwrap();
     let error = String::from_utf8(broken.stderr).unwrap();
-    assert!(error.contains("does not keep its promise"), "{error}");
+    assert!(error.contains("the promise is not kept: with 1500 honest reports"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_collection_is_written_checked_and_shown() {
+    let folder = std::env::temp_dir().join(format!("throng-collection-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name).display().to_string();
+    let party = |flag: &str, name: &str| {
+        let made = json(&format!("keygen --out {}", path(name)));
+        let identity = made["identity"].as_str().unwrap().to_string();
+        format!("{flag} {name}=https://{name}.example={identity} ")
+    };
+    let chain =
+        party("--mix", "north") + &party("--mix", "south") + &party("--analyzer", "counter");
+    // A secret is for its owner, and not replaced.
+    let secret = std::fs::read_to_string(path("north")).unwrap();
+    let again = throng().args(["keygen", "--out", &path("north")]).output().unwrap();
+    assert_eq!(again.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(path("north")).unwrap(), secret);
+
+    let new = format!(
+        "collection new {} --mechanism coin-count --n 10000 --corrupt 0.1 --epsilon 1 --delta 1e-8 \
+         --epochs 30 --start 1700000000 {chain}",
+        path("bits.toml")
+    );
+    let made = json(&new);
+    assert_eq!(made["quorum"], 10_000);
+    let checked = json(&format!("collection check {}", path("bits.toml")));
+    assert_eq!((&checked["id"], &checked["kept"]), (&made["id"], &Value::Bool(true)));
+    assert_eq!(
+        (checked["bytes_per_report"].as_u64(), checked["crowd"].as_u64()),
+        (Some(242), Some(9_000))
+    );
+    let shown = json(&format!("collection show {}", path("bits.toml")));
+    assert_eq!(shown["local_floor"], "infinity");
+    assert_eq!(shown["mix"][1]["name"], "south");
+    assert_eq!(shown["lifetime_epsilon"], made["lifetime_epsilon"]);
+    let plain = shown["plain"].to_string();
+    assert!(plain.contains("one of the mixes north and south is honest"), "{plain}");
+    assert!(plain.contains("nothing protects you"), "{plain}");
+
+    // From a draft, and simulated as it is.
+    json(&format!(
+        "plan --value category --size 3 --n 2000 --epsilon 1 --delta 1e-6 --max-messages 2 --write {}",
+        path("draft.toml")
+    ));
+    let line = format!(
+        "collection new {} --terms {} --labels a,b,c --below merge --window 2 --epochs 4 {chain}",
+        path("merged.toml"),
+        path("draft.toml")
+    );
+    let merged = json(&line);
+    assert!(merged["lifetime_epsilon"].as_f64().unwrap() > 2.0);
+    let shown = json(&format!("collection show {}", path("merged.toml")));
+    assert_eq!(shown["question"]["labels"], serde_json::json!(["a", "b", "c"]));
+    assert!(shown["merged"]["epsilon"].as_f64().unwrap() > 1.9);
+    let simulated =
+        json(&format!("simulate --collection {} --repeat 2 --seed 1", path("merged.toml")));
+    assert_eq!(simulated["n"], 2_000);
+
+    // What cannot be says why, and fails in its own way.
+    let text = std::fs::read_to_string(path("bits.toml")).unwrap();
+    std::fs::write(path("small.toml"), text.replace("crowd = 9000", "crowd = 5000")).unwrap();
+    std::fs::write(path("typo.toml"), text.replace("corrupt =", "corupt =")).unwrap();
+    let fresh = |more: &str| {
+        let new = format!("collection new {} --value bit --n 1000", path("none.toml"));
+        format!("{new} --epsilon 1 --delta 1e-6 {more} {chain}")
+    };
+    for (line, code, says) in [
+        (new, 1, "exists already"),
+        (format!("collection check {}", path("small.toml")), 1, "honest reports, or epsilon 1.5"),
+        (format!("collection show {}", path("typo.toml")), 1, "promise.corupt: not known"),
+        (format!("collection check {}", path("draft.toml")), 1, "schedule: the section is missing"),
+        (format!("collection check {}", path("nowhere.toml")), 1, "cannot read"),
+        (fresh("--every 1w"), 2, "such as 90s"),
+        (fresh("--labels no,yes"), 2, "question.labels"),
+        (fresh("--window 3"), 2, "--below merge"),
+        (fresh("--mix west=https://west.example"), 2, "NAME=URL=IDENTITY"),
+        (fresh("--epochs 0"), 2, "from 1 to 1e6"),
+    ] {
+        let output = throng().args(line.split_whitespace()).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{line}: {error}");
+        assert!(error.contains(says), "{line}: {error}");
+    }
+    assert!(!folder.join("none.toml").exists());
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

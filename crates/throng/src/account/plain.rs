@@ -2,7 +2,7 @@
 
 use super::answer;
 use crate::args::{BurstArgs, CoinArgs, CrowdArgs, Plain, Query};
-use crate::collection::Collection;
+use crate::collection::read_terms;
 use crate::plan;
 use crate::report::Report;
 use anyhow::{Context, Result};
@@ -89,12 +89,12 @@ pub fn run(query: Plain) -> Result<Report> {
                 .note("One liar, or one lost message, ruins the sum."))
         }
         Plain::Collection { file, n, query } => {
-            let collection = Collection::read(&file)?;
-            let crowd = CrowdArgs { n: n.unwrap_or(collection.crowd), corrupt: 0.0 };
-            let profile = collection.mechanism.profile(crowd.crowd()?)?;
-            let report =
-                answer(crowd.header(collection.mechanism.key().name()), &*profile, &query)?;
-            Ok(report.field("local_floor", plan::floor(&collection.mechanism)))
+            let terms = read_terms(&file)?;
+            let n = n.unwrap_or(terms.promise.crowd.get());
+            let crowd = CrowdArgs { n, corrupt: 0.0 };
+            let profile = terms.mechanism.profile(crowd.crowd()?)?;
+            let report = answer(crowd.header(terms.mechanism.key().name()), &*profile, &query)?;
+            Ok(report.field("local_floor", plan::floor(&terms.mechanism)))
         }
     }
 }

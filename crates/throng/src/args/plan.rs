@@ -33,7 +33,7 @@ pub struct Simulate {
     /// The mechanism to calibrate, unless a collection is given
     #[arg(value_parser = key, required_unless_present = "collection")]
     pub mechanism: Option<Key>,
-    /// A collection file, as written by throng plan --write
+    /// A collection file or a draft of one; its range of numbers holds unless given here
     #[arg(long, conflicts_with = "mechanism")]
     pub collection: Option<PathBuf>,
     #[command(flatten)]
@@ -229,7 +229,7 @@ impl Fitted {
 }
 
 /// The key of a mechanism.
-fn key(text: &str) -> Result<Key, String> {
+pub(super) fn key(text: &str) -> Result<Key, String> {
     Key::named(text).ok_or_else(|| {
         let names: Vec<_> = Key::ALL.iter().map(|key| key.name()).collect();
         format!("not a mechanism; there are {}", names.join(", "))

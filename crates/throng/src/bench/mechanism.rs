@@ -1,13 +1,12 @@
 //! `throng bench encode|aggregate`: reports per second of both halves of the mechanisms, on one core
 //! and on all, beside the generator and the memory of the same run.
 
+use super::rate::{cores, millions, on, repeat};
 use crate::parallel::generator;
 use crate::report::{Report, Rows};
 use anyhow::Result;
 use chacha20::rand_core::Rng;
 use std::hint::black_box;
-use std::thread;
-use std::time::{Duration, Instant};
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_mechanism::{
     Ask, BinaryResponse, Bloom, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Question,
@@ -192,36 +191,6 @@ fn encode_for(mechanism: &Mechanism, seed: u64) -> f64 {
     })
 }
 
-/// Items per second, when one call makes so many: the best of several fifths of a second.
-fn repeat(items: u64, mut call: impl FnMut()) -> f64 {
-    call();
-    let mut best = 0.0_f64;
-    for _ in 0..3 {
-        let (start, mut calls) = (Instant::now(), 0);
-        while start.elapsed() < Duration::from_millis(80) {
-            call();
-            calls += 1;
-        }
-        best = best.max((calls * items) as f64 / start.elapsed().as_secs_f64());
-    }
-    best
-}
-
-/// The sum of the rates of so many threads at once.
-fn on(threads: usize, rate: impl Fn(u64) -> f64 + Sync) -> f64 {
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|seed| {
-                scope.spawn({
-                    let rate = &rate;
-                    move || rate(seed as u64)
-                })
-            })
-            .collect();
-        workers.into_iter().map(|w| w.join().expect("a worker that does not panic")).sum()
-    })
-}
-
 fn words_per_second() -> f64 {
     let mut rng = generator(0, 0);
     repeat(4096, || {
@@ -238,15 +207,6 @@ fn bytes_per_second() -> f64 {
     8.0 * repeat(words.len() as u64, || {
         black_box(black_box(&words).iter().sum::<u64>());
     })
-}
-
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
-}
-
-fn millions(rate: f64) -> String {
-    let rate = rate / 1e6;
-    if rate < 10.0 { format!("{rate:.2}") } else { format!("{rate:.0}") }
 }
 
 /// Reports encoded between looks at the clock.

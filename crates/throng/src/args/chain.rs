@@ -1,0 +1,98 @@
+//! Arguments of what runs the chain: the demonstration, servers, senders and readers.
+
+use super::whole;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use throng_mechanism::Key;
+
+/// What to demonstrate.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  throng demo
+  throng demo --headless --clients 2000 --epochs 3
+  throng demo --headless --json --mechanism coin-count")]
+pub struct Demo {
+    /// Simulated clients, each of which reports once per epoch
+    #[arg(long, default_value_t = 20_000, value_parser = whole)]
+    pub clients: u64,
+    /// Mixes in the chain
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub mixes: u8,
+    /// Epochs
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub epochs: u64,
+    /// Exit after the last release instead of leaving the results page up
+    #[arg(long)]
+    pub headless: bool,
+    /// Epsilon to promise for one epoch
+    #[arg(long, default_value_t = 1.0)]
+    pub epsilon: f64,
+    /// Delta to promise for one epoch
+    #[arg(long, default_value_t = 1e-6)]
+    pub delta: f64,
+    /// Fraction of the clients that may be corrupt
+    #[arg(long, visible_alias = "gamma", default_value_t = 0.05)]
+    pub corrupt: f64,
+    /// The mechanism, one that counts bits
+    #[arg(long, default_value = "bit-sum", value_parser = super::plan::key)]
+    pub mechanism: Key,
+    /// Seed of the clients' values and noise; a fresh one is drawn if not given
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// The parties of a chain.
+#[derive(Subcommand)]
+pub enum Serve {
+    /// Collect a crowd of reports, peel a layer, permute, hand over
+    Mix(ServeArgs),
+    /// Open, count, estimate, publish releases
+    Analyzer(ServeArgs),
+}
+
+/// How to serve.
+#[derive(Args)]
+pub struct ServeArgs {
+    /// The configuration, a TOML file (docs/operations.md)
+    #[arg(long)]
+    pub config: PathBuf,
+    /// Log as JSON, one object a line
+    #[arg(long)]
+    pub log_json: bool,
+}
+
+/// What to send.
+#[derive(Args)]
+#[command(after_help = "Example:
+  throng send --collection crashes.toml --values today.csv --column crashed")]
+pub struct Send {
+    /// The collection file
+    #[arg(long)]
+    pub collection: PathBuf,
+    /// A CSV file with a header; each row is one person
+    #[arg(long)]
+    pub values: PathBuf,
+    /// Its column; several, separated by commas, for attributes
+    #[arg(long, value_delimiter = ',', required = true)]
+    pub column: Vec<String>,
+    /// Send for this epoch instead of the current one
+    #[arg(long)]
+    pub epoch: Option<u64>,
+    /// Keep each row's client in this directory, which several epochs need: the next one goes on with
+    /// the same clients, row by row, and an interrupted run can be repeated
+    #[arg(long)]
+    pub state: Option<PathBuf>,
+}
+
+/// What to read.
+#[derive(Args)]
+#[command(after_help = "Example:
+  throng results --analyzer http://127.0.0.1:8003")]
+pub struct Results {
+    /// The analyzer's address
+    #[arg(long)]
+    pub analyzer: String,
+    /// One collection, by its id or the beginning of it; all if not given
+    #[arg(long)]
+    pub collection: Option<String>,
+}

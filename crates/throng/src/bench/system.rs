@@ -1,0 +1,157 @@
+//! `throng bench end-to-end`: a chain on loopback under load, beside what cannot be avoided.
+
+use super::chain::agreements;
+use super::rate::{cores, on};
+use crate::crowd::Population;
+use crate::local::LocalChain;
+use crate::parallel::generator;
+use crate::report::{Report, Rows};
+use crate::results::Analyzer;
+use anyhow::{Context, Result, ensure};
+use chacha20::rand_core::Rng;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use throng_account::{Crowd, Delta, Epsilon};
+use throng_client::{Client, Uploader};
+use throng_mechanism::{Ask, Key, Question, Values};
+use throng_wire::{Collection, Promise, Prompt, Terms};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Clients, two mixes, an analyzer: from values to a release, and the first mix alone under load.
+pub fn end_to_end() -> Result<Report> {
+    let raw = on(cores(), agreements);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let chain = LocalChain::start(terms()?, 2).await?;
+        let report = measure(&chain, raw).await;
+        chain.stop().await;
+        report
+    })
+}
+
+async fn measure(chain: &LocalChain, raw: f64) -> Result<Report> {
+    let collection = &chain.collection;
+    let uploader = Arc::new(Uploader::new(collection)?);
+    chain.begin(0);
+    let directory = Arc::new(chain.directory(&uploader, 0).await?);
+    let clients = (0..CLIENTS).map(|_| Client::new(collection.clone()));
+    let mut population = Population::new(clients.collect::<Result<_, _>>()?, 1);
+    let values = Arc::new(Values::Bits((0..CLIENTS).map(|i| i % 3 == 0).collect()));
+    let start = Instant::now();
+    population.report(&values, 0, &directory, &uploader, false).await?;
+    let sent = start.elapsed();
+    chain.end(0);
+    released(chain).await?;
+    let all = start.elapsed();
+
+    // The second epoch is left open: what is accepted is on disk, and nothing else happens.
+    chain.begin(1);
+    chain.directory(&uploader, 1).await?;
+    let each = collection.shape().report_bytes();
+    let single = accepted(collection, each, 128).await?;
+    let many = (64 << 10) / each;
+    let bulk = accepted(collection, many * each, 16).await? * many as f64;
+
+    // A client's layer is two agreements, a server's is one; three layers each.
+    let unavoidable = CLIENTS as f64 * 9.0 / raw;
+    let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
+    let rate = CLIENTS as f64 / all.as_secs_f64();
+    Ok(Report::default()
+        .field("agreements_per_second", raw)
+        .line("reports_per_second", "reports a second, from value to release", rate.round())
+        .line(
+            "over_unavoidable",
+            "over the key agreements alone",
+            (unavoidable / all.as_secs_f64() * 1_000.0).round() / 1_000.0,
+        )
+        .line("accepted_per_second", "durable uploads a second, one report each", single.round())
+        .line("accepted_in_bulk", "durable reports a second, in bodies of 64 KiB", bulk.round())
+        .line("bytes_per_report", "bytes per report", each)
+        .table(Rows {
+            head: vec!["where the time goes", "seconds"],
+            rows: vec![
+                vec!["clients seal and send, one request each".into(), seconds(sent)],
+                vec!["two mixes and the analyzer, after the deadline".into(), seconds(all - sent)],
+                vec!["all key agreements, on all cores".into(), format!("{unavoidable:.2}")],
+            ],
+        })
+        .note(format!(
+            "{CLIENTS} clients, one message each, two mixes. Clients, servers and load share {} cores; \
+             aws-lc does {raw:.0} X25519 agreements a second on them in this run.",
+            cores()
+        )))
+}
+
+/// Requests a second that are answered with 202, over so many connections for two seconds.
+async fn accepted(collection: &Collection, bytes: usize, connections: u64) -> Result<f64> {
+    let url = &collection.chain.mixes[0].url;
+    let address = url.strip_prefix("http://").context("a loopback address")?.to_owned();
+    let head = format!(
+        "POST /v1/collections/{}/epochs/1/reports HTTP/1.1\r\nhost: {address}\r\n\
+         content-type: application/octet-stream\r\ncontent-length: {bytes}\r\n\r\n",
+        collection.id()
+    );
+    let start = Instant::now();
+    let mut workers = tokio::task::JoinSet::new();
+    for worker in 0..connections {
+        let (address, head) = (address.clone(), head.clone());
+        workers.spawn(async move {
+            let mut stream = TcpStream::connect(&address).await?;
+            stream.set_nodelay(true)?;
+            let mut request = head.into_bytes();
+            let body = request.len();
+            request.resize(body + bytes, 0);
+            let mut rng = generator(worker, 9);
+            rng.fill_bytes(&mut request[body..]);
+            let mut answer = [0; 1024];
+            let mut taken = 0_u64;
+            while start.elapsed() < Duration::from_secs(2) {
+                // No two reports are alike.
+                request[body..body + 8].copy_from_slice(&rng.next_u64().to_le_bytes());
+                stream.write_all(&request).await?;
+                let read = stream.read(&mut answer).await?;
+                ensure!(answer[..read].starts_with(b"HTTP/1.1 202"), "an upload was refused");
+                taken += 1;
+            }
+            Ok(taken)
+        });
+    }
+    let mut taken = 0;
+    while let Some(worker) = workers.join_next().await {
+        taken += worker??;
+    }
+    Ok(taken as f64 / start.elapsed().as_secs_f64())
+}
+
+async fn released(chain: &LocalChain) -> Result<()> {
+    let analyzer = Analyzer::new(&chain.collection.chain.analyzer.url)?;
+    let id = chain.collection.id().to_string();
+    let start = Instant::now();
+    while analyzer.releases(&id).await?.is_empty() {
+        ensure!(start.elapsed() < Duration::from_secs(120), "no release after two minutes");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+fn terms() -> Result<Terms> {
+    let crowd = Crowd::new(CLIENTS / 2)?;
+    let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+    let ask = Ask {
+        question: Question::Bit,
+        reports: CLIENTS,
+        crowd,
+        epsilon,
+        delta,
+        max_messages: 1,
+        local_floor: None,
+        fragile: false,
+    };
+    let lifetime = (Epsilon::new(2.0)?, Delta::new(1e-5)?);
+    let promise = Promise { epsilon, delta, crowd, corrupt: 0.0, epochs: 2, lifetime };
+    let mechanism = ask.calibrate(Key::BitSum)?;
+    Ok(Terms { question: Prompt::new("Does it work?"), promise, mechanism })
+}
+
+const CLIENTS: u64 = 20_000;

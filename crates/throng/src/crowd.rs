@@ -1,0 +1,127 @@
+//! Many simulated clients: randomize, seal and upload, each through the real client.
+
+use crate::parallel::generator;
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::Arc;
+use std::thread;
+use throng_client::{Client, Report, Uploader};
+use throng_mechanism::Values;
+use throng_wire::SignedDirectory;
+use tokio::task::JoinSet;
+
+/// Clients, one for each value, who take part epoch after epoch.
+pub struct Population {
+    clients: Vec<Client>,
+    seed: u64,
+}
+
+impl Population {
+    /// Of these clients. Client i draws from generator i of `seed` and the epoch.
+    pub fn new(clients: Vec<Client>, seed: u64) -> Self {
+        Self { clients, seed }
+    }
+
+    /// Everyone reports the value of the same place, and waits for the answer: each by a request of
+    /// its own, or many in one if `bulk`. A bar says how far it is. A client that has delivered its
+    /// report for the epoch already does nothing.
+    pub async fn report(
+        &mut self,
+        values: &Arc<Values>,
+        epoch: u64,
+        directory: &Arc<SignedDirectory>,
+        uploader: &Arc<Uploader>,
+        bulk: bool,
+    ) -> Result<()> {
+        let bar = bar(self.clients.len() as u64, "sealing and sending");
+        let mut waiting = std::mem::take(&mut self.clients).into_iter().enumerate();
+        let mut under_way = JoinSet::new();
+        let mut back = Vec::with_capacity(values.len());
+        let lanes = 2 * thread::available_parallelism().map_or(1, usize::from);
+        loop {
+            while under_way.len() < lanes {
+                let some: Vec<(usize, Client)> = waiting.by_ref().take(TOGETHER).collect();
+                if some.is_empty() {
+                    break;
+                }
+                let job = Job {
+                    values: values.clone(),
+                    directory: directory.clone(),
+                    uploader: uploader.clone(),
+                    seed: self.seed,
+                    epoch,
+                    bulk,
+                };
+                under_way.spawn(job.run(some));
+            }
+            let Some(done) = under_way.join_next().await else { break };
+            let clients = done.context("a client's task")??;
+            bar.inc(clients.len() as u64);
+            back.extend(clients);
+        }
+        bar.finish_and_clear();
+        back.sort_by_key(|(place, _)| *place);
+        self.clients = back.into_iter().map(|(_, client)| client).collect();
+        Ok(())
+    }
+}
+
+/// What some clients need to report.
+struct Job {
+    values: Arc<Values>,
+    directory: Arc<SignedDirectory>,
+    uploader: Arc<Uploader>,
+    seed: u64,
+    epoch: u64,
+    bulk: bool,
+}
+
+impl Job {
+    /// Seals off the runtime, since it is the clients' arithmetic, then sends all at once.
+    async fn run(self, mut clients: Vec<(usize, Client)>) -> Result<Vec<(usize, Client)>> {
+        let Self { values, directory, uploader, seed, epoch, bulk } = self;
+        let (mut clients, reports) = tokio::task::spawn_blocking(move || {
+            let mut reports = Vec::with_capacity(clients.len());
+            for (at, (place, client)) in clients.iter_mut().enumerate() {
+                let window = client.collection().schedule.window_of(epoch);
+                client.learn(&directory, window)?;
+                let mut rng = generator(seed ^ ((epoch + 1) << 40), *place as u64);
+                match client.report(values.get(*place), epoch, &mut rng) {
+                    Ok(report) => reports.push((at, report)),
+                    Err(throng_client::Error::Reported { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok::<_, anyhow::Error>((clients, reports))
+        })
+        .await??;
+        if bulk {
+            let (places, reports): (Vec<usize>, Vec<Report>) = reports.into_iter().unzip();
+            uploader.upload_many(&reports).await?;
+            for (place, report) in places.into_iter().zip(&reports) {
+                clients[place].1.acknowledge(report)?;
+            }
+            return Ok(clients);
+        }
+        let mut uploads = JoinSet::new();
+        for (place, report) in reports {
+            let uploader = uploader.clone();
+            uploads.spawn(async move { uploader.upload(&report).await.map(|()| (place, report)) });
+        }
+        while let Some(done) = uploads.join_next().await {
+            let (place, report) = done??;
+            clients[place].1.acknowledge(&report)?;
+        }
+        Ok(clients)
+    }
+}
+
+/// A bar on standard error.
+pub fn bar(total: u64, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(total).with_prefix(what);
+    let style = "{prefix} {wide_bar} {pos} of {len}, {per_sec}, {eta} left";
+    bar.with_style(ProgressStyle::with_template(style).expect("a constant template"))
+}
+
+/// Clients that are sealed and sent together.
+const TOGETHER: usize = 64;

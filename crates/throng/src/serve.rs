@@ -1,0 +1,39 @@
+//! `throng serve`: one party for real.
+
+use crate::args::{Serve, ServeArgs};
+use anyhow::{Context, Result};
+use throng_server::{Clock, Config, Role, Server};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Serves until it is told to stop.
+pub fn run(party: &Serve) -> Result<()> {
+    let (role, ServeArgs { config, log_json }) = match party {
+        Serve::Mix(args) => (Role::Mix, args),
+        Serve::Analyzer(args) => (Role::Analyzer, args),
+    };
+    log_to_stderr(*log_json);
+    let config = Config::read(role, config)?;
+    let server = Server::open(&config, Clock::System)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let running = server.start().await.context("cannot listen")?;
+        eprintln!("{role} listening on {}", running.address());
+        let mut terminated = signal(SignalKind::terminate())?;
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminated.recv() => {}
+        }
+        eprintln!("stopping: requests under way are finished first");
+        running.stop().await;
+        Ok(())
+    })
+}
+
+/// Everything of ours from `info` on, or what `RUST_LOG` says.
+fn log_to_stderr(json: bool) {
+    let filter = EnvFilter::try_from_default_env();
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn,throng_server=info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if json { log.json().init() } else { log.init() }
+}
