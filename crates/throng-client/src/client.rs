@@ -10,7 +10,7 @@ use rand_core::CryptoRng;
 use std::fmt;
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
-use throng_mechanism::{Mechanism, Value};
+use throng_mechanism::{Mechanism, Value, sample};
 use throng_wire::{Collection, CollectionId, Directory, PublicIdentity, Seal, SignedDirectory};
 use zeroize::Zeroizing;
 
@@ -241,6 +241,8 @@ impl Client {
         let words = terms.messages() * terms.mechanism.words();
         let mut messages = Zeroizing::new(Vec::with_capacity(words));
         memory::randomize(&terms.mechanism, value, epoch, memory, &mut messages, rng)?;
+        // The first mix sees places. Were the truth always in the same one, it could pass on no noise.
+        sample::shuffle(&mut messages, terms.mechanism.words(), rng);
         let mut bytes = Zeroizing::new(Vec::with_capacity(terms.messages() * terms.payload()));
         terms.encode_payload(&messages, &mut bytes)?;
         Ok(bytes)
@@ -281,7 +283,9 @@ pub(crate) fn parties(collection: &Collection) -> Vec<PublicIdentity> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{World, every_mechanism, rng};
+    use crate::testing::{World, coin, every_mechanism, rng};
+    use throng_account::{Delta, success_band};
+    use throng_mechanism::CoinCount;
     use throng_wire::Below;
 
     const YES: Value<'_> = Value::Bit(true);
@@ -493,6 +497,24 @@ mod tests {
         let mut long = World::of_changes().collection;
         long.terms.promise.epochs = 17;
         assert!(Client::new(long).is_err());
+    }
+
+    // A first mix that passes on chosen places would pass on truths without noise, were they always in
+    // the same place. Each of four counts leaves its band with a chance below 1e-9.
+    #[test]
+    fn the_true_message_may_be_in_any_place() {
+        let never = coin(1.0 / f64::from(1 << 30));
+        let world = World::new(Mechanism::CoinCount(CoinCount::new(3, never).unwrap()));
+        let mut places = [0_u64; 4];
+        for seed in 0..2_000 {
+            let report = world.client().report(YES, 0, &mut rng(seed)).unwrap();
+            let truth = world.open(&report).iter().position(|message| *message == 1).unwrap();
+            places[truth] += 1;
+        }
+        for count in places {
+            let band = success_band(count, 2_000, Delta::new(1e-9).unwrap());
+            assert!(band.lower < 0.25 && 0.25 < band.upper, "{places:?}");
+        }
     }
 
     #[test]

@@ -14,12 +14,13 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_account::Crowd;
 use throng_mechanism::{Mechanism, Tally};
-use throng_wire::{Collection, Identity, Receipt, SignedManifest};
+use throng_wire::{Account, Collection, Identity, Receipt, SignedManifest};
 
 /// One collection at its analyzer.
 pub struct Analyzer<S> {
     hop: Hop<S>,
     ledger: Mutex<Ledger>,
+    account: Mutex<Account>,
     /// One step at a time.
     working: Mutex<()>,
 }
@@ -33,14 +34,13 @@ impl<S: Store> Analyzer<S> {
         limits: Limits,
     ) -> Result<Self, Error> {
         let hop = Hop::open(store, collection, identity, limits)?;
-        if hop.hop != hop.collection.chain.hops() {
+        if hop.place != hop.collection.chain.hops() {
             return Err(Error::WrongPlace);
         }
-        let prefix = format!("{}/", hop.id);
-        let rows = hop.store.rows(LEDGER)?.into_iter().filter(|(key, _)| key.starts_with(&prefix));
-        let rows: Vec<Vec<u8>> = rows.map(|(_, row)| row).collect();
-        let ledger = Ledger::open(&hop.id, &rows, read_head(&hop)?)?;
-        let analyzer = Self { hop, ledger: Mutex::new(ledger), working: Mutex::new(()) };
+        let ledger = read_ledger(&hop)?;
+        let account = Mutex::new(Account::new(&hop.collection.terms));
+        let (ledger, working) = (Mutex::new(ledger), Mutex::new(()));
+        let analyzer = Self { hop, ledger, account, working };
         analyzer.write_head()?;
         Ok(analyzer)
     }
@@ -58,11 +58,12 @@ impl<S: Store> Analyzer<S> {
     /// Does what is due next, and says what it was.
     pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
         let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+        self.hop.settle()?;
         let step = self.hop.machine().next(now);
         match step {
             Some(Step::Mix { first }) => self.analyze(first)?,
             Some(Step::Shred { first }) => self.hop.shred(first)?,
-            Some(Step::Destroy { window }) => self.hop.destroy(window)?,
+            Some(Step::Destroy { window }) => self.hop.destroy(window, now)?,
             Some(Step::Close { .. } | Step::GiveUp { .. }) | None => {}
         }
         Ok(step)
@@ -97,7 +98,7 @@ impl<S: Store> Analyzer<S> {
 
     /// Its place in the chain.
     pub fn hop(&self) -> u8 {
-        self.hop.hop
+        self.hop.place
     }
 
     /// All slots so far.
@@ -117,7 +118,7 @@ impl<S: Store> Analyzer<S> {
         let terms = &collection.terms;
         let mut tally = terms.mechanism.tally();
         let mut seen = hop.seen_before(&slot)?;
-        let len = collection.shape().record_bytes(hop.hop);
+        let len = collection.shape().record_bytes(hop.place);
         let mut peeler = Peeler::new(&mut seen, len, hop.limits.threads);
         let mut words = Vec::new();
         hop.read_input(&slot, |records| {
@@ -137,7 +138,14 @@ impl<S: Store> Analyzer<S> {
             return hop.put(slot.at(stage), &[]);
         }
         let honest = Crowd::honest(reports, terms.promise.corrupt)?;
-        let Some(entry) = self.lock().charge(terms, slot.first, slot.last, honest)? else {
+        // From disk: the entry of a release that seemed to fail may be there.
+        *self.lock() = read_ledger(hop)?;
+        let charged = {
+            let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+            let lifetime = terms.promise.lifetime.0;
+            self.lock().charge(&mut account, lifetime, slot.first, slot.last, honest)?
+        };
+        let Some(entry) = charged else {
             let why = Why::Budget;
             return hop.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[]);
         };
@@ -156,8 +164,10 @@ impl<S: Store> Analyzer<S> {
         let published = release(collection, &count, &entry)?.to_string();
         hop.remember(&slot, &seen)?;
         let (key, row) = (format!("{}/{first:020}", hop.id), entry.to_row());
+        // By their order, which need not be that of epochs.
+        let place = format!("{}/{:020}", hop.id, self.lock().entries().len());
         let mut changes = vec![
-            Change::Put { table: LEDGER, key: &key, value: &row },
+            Change::Put { table: LEDGER, key: &place, value: &row },
             Change::Put { table: RELEASES, key: &key, value: published.as_bytes() },
         ];
         if let Some(words) = &counted {
@@ -198,6 +208,13 @@ impl<S: Store> Analyzer<S> {
     fn lock(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn read_ledger<S: Store>(hop: &Hop<S>) -> Result<Ledger, Error> {
+    let prefix = format!("{}/", hop.id);
+    let rows = hop.store.rows(LEDGER)?.into_iter().filter(|(key, _)| key.starts_with(&prefix));
+    let rows: Vec<Vec<u8>> = rows.map(|(_, row)| row).collect();
+    Ledger::open(&hop.id, &rows, read_head(hop)?)
 }
 
 fn read_head<S: Store>(hop: &Hop<S>) -> Result<Option<[u8; 32]>, Error> {

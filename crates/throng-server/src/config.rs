@@ -76,13 +76,17 @@ impl Config {
     /// Reads the file.
     pub fn read(role: Role, file: &Path) -> Result<Self, Error> {
         let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
-        Self::parse(role, &text, file.parent().unwrap_or(Path::new("")))
+        let directory = file.parent().unwrap_or(Path::new(""));
+        Self::parse(role, &text, directory).map_err(|error| {
+            let (path, reason) = (file.display().to_string(), error.to_string());
+            throng_wire::Error::File { path, reason }.into()
+        })
     }
 
     /// Reads the text of a file in this directory.
     pub fn parse(role: Role, text: &str, directory: &Path) -> Result<Self, Error> {
         let all: Table =
-            text.parse().map_err(|error: toml::de::Error| wrong("file", error.message()))?;
+            text.parse().map_err(|error: toml::de::Error| wrong("TOML", error.to_string()))?;
         let top = Section { name: "", table: &all, directory };
         top.known(&["listen", "identity", "data", "collections", "tls", "peers", "limits"])?;
         let listen = top.text("listen")?.parse();

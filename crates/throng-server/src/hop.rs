@@ -8,6 +8,7 @@ use crate::slots::{Slot, Slots, Stage};
 use crate::store::{BlobWriter, Change, LogName, Store, StoreError};
 use crate::{Error, Limits};
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_wire::{
     BatchId, Binding, Collection, CollectionId, Identity, Opener, Receipt, RecordDigest,
@@ -19,11 +20,15 @@ pub(crate) struct Hop<S> {
     pub store: Arc<S>,
     pub collection: Arc<Collection>,
     pub id: CollectionId,
-    pub hop: u8,
+    pub place: u8,
     pub identity: Identity,
     pub keyring: Keyring<S>,
     pub limits: Limits,
     machine: Mutex<Mixer>,
+    /// Set when the row of a slot could not be written, or so it seemed.
+    doubt: AtomicBool,
+    /// One batch is taken at a time, and none while leftovers are removed.
+    taking: Mutex<()>,
 }
 
 /// A batch on its way in.
@@ -36,7 +41,7 @@ pub enum Intake {
 
 /// A batch whose records are coming in.
 pub struct Incoming {
-    manifest: SignedManifest,
+    manifest: Box<SignedManifest>,
     blob: Box<dyn BlobWriter>,
     digest: RecordDigest,
 }
@@ -63,45 +68,68 @@ impl<S: Store> Hop<S> {
         limits: Limits,
     ) -> Result<Self, Error> {
         let id = collection.id();
-        let hop = collection.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
-        let keyring = Keyring::open(store.clone(), collection.clone(), hop, identity.clone())?;
-        let prefix = format!("{id}/");
-        let mut slots = Slots::default();
-        for (key, row) in store.rows(SLOTS)? {
-            if key.starts_with(&prefix) {
-                slots.put(Slot::from_row(&row)?);
-            }
-        }
+        let place = collection.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
+        let keyring = Keyring::open(store.clone(), collection.clone(), place, identity.clone())?;
+        let slots = read_slots(&*store, &id)?;
         let rules = Rules {
             schedule: collection.schedule,
             epochs: collection.terms.promise.epochs,
             quorum: collection.quorum(),
             shape: collection.shape(),
-            hop,
+            hop: place,
             drain: limits.drain,
         };
         let machine = Mutex::new(Mixer::new(rules, slots, keyring.live()));
-        let opened = Self { store, collection, id, hop, identity, keyring, limits, machine };
+        let (doubt, taking) = (AtomicBool::new(false), Mutex::new(()));
+        let opened = Self {
+            store,
+            collection,
+            id,
+            place,
+            identity,
+            keyring,
+            limits,
+            machine,
+            doubt,
+            taking,
+        };
         opened.sweep()?;
         Ok(opened)
     }
 
+    /// A write that failed may have happened: what is on disk is what is so. Everything that depends
+    /// on a slot's stage begins with this.
+    pub fn settle(&self) -> Result<(), Error> {
+        let mut machine = self.machine();
+        if self.doubt.load(Ordering::Relaxed) {
+            machine.replace(read_slots(&*self.store, &self.id)?);
+            self.doubt.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
     /// Whether a batch is taken, after checking its manifest.
     pub fn receive(&self, signed: SignedManifest) -> Result<Intake, Error> {
-        let previous = self.hop.checked_sub(1).and_then(|hop| self.collection.chain.party(hop));
+        let previous = self.place.checked_sub(1).and_then(|hop| self.collection.chain.party(hop));
         let previous = previous.ok_or(Error::WrongPlace)?;
         let manifest = signed.verify(&previous.identity).map_err(Error::Batch)?;
         if manifest.collection != self.id {
             return Err(Error::UnknownCollection);
         }
         if manifest.bytes().is_none_or(|bytes| bytes > self.limits.batch) {
-            return Err(Error::Length);
+            return Err(Error::TooLarge);
         }
-        if self.machine().take(manifest)? {
+        self.settle()?;
+        let taken = self.machine().take(manifest);
+        if let Err(Error::Conflict) = taken {
+            self.accuse(&signed)?;
+        }
+        if taken? {
             return Ok(Intake::Known(self.receipt(manifest.id())));
         }
-        let blob = self.store.create(&Self::input(manifest.id()))?;
-        Ok(Intake::New(Incoming { manifest: signed, blob, digest: RecordDigest::default() }))
+        let blob = self.store.create(&self.input(manifest.id()))?;
+        let digest = RecordDigest::default();
+        Ok(Intake::New(Incoming { manifest: Box::new(signed), blob, digest }))
     }
 
     /// All records are there: keeps the batch and signs for it.
@@ -110,28 +138,33 @@ impl<S: Store> Hop<S> {
         let manifest = signed.unverified();
         digest.matches(manifest).map_err(Error::Batch)?;
         let id = manifest.id();
+        let _one = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
+        self.settle()?;
         blob.finish()?;
         let slot = Slot {
             first: manifest.first,
             last: manifest.last,
             input: Some(id),
-            stage: Stage::Received(signed.clone()),
+            stage: Stage::Received((*signed).clone()),
         };
-        // Two may have come at once: one of them is kept.
+        // Two may have come at once: one of them is kept, and not longer than it is needed.
         let mut machine = self.machine();
-        match machine.take(manifest) {
-            Ok(true) => {}
-            Ok(false) => {
-                self.commit(&slot, &[])?;
-                machine.put(slot);
-            }
-            Err(error) => {
-                drop(machine);
-                self.store.remove(&Self::input(id))?;
-                return Err(error);
-            }
+        let taken = machine.take(manifest);
+        if let Ok(false) = taken {
+            // Kept for good: evidence, should there ever be another.
+            let (key, value) = (self.key(manifest.first), signed.encode());
+            self.commit(&slot, &[Change::Put { table: TAKEN, key: &key, value: &value }])?;
+            machine.put(slot);
+            return Ok(self.receipt(id));
         }
-        Ok(self.receipt(id))
+        if let Err(Error::Conflict) = taken {
+            self.accuse(&signed)?;
+        }
+        let stage = machine.slots().get(manifest.first).map(|slot| &slot.stage);
+        if taken.is_err() || !matches!(stage, Some(Stage::Received(_))) {
+            self.store.remove(&self.input(id))?;
+        }
+        taken.map(|_| self.receipt(id))
     }
 
     /// Writes a slot's row, together with other changes, and tells the machine.
@@ -146,7 +179,7 @@ impl<S: Store> Hop<S> {
     pub fn shred(&self, first: u64) -> Result<(), Error> {
         let slot = self.slot(first)?;
         if let Some(input) = slot.input {
-            self.store.remove(&Self::input(input))?;
+            self.store.remove(&self.input(input))?;
         } else {
             for epoch in slot.first..=slot.last {
                 self.store.remove_log(&self.log(epoch))?;
@@ -157,12 +190,12 @@ impl<S: Store> Hop<S> {
     }
 
     /// Destroys the keys of a window, and with them what is left of it.
-    pub fn destroy(&self, window: u64) -> Result<(), Error> {
-        self.keyring.destroy(window)?;
-        for epoch in self.collection.window_epochs(window) {
-            self.store.remove(&self.spent(epoch))?;
+    pub fn destroy(&self, window: u64, now: u64) -> Result<(), Error> {
+        if self.machine().destroy(window, now) {
+            self.keyring.destroy(window)?;
+            self.sweep()?;
+            self.machine().destroyed();
         }
-        self.machine().destroyed(window);
         Ok(())
     }
 
@@ -170,9 +203,9 @@ impl<S: Store> Hop<S> {
     pub fn opener(&self, epoch: u64) -> Result<Option<Opener>, Error> {
         let window = self.collection.schedule.window_of(epoch);
         let Some(secret) = self.keyring.secret(window) else { return Ok(None) };
-        let analyzer = self.hop == self.collection.chain.hops();
-        let epoch = if self.hop == 1 { epoch } else { window };
-        let binding = Binding { collection: self.id, epoch, hop: self.hop, analyzer };
+        let analyzer = self.place == self.collection.chain.hops();
+        let epoch = if self.place == 1 { epoch } else { window };
+        let binding = Binding { collection: self.id, epoch, hop: self.place, analyzer };
         Ok(Some(Opener::new(&secret, &binding)?))
     }
 
@@ -198,9 +231,10 @@ impl<S: Store> Hop<S> {
         Ok(seen)
     }
 
-    /// Keeps what a batch held for later ones of the same window, where there can be any.
+    /// Keeps what a batch held for others of the same window, where there can be any. They may come in
+    /// any order: a mix that cheats sends the last epoch first.
     pub fn remember(&self, slot: &Slot, seen: &Seen) -> Result<(), Error> {
-        if self.hop == 1 || self.collection.window_epochs(slot.last).end == slot.last + 1 {
+        if self.collection.window_epochs(slot.first) == (slot.first..slot.last + 1) {
             return Ok(());
         }
         let mut blob = self.store.create(&self.spent(slot.first))?;
@@ -216,8 +250,8 @@ impl<S: Store> Hop<S> {
         mut visit: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let input = slot.input.ok_or(Error::WrongPlace)?;
-        let len = self.collection.shape().record_bytes(self.hop);
-        let mut blob = self.store.open(&Self::input(input))?;
+        let len = self.collection.shape().record_bytes(self.place);
+        let mut blob = self.store.open(&self.input(input))?;
         let mut chunk = vec![0; len * (CHUNK / len).max(1)];
         let mut left = blob.size();
         while left > 0 {
@@ -242,7 +276,7 @@ impl<S: Store> Hop<S> {
 
     /// This party's receipt for a batch: the same whenever it is asked.
     pub fn receipt(&self, batch: BatchId) -> Receipt {
-        Receipt::sign(batch, self.hop, &self.identity)
+        Receipt::sign(batch, self.place, &self.identity)
     }
 
     /// The log of an epoch's reports.
@@ -260,28 +294,57 @@ impl<S: Store> Hop<S> {
     }
 
     /// Named by its content, so that two batches for the same epochs never touch each other.
-    fn input(batch: BatchId) -> String {
-        format!("{batch}.in")
+    fn input(&self, batch: BatchId) -> String {
+        format!("{}-{batch}.in", self.id)
     }
 
+    /// Keeps the manifest of a second batch for the same epochs, once: with the first one's it convicts
+    /// the mix that signed both.
+    fn accuse(&self, signed: &SignedManifest) -> Result<(), Error> {
+        let key = self.key(signed.unverified().first);
+        if self.store.rows(ACCUSED)?.iter().any(|(known, _)| *known == key) {
+            return Ok(());
+        }
+        let value = signed.encode();
+        Ok(self.store.commit(&[Change::Put { table: ACCUSED, key: &key, value: &value }])?)
+    }
+
+    fn key(&self, first: u64) -> String {
+        format!("{}/{first:020}", self.id)
+    }
+
+    /// Called with the machine locked, so that nobody reads a stage that is in doubt.
     fn commit(&self, slot: &Slot, more: &[Change<'_>]) -> Result<(), Error> {
-        let (key, row) = (format!("{}/{:020}", self.id, slot.first), slot.to_row());
+        let (key, row) = (self.key(slot.first), slot.to_row());
         let mut changes = vec![Change::Put { table: SLOTS, key: &key, value: &row }];
         changes.extend_from_slice(more);
-        self.store.commit(&changes)?;
-        Ok(())
+        let committed = self.store.commit(&changes);
+        if committed.is_err() {
+            self.doubt.store(true, Ordering::Relaxed);
+        }
+        Ok(committed?)
     }
 
-    /// Removes the output of steps that a crash interrupted. Nothing of it left this machine.
+    /// Removes what interrupted steps left behind, and what was kept for windows that are destroyed.
+    /// Nothing of it left this machine, and nobody has a receipt for it.
     fn sweep(&self) -> Result<(), Error> {
-        let ours = format!("{}-", self.id);
-        let outputs: Vec<String> = {
+        let _none = self.taking.lock().unwrap_or_else(PoisonError::into_inner);
+        self.settle()?;
+        let needed: Vec<String> = {
             let machine = self.machine();
-            let sealed = |s: &&Slot| matches!(s.stage, Stage::Sealed(_));
-            machine.slots().iter().filter(sealed).map(|s| self.output(s.first)).collect()
+            let live = self.keyring.live();
+            let blob = |slot: &Slot| match (&slot.stage, slot.input) {
+                (Stage::Sealed(_), _) => Some(self.output(slot.first)),
+                (Stage::Received(_), Some(input)) => Some(self.input(input)),
+                _ => None,
+            };
+            let open = machine.slots().iter().filter_map(blob);
+            let spent = machine.slots().iter().filter(|slot| slot.first >= live);
+            open.chain(spent.map(|slot| self.spent(slot.first))).collect()
         };
+        let ours = format!("{}-", self.id);
         for name in self.store.blobs()? {
-            if name.starts_with(&ours) && name.ends_with(".out") && !outputs.contains(&name) {
+            if name.starts_with(&ours) && !needed.contains(&name) {
                 self.store.remove(&name)?;
             }
         }
@@ -289,7 +352,20 @@ impl<S: Store> Hop<S> {
     }
 }
 
+fn read_slots<S: Store>(store: &S, id: &CollectionId) -> Result<Slots, Error> {
+    let prefix = format!("{id}/");
+    let mut slots = Slots::default();
+    for (key, row) in store.rows(SLOTS)? {
+        if key.starts_with(&prefix) {
+            slots.put(Slot::from_row(&row)?);
+        }
+    }
+    Ok(slots)
+}
+
 const SLOTS: &str = "slots";
+const TAKEN: &str = "taken";
+const ACCUSED: &str = "accused";
 
 /// Bytes of records that are opened at a time.
 const CHUNK: usize = 4 << 20;

@@ -208,13 +208,12 @@ impl<S: Store> Keyring<S> {
         }
         let name = self.secret_name(window);
         // A failed write may have happened: what is on disk is the key.
-        let secret = match self.store.secret(&name)? {
-            Some(bytes) => layer_secret(&bytes)?,
-            None => {
-                let secret = LayerSecret::generate(rng);
-                self.store.put_secret(&name, secret.as_bytes())?;
-                secret
-            }
+        let secret = if let Some(bytes) = self.store.secret(&name)? {
+            layer_secret(&bytes)?
+        } else {
+            let secret = LayerSecret::generate(rng);
+            self.store.put_secret(&name, secret.as_bytes())?;
+            secret
         };
         self.lock().hold(window, self.hop, secret);
         Ok(())

@@ -8,7 +8,7 @@ use crate::store::StoreError;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use throng_account::{Crowd, Epsilon};
-use throng_wire::{CollectionId, Spent, Terms, hex, unhex};
+use throng_wire::{Account, CollectionId, Spent, hex, unhex};
 
 /// One release and what it cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,10 +59,12 @@ impl Ledger {
         }
     }
 
-    /// The entry that a release would add, or `None` if the lifetime does not allow for it.
+    /// The entry that a release would add, or `None` if the lifetime's ε does not allow for it. The
+    /// account is the collection's, and remembers profiles from release to release.
     pub fn charge(
         &self,
-        terms: &Terms,
+        account: &mut Account,
+        lifetime: Epsilon,
         first: u64,
         last: u64,
         honest: Crowd,
@@ -73,8 +75,8 @@ impl Ledger {
             spent.push(Spent { epochs, honest: Crowd::new(entry.honest)? });
         }
         spent.push(Spent { epochs: last - first + 1, honest });
-        let total = terms.spent(&spent)?;
-        let allowed = total <= terms.promise.lifetime.0;
+        let total = account.total(&spent)?;
+        let allowed = total <= lifetime;
         Ok(allowed.then(|| self.entry(first, last, honest.get(), total)))
     }
 

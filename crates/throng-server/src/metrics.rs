@@ -85,19 +85,6 @@ impl Metrics {
     }
 }
 
-/// The word for a slot's stage.
-pub(crate) fn stage(slot: &Slot) -> &'static str {
-    match &slot.stage {
-        Stage::Closing => "closing",
-        Stage::Held { .. } => "held",
-        Stage::Received(_) => "received",
-        Stage::Sealed(_) => "sealed",
-        Stage::Delivered { .. } => "delivered",
-        Stage::Released { .. } => "released",
-        Stage::Dropped { why, .. } => why.name(),
-    }
-}
-
 /// Reports of a slot, where they may be told: of a crowd, and of what was dropped.
 pub(crate) fn reports(slot: &Slot, seat: &Seat) -> Option<u64> {
     let shape = seat.collection().shape();
@@ -135,7 +122,7 @@ impl Text {
         self.head("throng_slots", "gauge", "ranges of epochs by how far they are");
         for seat in node.seats.values() {
             let mut stages: BTreeMap<&str, u64> = BTreeMap::new();
-            seat.slots().iter().for_each(|slot| *stages.entry(stage(slot)).or_default() += 1);
+            seat.slots().iter().for_each(|slot| *stages.entry(slot.stage.name()).or_default() += 1);
             for (stage, count) in stages {
                 let (name, id) = (self.name, seat.id);
                 let _ =

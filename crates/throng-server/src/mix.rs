@@ -39,7 +39,7 @@ impl<S: Store> Mix<S> {
         limits: Limits,
     ) -> Result<Self, Error> {
         let hop = Hop::open(store, collection, identity, limits)?;
-        if hop.hop == hop.collection.chain.hops() {
+        if hop.place == hop.collection.chain.hops() {
             return Err(Error::WrongPlace);
         }
         Ok(Self { hop, working: Mutex::new(()) })
@@ -78,13 +78,14 @@ impl<S: Store> Mix<S> {
     /// Does what is due next, and says whether anything was. `rng` decides the permutation.
     pub fn step(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Option<Step>, Error> {
         let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+        self.hop.settle()?;
         let step = self.hop.machine().next(now);
         match step {
             Some(Step::Close { first, last }) => self.close(first, last, rng)?,
             Some(Step::Mix { first }) => self.mix(first, rng)?,
             Some(Step::GiveUp { first }) => self.give_up(first)?,
             Some(Step::Shred { first }) => self.hop.shred(first)?,
-            Some(Step::Destroy { window }) => self.hop.destroy(window)?,
+            Some(Step::Destroy { window }) => self.hop.destroy(window, now)?,
             None => {}
         }
         Ok(step)
@@ -106,10 +107,11 @@ impl<S: Store> Mix<S> {
     /// The next party's receipt for the batch that began with this epoch.
     pub fn delivered(&self, first: u64, receipt: Receipt) -> Result<(), Error> {
         let hop = &self.hop;
+        hop.settle()?;
         let slot = hop.slot(first)?;
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
-        let next = hop.collection.chain.party(hop.hop + 1).ok_or(Error::WrongPlace)?;
-        receipt.verify(&manifest.unverified().id(), hop.hop + 1, &next.identity)?;
+        let next = hop.collection.chain.party(hop.place + 1).ok_or(Error::WrongPlace)?;
+        receipt.verify(&manifest.unverified().id(), hop.place + 1, &next.identity)?;
         let manifest = manifest.clone();
         hop.put(slot.at(Stage::Delivered { manifest, receipt, shredded: false }), &[])
     }
@@ -126,7 +128,7 @@ impl<S: Store> Mix<S> {
 
     /// Its place in the chain.
     pub fn hop(&self) -> u8 {
-        self.hop.hop
+        self.hop.place
     }
 
     /// All slots so far.
@@ -188,14 +190,14 @@ impl<S: Store> Mix<S> {
             return hop.put(slot.at(crate::slots::lost_keys()), &[]);
         };
         let mut seen = hop.seen_before(&slot)?;
-        let len = hop.collection.shape().record_bytes(hop.hop);
+        let len = hop.collection.shape().record_bytes(hop.place);
         let mut peeler = Peeler::new(&mut seen, len, hop.limits.threads);
         let mut shuffler = self.shuffler();
         hop.read_input(&slot, |records| {
             peeler.peel(&opener, records, |onion| Ok(shuffler.push(onion)?))
         })?;
         let (valid, loss) = (peeler.valid, peeler.loss);
-        let reports = valid / hop.collection.shape().records_per_report(hop.hop);
+        let reports = valid / hop.collection.shape().records_per_report(hop.place);
         let mut losses = signed.unverified().losses.clone();
         losses.push(loss);
         hop.remember(&slot, &seen)?;
@@ -207,7 +209,7 @@ impl<S: Store> Mix<S> {
     fn give_up(&self, first: u64) -> Result<(), Error> {
         let slot = self.hop.slot(first)?;
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
-        let each = self.hop.collection.shape().records_per_report(self.hop.hop + 1);
+        let each = self.hop.collection.shape().records_per_report(self.hop.place + 1);
         let reports = manifest.unverified().records / each.max(1);
         let why = Why::Keys;
         self.hop.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])
@@ -239,7 +241,7 @@ impl<S: Store> Mix<S> {
             collection: hop.id,
             first: slot.first,
             last: slot.last,
-            record_bytes: hop.collection.shape().record_bytes(hop.hop + 1) as u32,
+            record_bytes: hop.collection.shape().record_bytes(hop.place + 1) as u32,
             records,
             losses,
             source,
@@ -251,7 +253,7 @@ impl<S: Store> Mix<S> {
     }
 
     fn shuffler(&self) -> Shuffler<'_> {
-        let len = self.hop.collection.shape().record_bytes(self.hop.hop + 1);
+        let len = self.hop.collection.shape().record_bytes(self.hop.place + 1);
         Shuffler::new(len, self.hop.limits.memory, &*self.hop.store)
     }
 }

@@ -72,14 +72,21 @@ pub enum Step {
 pub struct Mixer {
     rules: Rules,
     slots: Slots,
-    /// The first window whose keys are not destroyed yet.
+    /// The first window whose keys are not destroyed, nor being destroyed.
     live: u64,
+    /// The window whose keys are being destroyed.
+    destroying: Option<u64>,
 }
 
 impl Mixer {
     /// From what is on disk: its slots, and the first window whose keys are not destroyed.
     pub fn new(rules: Rules, slots: Slots, live: u64) -> Self {
-        Self { rules, slots, live }
+        Self { rules, slots, live, destroying: None }
+    }
+
+    /// What is on disk was read again.
+    pub fn replace(&mut self, slots: Slots) {
+        self.slots = slots;
     }
 
     /// A slot's new row is on disk.
@@ -87,9 +94,22 @@ impl Mixer {
         self.slots.put(slot);
     }
 
-    /// The keys of this window are gone.
-    pub fn destroyed(&mut self, window: u64) {
-        self.live = self.live.max(self.rules.schedule.window_epochs(window).end);
+    /// The keys of this window are about to be destroyed: nothing is taken any more that they would
+    /// open. False if something came that they must open first.
+    pub fn destroy(&mut self, window: u64, now: u64) -> bool {
+        if self.destroying != Some(window) {
+            if window != self.live || !self.window_over(window, now) {
+                return false;
+            }
+            self.live = self.rules.schedule.window_epochs(window).end;
+            self.destroying = Some(window);
+        }
+        true
+    }
+
+    /// They are gone.
+    pub fn destroyed(&mut self) {
+        self.destroying = None;
     }
 
     /// The rules it was made with.
@@ -129,13 +149,14 @@ impl Mixer {
         {
             return Some(step);
         }
-        let stale = |slot: &&Slot| matches!(slot.stage, Stage::Sealed(_)) && self.stale(slot, now);
+        let stale =
+            |slot: &&Slot| matches!(slot.stage, Stage::Sealed(_)) && self.stale(slot.last, now);
         if let Some(slot) = self.slots.iter().find(stale) {
             return Some(Step::GiveUp { first: slot.first });
         }
         let window = self.live;
-        (window < self.rules.epochs && self.window_over(window, now))
-            .then_some(Step::Destroy { window })
+        let over = window < self.rules.epochs && self.window_over(window, now);
+        self.destroying.or(over.then_some(window)).map(|window| Step::Destroy { window })
     }
 
     /// What becomes of a slot that was counted: `None` if it is a crowd and may leave.
@@ -170,7 +191,8 @@ impl Mixer {
         if *hop == 1 {
             return Err(Error::WrongPlace);
         }
-        if manifest.hop() + 1 != *hop || manifest.record_bytes as usize != shape.record_bytes(*hop)
+        if manifest.hop().checked_add(1) != Some(*hop)
+            || manifest.record_bytes as usize != shape.record_bytes(*hop)
         {
             return foreign("hop");
         }
@@ -198,9 +220,9 @@ impl Mixer {
         due.then_some(Step::Close { first, last })
     }
 
-    /// Whether later parties have destroyed the keys of a slot's window, or are about to.
-    fn stale(&self, slot: &Slot, now: u64) -> bool {
-        let deadline = self.rules.schedule.deadline(self.end_of_window(slot.last));
+    /// Whether later parties have destroyed the keys of an epoch's window, or are about to.
+    fn stale(&self, epoch: u64, now: u64) -> bool {
+        let deadline = self.rules.schedule.deadline(self.end_of_window(epoch));
         now >= deadline.saturating_add(self.rules.drain)
     }
 
@@ -220,8 +242,7 @@ impl Mixer {
         let covered: u64 = self.slots.iter().filter(inside).map(|s| s.last - s.first + 1).sum();
         let settled = self.slots.iter().filter(inside).all(Slot::done);
         let all = covered == last - window + 1;
-        let drained = self.rules.hop > 1 && now >= schedule.deadline(last) + self.rules.drain;
-        settled && (all || drained)
+        settled && (all || self.rules.hop > 1 && self.stale(last, now))
     }
 }
 
@@ -278,7 +299,9 @@ mod tests {
         assert_eq!(mixer.next(1_210), Some(Step::Shred { first: 0 }));
         mixer.put(mixer.slots().get(0).unwrap().shredded());
         assert_eq!(mixer.next(1_210), Some(Step::Destroy { window: 0 }));
-        mixer.destroyed(0);
+        assert!(!mixer.destroy(0, 1_209) && mixer.destroy(0, 1_210));
+        assert_eq!(mixer.next(1_210), Some(Step::Destroy { window: 0 }), "until it is done");
+        mixer.destroyed();
         assert_eq!(mixer.next(1_210), None);
         assert_eq!(mixer.next(1_310), Some(Step::Close { first: 2, last: 2 }));
     }

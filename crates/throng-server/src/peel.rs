@@ -10,24 +10,31 @@ use throng_wire::{LAYER, Loss, Opener};
 /// Whole records are compared. An altered copy does not open, and counting it against the original
 /// would let whoever sends it first have the original dropped.
 #[derive(Default)]
-pub struct Seen(HashSet<u128>);
+pub struct Seen {
+    /// In other batches.
+    before: HashSet<u128>,
+    /// In this one.
+    here: HashSet<u128>,
+}
 
 impl Seen {
     /// Whether a record is new; it is not any more afterwards.
     pub fn insert(&mut self, record: &[u8]) -> bool {
         let hash = Sha256::digest(record);
-        let first = hash.first_chunk().expect("SHA-256 has 32 bytes");
-        self.0.insert(u128::from_be_bytes(*first))
+        let hash = u128::from_be_bytes(*hash.first_chunk().expect("SHA-256 has 32 bytes"));
+        !self.before.contains(&hash) && self.here.insert(hash)
     }
 
-    /// Takes up what [`Seen::to_bytes`] gave.
+    /// Takes up what [`Seen::to_bytes`] gave for another batch.
     pub fn extend(&mut self, bytes: &[u8]) {
-        self.0.extend(bytes.as_chunks::<16>().0.iter().map(|hash| u128::from_be_bytes(*hash)));
+        let hashes = bytes.as_chunks::<16>().0.iter().map(|hash| u128::from_be_bytes(*hash));
+        self.before.extend(hashes);
     }
 
-    /// All hashes, in ascending order, so that nothing tells which came first.
+    /// The hashes of this batch alone, so that it can be counted again after a crash, whatever other
+    /// batches were counted in between; in ascending order, so that nothing tells which came first.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut hashes: Vec<u128> = self.0.iter().copied().collect();
+        let mut hashes: Vec<u128> = self.here.iter().copied().collect();
         hashes.sort_unstable();
         hashes.into_iter().flat_map(u128::to_be_bytes).collect()
     }

@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::ledger::Entry;
 use serde_json::{Map, Value, json};
-use throng_account::{Crowd, Epsilon, Probability};
+use throng_account::{Crowd, Delta, Epsilon, Probability};
 use throng_mechanism::{Control, DecodeOptions, Estimate, Mechanism, Tally, decode};
-use throng_wire::{BatchId, Collection, Loss, Spent, hex};
+use throng_wire::{BatchId, Collection, Loss, Spent, Terms, hex};
 
 /// What was counted of one batch.
 pub struct Count<'a> {
@@ -75,19 +75,17 @@ fn estimates(collection: &Collection, count: &Count<'_>, confidence: Probability
     let reports = count.tally.reports().max(1) as f64;
     values
         .enumerate()
-        .map(|(place, estimate)| match real {
-            true => {
+        .map(|(place, estimate)| {
+            if real {
                 let scale = (question.high - question.low) / reports;
-                shown("mean".into(), estimate.rescaled(question.low, scale))
+                return shown("mean".into(), estimate.rescaled(question.low, scale));
             }
-            false => {
-                let label = match &terms.mechanism {
-                    Mechanism::Longitudinal(_) => format!("period {}", place + 1),
-                    mechanism if mechanism.holds() == BIT => "yes".into(),
-                    _ => name(place).unwrap_or_else(|| place.to_string()),
-                };
-                shown(label, estimate)
-            }
+            let label = match &terms.mechanism {
+                Mechanism::Longitudinal(_) => format!("period {}", place + 1),
+                mechanism if mechanism.holds() == BIT => "yes".into(),
+                _ => name(place).unwrap_or_else(|| place.to_string()),
+            };
+            shown(label, estimate)
         })
         .collect()
 }
@@ -100,9 +98,9 @@ fn privacy(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<
     let epochs = count.last - count.first + 1;
     let profile = terms.mechanism.profile(honest).map_err(throng_wire::Error::from)?;
     let one = profile.epsilon(promise.delta)?;
-    let (epsilon, delta) = terms.cost(Spent { epochs, honest })?;
+    let (epsilon, delta) = cost(terms, Spent { epochs, honest })?;
     let all = Spent { epochs, honest: Crowd::new(count.reports)? };
-    let (all_honest, _) = terms.cost(all)?;
+    let (all_honest, _) = cost(terms, all)?;
     Ok(json!({
         "epsilon": epsilon.get(),
         "delta": delta.get(),
@@ -114,12 +112,25 @@ fn privacy(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<
         "local_floor": infinite(terms.mechanism.local_floor()),
         "theorem": one.theorem.name(),
         "source": one.theorem.source(),
-        "neighbours": "one person's report is replaced by another",
+        "neighbours": if epochs == 1 {
+            "one person's report is replaced by another"
+        } else {
+            "the reports of one person, one in each epoch, are replaced by others"
+        },
         "holds_if": "at least one mix is honest and keeps its permutation to itself",
         "spent_epsilon": entry.total.get(),
         "spent_delta": promise.lifetime.1.get(),
         "lifetime_epsilon": promise.lifetime.0.get(),
     }))
+}
+
+/// ε and δ for a person with a report in every epoch of the release. Where many epochs are merged, what
+/// group privacy makes of the promised δ can pass 1; then ε at the δ of the lifetime is told instead.
+fn cost(terms: &Terms, release: Spent) -> Result<(Epsilon, Delta), Error> {
+    match terms.cost(release) {
+        Ok(cost) => Ok(cost),
+        Err(_) => Ok((terms.spent(&[release])?, terms.promise.lifetime.1)),
+    }
 }
 
 /// How far liars move an estimate, in its own units.

@@ -81,11 +81,27 @@ impl Task {
                 self.seat.rested(self.node.now());
                 return Ok(());
             };
-            tracing::debug!(collection = %self.seat.id, ?step, "done");
+            self.tell(&step);
             self.seat.leave.notify_one();
             if stopping.is_cancelled() {
                 return Ok(());
             }
+        }
+    }
+}
+
+impl Task {
+    /// What became of a slot, for the operator.
+    fn tell(&self, step: &Step) {
+        let collection = self.seat.id;
+        let (Step::Close { first, .. } | Step::Mix { first } | Step::GiveUp { first }) = step
+        else {
+            tracing::debug!(%collection, ?step, "done");
+            return;
+        };
+        if let Some(slot) = self.seat.slots().into_iter().find(|slot| slot.first == *first) {
+            let (first, last, stage) = (slot.first, slot.last, slot.stage.name());
+            tracing::info!(%collection, first, last, stage, "epochs moved on");
         }
     }
 }

@@ -61,6 +61,21 @@ pub enum Stage {
     },
 }
 
+impl Stage {
+    /// A stable word for JSON; of a dropped slot, why.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Closing => "closing",
+            Self::Held { .. } => "held",
+            Self::Received(_) => "received",
+            Self::Sealed(_) => "sealed",
+            Self::Delivered { .. } => "delivered",
+            Self::Released { .. } => "released",
+            Self::Dropped { why, .. } => why.name(),
+        }
+    }
+}
+
 /// Why a slot is discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
@@ -129,22 +144,19 @@ impl Slot {
 
     /// The row.
     pub fn to_row(&self) -> Vec<u8> {
-        let (stage, manifest, receipt, reports) = match &self.stage {
-            Stage::Closing => ("closing", None, None, None),
-            Stage::Held { reports } => ("held", None, None, Some(*reports)),
-            Stage::Received(manifest) => ("received", Some(manifest), None, None),
-            Stage::Sealed(manifest) => ("sealed", Some(manifest), None, None),
-            Stage::Delivered { manifest, receipt, .. } => {
-                ("delivered", Some(manifest), Some(receipt), None)
+        let (manifest, receipt, reports) = match &self.stage {
+            Stage::Closing | Stage::Released { .. } => (None, None, None),
+            Stage::Held { reports } | Stage::Dropped { reports, .. } => {
+                (None, None, Some(*reports))
             }
-            Stage::Released { .. } => ("released", None, None, None),
-            Stage::Dropped { why, reports, .. } => (why.name(), None, None, Some(*reports)),
+            Stage::Received(manifest) | Stage::Sealed(manifest) => (Some(manifest), None, None),
+            Stage::Delivered { manifest, receipt, .. } => (Some(manifest), Some(receipt), None),
         };
         let row = json!({
             "first": self.first,
             "last": self.last,
             "input": self.input.map(|id| id.to_string()),
-            "stage": stage,
+            "stage": self.stage.name(),
             "manifest": manifest.map(|signed| hex(&signed.encode())),
             "receipt": receipt.map(|receipt| hex(&receipt.encode())),
             "reports": reports,
@@ -249,8 +261,9 @@ mod tests {
     #[test]
     fn every_stage_survives_its_row() {
         let signed = manifest(3, 5, 0);
-        let input = Some(signed.unverified().id());
-        let receipt = Receipt::sign(input.unwrap(), 2, &Identity::from_seed(&[5; 32]));
+        let id = signed.unverified().id();
+        let input = Some(id);
+        let receipt = Receipt::sign(id, 2, &Identity::from_seed(&[5; 32]));
         for shredded in [false, true] {
             let dropped = |why| Stage::Dropped { why, reports: 4, shredded };
             for stage in [

@@ -1,12 +1,12 @@
 //! The arguments, as typed by the user.
 
 mod account;
-mod collection;
 mod chain;
+mod collection;
 mod plan;
 
-pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use account::{BurstArgs, CoinArgs, Plain};
+pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use collection::{Below, Collection, NewCollection, Words};
 pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValueType, ValuesArgs, Wish};
 
@@ -53,9 +53,12 @@ pub enum Command {
     Collection(Collection),
     /// Make the identity of a mix or an analyzer
     Keygen {
-        /// The file of the secret half; it must not exist
-        #[arg(long)]
-        out: PathBuf,
+        /// The file of the secret half to write; it must not exist
+        #[arg(long, required_unless_present = "show")]
+        out: Option<PathBuf>,
+        /// Print the public half of this file instead
+        #[arg(long, conflicts_with = "out")]
+        show: Option<PathBuf>,
     },
     /// Draw the figures of the papers, corrected, as SVG and CSV
     Figures {

@@ -30,12 +30,19 @@ pub fn run(request: Request) -> Result<Report> {
     }
 }
 
-/// Writes a fresh identity for its owner alone, and prints the public half.
-pub fn keygen(file: &Path) -> Result<Report> {
-    let mut seed = Zeroizing::new([0; 32]);
-    getrandom::fill(&mut *seed)?;
-    let identity = Identity::from_seed(&seed);
-    identity.write(file)?;
+/// Writes a fresh identity for its owner alone, or reads one, and prints the public half.
+pub fn keygen(out: Option<&Path>, show: Option<&Path>) -> Result<Report> {
+    let (identity, file) = match (out, show) {
+        (Some(file), _) => {
+            let mut seed = Zeroizing::new([0; 32]);
+            getrandom::fill(&mut *seed)?;
+            let identity = Identity::from_seed(&seed);
+            identity.write(file)?;
+            (identity, file)
+        }
+        (None, Some(file)) => (Identity::read(file)?, file),
+        (None, None) => bail!("--out or --show is needed"),
+    };
     Ok(Report::default()
         .line("identity", "identity", identity.public().to_string())
         .line("file", "file", file.display().to_string())

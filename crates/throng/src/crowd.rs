@@ -1,6 +1,6 @@
 //! Many simulated clients: randomize, seal and upload, each through the real client.
 
-use crate::parallel::generator;
+use crate::parallel::{fresh_generator, generator};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
@@ -13,18 +13,19 @@ use tokio::task::JoinSet;
 /// Clients, one for each value, who take part epoch after epoch.
 pub struct Population {
     clients: Vec<Client>,
-    seed: u64,
+    seed: Option<u64>,
 }
 
 impl Population {
-    /// Of these clients. Client i draws from generator i of `seed` and the epoch.
-    pub fn new(clients: Vec<Client>, seed: u64) -> Self {
+    /// Of these clients. Each has its own generator, seeded by the operating system, or for simulations
+    /// that can be repeated by `seed`, the client's place and the epoch.
+    pub fn new(clients: Vec<Client>, seed: Option<u64>) -> Self {
         Self { clients, seed }
     }
 
     /// Everyone reports the value of the same place, and waits for the answer: each by a request of
     /// its own, or many in one if `bulk`. A bar says how far it is. A client that has delivered its
-    /// report for the epoch already does nothing.
+    /// report for the epoch already does nothing. Returns how many reported now.
     pub async fn report(
         &mut self,
         values: &Arc<Values>,
@@ -32,11 +33,12 @@ impl Population {
         directory: &Arc<SignedDirectory>,
         uploader: &Arc<Uploader>,
         bulk: bool,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let bar = bar(self.clients.len() as u64, "sealing and sending");
         let mut waiting = std::mem::take(&mut self.clients).into_iter().enumerate();
         let mut under_way = JoinSet::new();
         let mut back = Vec::with_capacity(values.len());
+        let mut sent = 0;
         let lanes = 2 * thread::available_parallelism().map_or(1, usize::from);
         loop {
             while under_way.len() < lanes {
@@ -55,14 +57,15 @@ impl Population {
                 under_way.spawn(job.run(some));
             }
             let Some(done) = under_way.join_next().await else { break };
-            let clients = done.context("a client's task")??;
+            let (clients, reported) = done.context("a client's task")??;
+            sent += reported;
             bar.inc(clients.len() as u64);
             back.extend(clients);
         }
         bar.finish_and_clear();
         back.sort_by_key(|(place, _)| *place);
         self.clients = back.into_iter().map(|(_, client)| client).collect();
-        Ok(())
+        Ok(sent)
     }
 }
 
@@ -71,21 +74,24 @@ struct Job {
     values: Arc<Values>,
     directory: Arc<SignedDirectory>,
     uploader: Arc<Uploader>,
-    seed: u64,
+    seed: Option<u64>,
     epoch: u64,
     bulk: bool,
 }
 
 impl Job {
     /// Seals off the runtime, since it is the clients' arithmetic, then sends all at once.
-    async fn run(self, mut clients: Vec<(usize, Client)>) -> Result<Vec<(usize, Client)>> {
+    async fn run(self, mut clients: Vec<(usize, Client)>) -> Result<(Vec<(usize, Client)>, u64)> {
         let Self { values, directory, uploader, seed, epoch, bulk } = self;
         let (mut clients, reports) = tokio::task::spawn_blocking(move || {
             let mut reports = Vec::with_capacity(clients.len());
             for (at, (place, client)) in clients.iter_mut().enumerate() {
                 let window = client.collection().schedule.window_of(epoch);
                 client.learn(&directory, window)?;
-                let mut rng = generator(seed ^ ((epoch + 1) << 40), *place as u64);
+                let mut rng = match seed {
+                    Some(seed) => generator(seed ^ ((epoch + 1) << 40), *place as u64),
+                    None => fresh_generator()?,
+                };
                 match client.report(values.get(*place), epoch, &mut rng) {
                     Ok(report) => reports.push((at, report)),
                     Err(throng_client::Error::Reported { .. }) => {}
@@ -95,13 +101,14 @@ impl Job {
             Ok::<_, anyhow::Error>((clients, reports))
         })
         .await??;
+        let reported = reports.len() as u64;
         if bulk {
             let (places, reports): (Vec<usize>, Vec<Report>) = reports.into_iter().unzip();
             uploader.upload_many(&reports).await?;
             for (place, report) in places.into_iter().zip(&reports) {
                 clients[place].1.acknowledge(report)?;
             }
-            return Ok(clients);
+            return Ok((clients, reported));
         }
         let mut uploads = JoinSet::new();
         for (place, report) in reports {
@@ -112,7 +119,7 @@ impl Job {
             let (place, report) = done??;
             clients[place].1.acknowledge(&report)?;
         }
-        Ok(clients)
+        Ok((clients, reported))
     }
 }
 

@@ -51,7 +51,7 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Simulate(request) => simulate::run(request)?,
         Command::Audit(request) => audit::run(&request)?,
         Command::Collection(request) => collection::run(request)?,
-        Command::Keygen { out } => collection::keygen(&out)?,
+        Command::Keygen { out, show } => collection::keygen(out.as_deref(), show.as_deref())?,
         Command::Figures { out } => figures::write(&out)?,
         Command::Bench { target: BenchTarget::Account } => bench::account()?,
         Command::Bench { target: BenchTarget::Encode } => bench::encode()?,

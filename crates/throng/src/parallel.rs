@@ -6,6 +6,7 @@ use chacha20::rand_core::SeedableRng;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use zeroize::Zeroizing;
 
 /// Does units 0..`units`, each with a generator of its own that depends on `seed` and the unit alone,
 /// and returns their results in order. A progress bar on standard error says how far it is.
@@ -47,6 +48,13 @@ pub fn generator(seed: u64, unit: u64) -> ChaCha12Rng {
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8..16].copy_from_slice(&unit.to_le_bytes());
     ChaCha12Rng::from_seed(key)
+}
+
+/// A generator with 32 bytes of the operating system as its seed, as a device would have.
+pub fn fresh_generator() -> Result<ChaCha12Rng> {
+    let mut key = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *key)?;
+    Ok(ChaCha12Rng::from_seed(*key))
 }
 
 /// The seed asked for, or a fresh one from the operating system.

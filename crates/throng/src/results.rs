@@ -66,7 +66,12 @@ fn privacy(report: Report, release: &Value) -> Report {
         .say("with nobody honest", format!("epsilon {} (local floor)", text("local_floor")))
         .say(
             "spent so far",
-            format!("epsilon {} of {}", text("spent_epsilon"), text("lifetime_epsilon")),
+            format!(
+                "epsilon {} of {} at delta {}",
+                text("spent_epsilon"),
+                text("lifetime_epsilon"),
+                text("spent_delta")
+            ),
         )
 }
 
@@ -103,6 +108,9 @@ pub struct Analyzer {
 impl Analyzer {
     /// At this address.
     pub fn new(url: &str) -> Result<Self> {
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            bail!("an address begins with http:// or https://, such as http://127.0.0.1:8003");
+        }
         let http = reqwest::Client::builder().timeout(Duration::from_secs(30)).build()?;
         Ok(Self { http, url: url.trim_end_matches('/').to_owned() })
     }
@@ -139,6 +147,9 @@ impl Analyzer {
         })?;
         let status = answer.status();
         let text = answer.text().await?;
+        if status == reqwest::StatusCode::NOT_FOUND {
+            bail!("{url} is not there; is {} an analyzer?", self.url);
+        }
         if !status.is_success() {
             bail!("{url} answered {status}");
         }

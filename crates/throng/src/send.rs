@@ -3,7 +3,6 @@
 use crate::args::{Send, ValueType, ValuesArgs};
 use crate::ask::value_of;
 use crate::crowd::Population;
-use crate::parallel::seed;
 use crate::report::Report;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_client::{Client, Uploader};
 use throng_mechanism::Values;
-use throng_wire::Collection;
+use throng_wire::{Collection, duration_text};
 
 /// Sends every row as one report.
 pub fn run(request: &Send) -> Result<Report> {
@@ -22,24 +21,50 @@ pub fn run(request: &Send) -> Result<Report> {
     let collection = Collection::parse(&text)
         .with_context(|| format!("{} is not a collection that can be run", file.display()))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let epoch = request.epoch.or_else(|| collection.epoch_at(now));
-    let epoch = epoch.context("the collection has no epoch now: it has ended or not begun")?;
+    let epoch = open_epoch(request, &collection, now)?;
     let values = values(request, &collection)?;
     let clients = clients(request, &collection, values.len())?;
-    let count = clients.len();
+    let count = clients.len() as u64;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let sent = runtime.block_on(async {
         let uploader = Arc::new(Uploader::new(&collection)?);
         let window = collection.schedule.window_of(epoch);
         let directory = Arc::new(uploader.directory(window).await?);
-        let mut population = Population::new(clients, seed(None)?);
+        let mut population = Population::new(clients, None);
         population.report(&Arc::new(values), epoch, &directory, &uploader, true).await
     })?;
     Ok(Report::default()
         .line("collection", "collection", collection.id().to_string())
         .line("epoch", "epoch", epoch)
-        .line("reports", "reports acknowledged", count)
+        .line("reports", "reports acknowledged", sent)
+        .line("already", "rows that had reported before", count - sent)
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes()))
+}
+
+/// The epoch asked for or the current one, if it takes reports now.
+fn open_epoch(request: &Send, collection: &Collection, now: u64) -> Result<u64> {
+    let schedule = &collection.schedule;
+    let last = collection.terms.promise.epochs - 1;
+    if now < schedule.start {
+        bail!("the collection begins in {}", duration_text(schedule.start - now));
+    }
+    let over = |epoch| now.checked_sub(schedule.deadline(epoch)).map(duration_text);
+    if let Some(since) = over(last) {
+        bail!("the collection ended {since} ago");
+    }
+    let Some(epoch) = request.epoch.or_else(|| collection.epoch_at(now)) else {
+        bail!("only the grace of the last epoch is left; ask for it with --epoch {last}");
+    };
+    if epoch > last {
+        bail!("there is no epoch {epoch}: the last one is {last}");
+    }
+    if let Some(since) = over(epoch) {
+        bail!("epoch {epoch} closed {since} ago");
+    }
+    if let Some(wait) = schedule.start_of(epoch).checked_sub(now).filter(|wait| *wait > 0) {
+        bail!("epoch {epoch} begins in {}", duration_text(wait));
+    }
+    Ok(epoch)
 }
 
 /// The column in the terms of the collection: its range, and its names of categories.
@@ -72,7 +97,9 @@ fn values(request: &Send, collection: &Collection) -> Result<Values> {
                 question.labels.len()
             );
         };
-        list.iter_mut().for_each(|category| *category = places[*category as usize]);
+        for category in list {
+            *category = places[*category as usize];
+        }
     }
     Ok(column.values)
 }

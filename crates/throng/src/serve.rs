@@ -18,13 +18,17 @@ pub fn run(party: &Serve) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let running = server.start().await.context("cannot listen")?;
-        eprintln!("{role} listening on {}", running.address());
+        if !log_json {
+            eprintln!("{role} listening on {}", running.address());
+        }
         let mut terminated = signal(SignalKind::terminate())?;
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}
             _ = terminated.recv() => {}
         }
-        eprintln!("stopping: requests under way are finished first");
+        if !log_json {
+            eprintln!("stopping: requests under way are finished first");
+        }
         running.stop().await;
         Ok(())
     })

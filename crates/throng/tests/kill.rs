@@ -195,7 +195,7 @@ async fn released(collection: &Collection) -> BTreeMap<u64, Vec<u64>> {
         }
         let status = read(format!("{first}/status")).await.unwrap_or_default();
         let slots = status["slots"].as_array().cloned().unwrap_or_default();
-        let dropped = slots.iter().filter(|slot| slot["stage"] == "dropped").count();
+        let dropped = slots.iter().filter(|slot| slot["stage"] == "short").count();
         if counts.len() + dropped == EPOCHS as usize {
             return counts;
         }

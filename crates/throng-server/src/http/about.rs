@@ -2,7 +2,7 @@
 
 use super::path::{Here, Number};
 use super::problem::Problem;
-use crate::metrics::{reports, stage};
+use crate::metrics::reports;
 use crate::server::{Node, Seat};
 use crate::{Error, Role, Slot};
 use axum::Json;
@@ -95,7 +95,7 @@ pub async fn status(State(node): State<Arc<Node>>, Here(seat): Here) -> Json<Val
         json!({
             "first": slot.first,
             "last": slot.last,
-            "stage": stage(slot),
+            "stage": slot.stage.name(),
             "reports": reports(slot, &seat),
         })
     };

@@ -27,8 +27,8 @@ pub(crate) struct Seat {
 }
 
 enum Part {
-    Mix(Mix<DiskStore>),
-    Analyzer(Analyzer<DiskStore>),
+    Mix(Box<Mix<DiskStore>>),
+    Analyzer(Box<Analyzer<DiskStore>>),
 }
 
 impl Seat {
@@ -54,8 +54,10 @@ impl Seat {
         let (store, collection) = (Arc::clone(store), Arc::new(collection));
         let (identity, own) = (identity.clone(), limits.clone());
         let part = match role {
-            Role::Mix => Part::Mix(Mix::open(store, collection, identity, own)?),
-            Role::Analyzer => Part::Analyzer(Analyzer::open(store, collection, identity, own)?),
+            Role::Mix => Part::Mix(Box::new(Mix::open(store, collection, identity, own)?)),
+            Role::Analyzer => {
+                Part::Analyzer(Box::new(Analyzer::open(store, collection, identity, own)?))
+            }
         };
         Ok(Self {
             id,

@@ -51,8 +51,10 @@ impl DiskStore {
             .write(true)
             .open(directory.join("lock"))
             .map_err(&doing)?;
-        lock.try_lock()
-            .map_err(|error| StoreError::io("locking the data directory")(error.into()))?;
+        lock.try_lock().map_err(|error| match error {
+            fs::TryLockError::WouldBlock => StoreError::Misuse { what: IN_USE },
+            fs::TryLockError::Error(error) => StoreError::io("locking the data directory")(error),
+        })?;
         let [logs, blobs, partial, secrets] =
             ["logs", "blobs", "partial", "secrets"].map(|name| directory.join(name));
         if partial.exists() {
@@ -310,6 +312,8 @@ impl Blob for Finished {
 
 const CLOSED: &str = "closed";
 
+const IN_USE: &str = "another process uses the data directory; stop it, or choose another";
+
 const BUFFER: usize = 1 << 18;
 
 #[cfg(test)]
@@ -327,7 +331,7 @@ mod tests {
         let place = directory.path().join("data");
         let store = DiskStore::open(&place).unwrap();
         let second = DiskStore::open(&place).err();
-        assert!(matches!(second, Some(StoreError::Io { kind: io::ErrorKind::WouldBlock, .. })));
+        assert!(matches!(second, Some(StoreError::Misuse { what: IN_USE })));
         store.put_secret("key", b"secret").unwrap();
         assert_eq!(mode(&place), 0o700);
         assert_eq!(mode(&place.join("secrets")), 0o700);

@@ -36,7 +36,7 @@ pub struct Demo {
     /// The mechanism, one that counts bits
     #[arg(long, default_value = "bit-sum", value_parser = super::plan::key)]
     pub mechanism: Key,
-    /// Seed of the clients' values and noise; a fresh one is drawn if not given
+    /// Seed of the clients' values and, if given, of their noise; else each client draws its own
     #[arg(long)]
     pub seed: Option<u64>,
 }

@@ -1,0 +1,369 @@
+//! A whole chain in one process: every party on a simulated disk, no network.
+
+#![allow(dead_code, reason = "every test binary uses a part of it")]
+
+use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+use std::io::Read;
+use std::sync::Arc;
+use throng_account::{Crowd, Delta, Epsilon};
+use throng_mechanism::{KaryResponse, Mechanism};
+use throng_server::{
+    Analyzer, Error, Intake, Keyring, Limits, MemoryStore, Mix, Outgoing, Slot, Step,
+};
+use throng_wire::{
+    Below, Chain, Collection, Directory, Identity, LayerPublic, Party, Promise, Prompt, Receipt,
+    Schedule, Seal, SignedManifest, Terms,
+};
+
+/// What differs from one test to the next.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    pub mixes: u8,
+    pub crowd: u64,
+    pub corrupt: f64,
+    pub epochs: u64,
+    pub below: Below,
+    pub lifetime: f64,
+    pub mechanism: Mechanism,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            mixes: 2,
+            crowd: 3,
+            corrupt: 0.0,
+            epochs: 4,
+            below: Below::Expire,
+            lifetime: 1_000.0,
+            mechanism: categories(),
+        }
+    }
+}
+
+/// One byte per message, and some bytes that no client sends. Tests seal categories as they are, so
+/// that every report can be told from every other.
+pub fn categories() -> Mechanism {
+    let local = Epsilon::new(5.0).unwrap();
+    Mechanism::KaryResponse(KaryResponse::local(CATEGORIES, local).unwrap())
+}
+
+impl Setup {
+    /// Epoch e begins at `START + e·EVERY`.
+    pub fn collection(&self) -> Collection {
+        let party = |hop: u8| Party {
+            name: format!("party {hop}"),
+            url: format!("http://127.0.0.1:{hop}"),
+            identity: identity(hop).public(),
+        };
+        let promise = Promise {
+            epsilon: Epsilon::new(5.0).unwrap(),
+            delta: Delta::new(1e-4).unwrap(),
+            crowd: Crowd::new(self.crowd).unwrap(),
+            corrupt: self.corrupt,
+            epochs: self.epochs,
+            lifetime: (Epsilon::new(self.lifetime).unwrap(), Delta::new(1e-3).unwrap()),
+        };
+        let question = Prompt::new("Which one are you?");
+        let mechanism = self.mechanism.clone();
+        Collection {
+            terms: Terms { question, promise, mechanism },
+            schedule: Schedule { start: START, every: EVERY, grace: GRACE, below: self.below },
+            chain: Chain {
+                mixes: (1..=self.mixes).map(party).collect(),
+                analyzer: party(self.mixes + 1),
+            },
+        }
+    }
+
+    /// All parties with empty disks and each other's keys, at the start of epoch 0.
+    pub fn network(&self, seed: u64) -> Network {
+        let mut network = self.machines(seed);
+        network.nodes.iter_mut().for_each(|node| node.restart().unwrap());
+        network.exchange();
+        network
+    }
+
+    /// All parties with empty disks, none of them started.
+    pub fn machines(&self, seed: u64) -> Network {
+        let collection = Arc::new(self.collection());
+        let node = |hop| {
+            let (store, collection) = (MemoryStore::new(), collection.clone());
+            Member { hop, store, collection, role: None }
+        };
+        Network {
+            nodes: (1..=self.mixes + 1).map(node).collect(),
+            collection,
+            now: START,
+            rng: generator(seed),
+        }
+    }
+}
+
+/// All parties, and one time for all of them.
+pub struct Network {
+    pub collection: Arc<Collection>,
+    /// Hop 1 first, the analyzer last.
+    pub nodes: Vec<Member>,
+    pub now: u64,
+    pub rng: ChaCha12Rng,
+}
+
+impl Network {
+    /// Makes and tells all keys that are due.
+    pub fn exchange(&mut self) {
+        for node in &self.nodes {
+            node.role().keyring().publish(self.now, &mut self.rng).unwrap();
+        }
+        for window in self.nodes[0].role().keyring().windows() {
+            for told in [false, true] {
+                for (from, to) in self.pairs() {
+                    // A party whose clock is behind has no key yet, or has destroyed it.
+                    let _ = tell(&self.nodes[from], &self.nodes[to], window, told);
+                }
+            }
+        }
+    }
+
+    /// Every party with every other.
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let n = self.nodes.len();
+        (0..n).flat_map(move |from| (0..n).filter(move |to| *to != from).map(move |to| (from, to)))
+    }
+
+    /// Seals messages for an epoch to the keys of its window.
+    pub fn seal(&mut self, epoch: u64, messages: &[u8]) -> Vec<u8> {
+        let keys = self.keys(epoch);
+        self.seal_to(epoch, messages, &keys)
+    }
+
+    /// Seals messages for an epoch to these keys.
+    pub fn seal_to(&mut self, epoch: u64, messages: &[u8], keys: &[LayerPublic]) -> Vec<u8> {
+        let collection = &self.collection;
+        let window = collection.schedule.window_of(epoch);
+        let seal = Seal::new(&collection.shape(), collection.id(), epoch, window, keys).unwrap();
+        seal.report(messages, &mut self.rng).unwrap()
+    }
+
+    /// The keys that everybody signed for the window of an epoch.
+    pub fn keys(&self, epoch: u64) -> Vec<LayerPublic> {
+        self.directory(epoch).expect("a directory").keys
+    }
+
+    /// The directory of the window of an epoch, checked as a client does.
+    pub fn directory(&self, epoch: u64) -> Option<Directory> {
+        let collection = &self.collection;
+        let window = collection.schedule.window_of(epoch);
+        let parties: Vec<_> = collection.chain.parties().map(|(_, p)| p.identity).collect();
+        let signed = self.nodes.iter().find_map(|node| {
+            node.role.as_ref().and_then(|role| role.keyring().directory(window).ok())
+        })?;
+        Some(signed.verify(&collection.id(), window, &parties).unwrap().clone())
+    }
+
+    /// Seals and uploads one report per message, each of one byte.
+    pub fn upload(&mut self, epoch: u64, messages: impl IntoIterator<Item = u8>) -> Vec<Vec<u8>> {
+        let reports = messages.into_iter().map(|message| self.seal(epoch, &[message]));
+        let reports: Vec<Vec<u8>> = reports.collect();
+        self.mix(1).accept(epoch, &reports.concat(), self.now).unwrap();
+        reports
+    }
+
+    /// Goes on to when an epoch is over.
+    pub fn close(&mut self, epoch: u64) {
+        self.now = self.now.max(self.collection.schedule.deadline(epoch));
+    }
+
+    /// Lets one party do all that it can.
+    pub fn settle(&mut self, hop: u8) {
+        let node = &self.nodes[usize::from(hop) - 1];
+        while node.role().step(self.now, &mut self.rng).unwrap().is_some() {}
+    }
+
+    /// Lets everybody do all that they can, and carries what they make.
+    pub fn run(&mut self) {
+        loop {
+            for hop in 1..=self.collection.chain.hops() {
+                self.settle(hop);
+            }
+            let mut moved = false;
+            for hop in 1..self.collection.chain.hops() {
+                moved |= self.deliver(hop);
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    /// Hands over what a mix has ready.
+    pub fn deliver(&mut self, hop: u8) -> bool {
+        let Some(outgoing) = self.mix(hop).outgoing().unwrap() else { return false };
+        let first = outgoing.first;
+        let receipt = self.hand_over(hop + 1, &wire(outgoing)).unwrap();
+        self.mix(hop).delivered(first, receipt).unwrap();
+        true
+    }
+
+    /// Gives a batch to a party.
+    pub fn hand_over(&self, to: u8, batch: &[u8]) -> Result<Receipt, Error> {
+        hand_over(self.nodes[usize::from(to) - 1].role(), batch)
+    }
+
+    pub fn mix(&self, hop: u8) -> &Mix<MemoryStore> {
+        match self.nodes[usize::from(hop) - 1].role() {
+            Role::Mix(mix) => mix,
+            Role::Analyzer(_) => panic!("hop {hop} is the analyzer"),
+        }
+    }
+
+    pub fn analyzer(&self) -> &Analyzer<MemoryStore> {
+        match self.nodes.last().unwrap().role() {
+            Role::Analyzer(analyzer) => analyzer,
+            Role::Mix(_) => unreachable!("the analyzer is last"),
+        }
+    }
+
+    /// How often each category was counted, release by release.
+    pub fn counted(&self) -> Vec<Vec<(u8, u64)>> {
+        let terms = &self.collection.terms;
+        self.analyzer().releases().unwrap().iter().map(|release| counts(terms, release)).collect()
+    }
+}
+
+/// One party on its machine.
+pub struct Member {
+    pub hop: u8,
+    pub store: MemoryStore,
+    pub collection: Arc<Collection>,
+    /// None while the machine is down.
+    pub role: Option<Role>,
+}
+
+pub enum Role {
+    Mix(Mix<MemoryStore>),
+    Analyzer(Analyzer<MemoryStore>),
+}
+
+impl Member {
+    /// Stops and starts again from what is on disk.
+    pub fn restart(&mut self) -> Result<(), Error> {
+        self.role = None;
+        self.store.restart();
+        let (store, collection) = (Arc::new(self.store.clone()), self.collection.clone());
+        self.role = Some(if self.hop == collection.chain.hops() {
+            Role::Analyzer(Analyzer::open(store, collection, identity(self.hop), limits())?)
+        } else {
+            Role::Mix(Mix::open(store, collection, identity(self.hop), limits())?)
+        });
+        Ok(())
+    }
+
+    pub fn role(&self) -> &Role {
+        self.role.as_ref().expect("a party that runs")
+    }
+}
+
+impl Role {
+    pub fn keyring(&self) -> &Keyring<MemoryStore> {
+        match self {
+            Self::Mix(mix) => mix.keyring(),
+            Self::Analyzer(analyzer) => analyzer.keyring(),
+        }
+    }
+
+    pub fn slots(&self) -> Vec<Slot> {
+        match self {
+            Self::Mix(mix) => mix.slots(),
+            Self::Analyzer(analyzer) => analyzer.slots(),
+        }
+    }
+
+    pub fn step(&self, now: u64, rng: &mut ChaCha12Rng) -> Result<Option<Step>, Error> {
+        match self {
+            Self::Mix(mix) => mix.step(now, rng),
+            Self::Analyzer(analyzer) => analyzer.step(now),
+        }
+    }
+}
+
+/// One party's word to another: its key, or its signature once keys are `told`.
+pub fn tell(from: &Member, to: &Member, window: u64, told: bool) -> Result<(), Error> {
+    let (Some(speaker), Some(listener)) = (&from.role, &to.role) else { return Ok(()) };
+    if told {
+        let signature = speaker.keyring().cosignature(window)?;
+        listener.keyring().collect(from.hop, window, &signature)
+    } else {
+        let statement = speaker.keyring().statement(window)?;
+        listener.keyring().learn(from.hop, &statement)
+    }
+}
+
+/// A batch as it travels.
+pub fn wire(mut outgoing: Outgoing) -> Vec<u8> {
+    let mut bytes = outgoing.manifest.encode();
+    outgoing.records.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// Gives the bytes of a batch to a party, in pieces, as a server does.
+pub fn hand_over(to: &Role, batch: &[u8]) -> Result<Receipt, Error> {
+    let length = SignedManifest::length(batch).filter(|length| *length <= batch.len());
+    let length = length.ok_or(Error::Length)?;
+    let (manifest, records) = batch.split_at(length);
+    let manifest = SignedManifest::decode(manifest).map_err(Error::Batch)?;
+    let intake = match to {
+        Role::Mix(mix) => mix.receive(manifest)?,
+        Role::Analyzer(analyzer) => analyzer.receive(manifest)?,
+    };
+    match intake {
+        Intake::Known(receipt) => Ok(receipt),
+        Intake::New(mut incoming) => {
+            for part in records.chunks(100) {
+                incoming.write(part)?;
+            }
+            match to {
+                Role::Mix(mix) => mix.keep(incoming),
+                Role::Analyzer(analyzer) => analyzer.keep(incoming),
+            }
+        }
+    }
+}
+
+/// How often each category was counted in a release: estimates are increasing in counts, so that each
+/// estimate belongs to one count.
+pub fn counts(terms: &Terms, release: &serde_json::Value) -> Vec<(u8, u64)> {
+    let reports = release["reports"].as_u64().unwrap();
+    let estimates = release["estimates"].as_array().unwrap();
+    let value = |place: u32| estimates[place as usize]["value"].as_f64().unwrap();
+    // (c − nγ/k)/(1 − γ)
+    let Mechanism::KaryResponse(kary) = &terms.mechanism else { panic!("only categories") };
+    let gamma = kary.replace().probability();
+    let floor = reports as f64 * gamma / f64::from(CATEGORIES);
+    let count = |place| (value(place) * (1.0 - gamma) + floor).round() as u64;
+    let all: Vec<(u8, u64)> = (0..CATEGORIES)
+        .map(|place| (place as u8, count(place)))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    assert_eq!(all.iter().map(|(_, count)| count).sum::<u64>(), reports, "every report is counted");
+    all
+}
+
+pub fn identity(hop: u8) -> Identity {
+    Identity::from_seed(&[hop; 32])
+}
+
+pub fn generator(seed: u64) -> ChaCha12Rng {
+    ChaCha12Rng::seed_from_u64(seed)
+}
+
+pub fn limits() -> Limits {
+    Limits { threads: 1, drain: DRAIN, ..Limits::default() }
+}
+
+/// Of which messages have one byte.
+pub const CATEGORIES: u32 = 250;
+pub const START: u64 = 1_000;
+pub const EVERY: u64 = 100;
+pub const GRACE: u64 = 10;
+pub const DRAIN: u64 = 60;
