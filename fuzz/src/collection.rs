@@ -1,0 +1,86 @@
+//! Collection files.
+//!
+//! Whether a promise is kept is computed, and that takes seconds where a crowd or a mechanism is large.
+//! The computation is no decoder: a file that asks for much of it is read without its promise, up to
+//! the complaint that it is missing.
+
+use crate::target::Target;
+use crate::world;
+use throng_mechanism::Key;
+use throng_wire::{Collection, Terms};
+use toml::{Table, Value};
+
+/// A file, or a draft.
+pub const COLLECTION: Target = Target {
+    name: "collection",
+    rounds: 4_000,
+    seeds,
+    body: |bytes| {
+        let Ok(text) = str::from_utf8(bytes) else { return };
+        let Ok(mut table) = text.parse::<Table>() else {
+            return assert!(Collection::parse(text).is_err() && Terms::parse(text).is_err());
+        };
+        if is_cheap(&table) {
+            return read(text);
+        }
+        table.remove("promise");
+        assert!(Collection::parse(&table.to_string()).is_err());
+    },
+};
+
+/// What is read is written and read again as it was, and can be worked with.
+fn read(text: &str) {
+    if let Ok(collection) = Collection::parse(text) {
+        let again = Collection::parse(&collection.to_toml()).unwrap();
+        assert_eq!((again.id(), &again), (collection.id(), &collection));
+        let shape = collection.shape();
+        for hop in 1..=shape.analyzer() {
+            assert!(shape.record_bytes(hop) > 0 && collection.chain.party(hop).is_some());
+        }
+        assert!(collection.quorum() >= collection.terms.promise.crowd.get());
+        let _ = (collection.plain(), collection.epoch_at(u64::MAX), collection.epoch_at(0));
+        let _ = collection.schedule.deadline(u64::MAX);
+    } else if let Ok(terms) = Terms::parse(text) {
+        assert_eq!(Terms::parse(&terms.to_toml()), Ok(terms));
+    }
+}
+
+/// Whether its promise is computed in milliseconds: one epoch, or several that are charged once.
+fn is_cheap(table: &Table) -> bool {
+    let integer = |section: &str, key: &str| table.get(section)?.get(key)?.as_integer();
+    let key = table.get("mechanism").and_then(|mechanism| mechanism.get("key"));
+    let key = key.and_then(Value::as_str).and_then(Key::named);
+    let epochs = if key == Some(Key::Longitudinal) { 8 } else { 1 };
+    key.is_none_or(|key| CHEAP.contains(&key))
+        && integer("promise", "crowd").is_none_or(|crowd| crowd <= 2_000)
+        && integer("promise", "epochs").is_none_or(|given| given <= epochs)
+}
+
+/// The files of the vectors, good and bad, a file of every mechanism, and a draft.
+fn seeds() -> Vec<Vec<u8>> {
+    let vectors: serde_json::Value =
+        serde_json::from_str(include_str!("../../vectors/collection.json")).unwrap();
+    let files = vectors.as_array().unwrap().iter();
+    let files = files.map(|file| file["toml"].as_str().unwrap().to_owned());
+    let every = Key::ALL.map(|key| {
+        let mut collection = world::collection(key);
+        collection.terms.promise.epochs = 1;
+        collection.to_toml()
+    });
+    let draft = world::terms(Key::Longitudinal).to_toml();
+    files.chain(every).chain([draft]).map(String::into_bytes).collect()
+}
+
+/// Whose promises take milliseconds, whatever the parameters.
+const CHEAP: &[Key] = &[
+    Key::RandomizedResponse,
+    Key::LaplaceMean,
+    Key::OneBitMean,
+    Key::Rappor,
+    Key::BitSum,
+    Key::TwoMessageCount,
+    Key::Longitudinal,
+    Key::CoinCount,
+    Key::AdditiveHistogram,
+    Key::SplitAndMix,
+];

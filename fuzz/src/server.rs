@@ -1,0 +1,254 @@
+//! Targets of `throng-server`: what its own disk gives back.
+
+use crate::target::Target;
+use crate::world;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fs, io};
+use tempfile::TempDir;
+use throng_account::Crowd;
+use throng_mechanism::Key;
+use throng_server::{
+    Config, DiskStore, Entry, Ledger, LogKey, LogName, Role, Slot, Slots, Stage, Store, StoreError,
+    Why,
+};
+use throng_wire::{
+    Account, BatchId, CollectionId, LayerSecret, Loss, Manifest, Receipt, SignedManifest, Terms,
+};
+
+/// The row of a slot.
+pub const SLOT_ROW: Target = Target {
+    name: "slot_row",
+    rounds: 20_000,
+    seeds: || stages().into_iter().map(|stage| slot(stage).to_row()).collect(),
+    body: |bytes| {
+        let Ok(slot) = Slot::from_row(bytes) else { return };
+        assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot.clone()));
+        assert!(!slot.done() || !slot.to_shred());
+        assert_eq!(Slot::from_row(&slot.shredded().to_row()), Ok(slot.shredded()));
+        let mut slots = Slots::default();
+        slots.put(slot);
+        let _ = slots.known(signed().unverified());
+    },
+};
+
+/// The rows of a ledger, one to a line.
+pub const LEDGER: Target = Target {
+    name: "ledger",
+    rounds: 10_000,
+    seeds: || {
+        let rows: Vec<_> = ENTRIES.iter().map(Entry::to_row).collect();
+        vec![rows.join(&b'\n'), rows[..1].concat(), Vec::new()]
+    },
+    body: |bytes| {
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let rows: Vec<Vec<u8>> = lines.map(<[u8]>::to_vec).collect();
+        let (newest, count) = (ENTRIES.last().map(|entry| entry.hash), rows.len());
+        // A hash stands for one entry and all before it.
+        let opened = Ledger::open(&id(), &rows, None);
+        if let Ok(ledger) = &opened {
+            assert_eq!(ledger.entries(), &ENTRIES[..count]);
+        }
+        let latest = Ledger::open(&id(), &rows, newest);
+        assert_eq!(latest.is_ok(), opened.is_ok() && count == ENTRIES.len());
+    },
+};
+
+/// The file of `throng serve`.
+pub const CONFIG: Target = Target {
+    name: "config",
+    rounds: 10_000,
+    seeds: || vec![CONFIG_FILE.as_bytes().to_vec()],
+    body: |bytes| {
+        let Ok(text) = str::from_utf8(bytes) else { return };
+        let read = |role| Config::parse(role, text, Path::new("/etc/throng"));
+        let Ok(config) = read(Role::Mix) else { return };
+        assert!(!config.collections.is_empty() && config.limits.threads > 0);
+        assert_eq!(Config { role: Role::Analyzer, ..config }, read(Role::Analyzer).unwrap());
+    },
+};
+
+/// One or two segments of a log: whether to go on with it, sectors of the first, then both.
+pub const LOG: Target = Target {
+    name: "log",
+    rounds: 400,
+    seeds: || SEGMENTS.clone(),
+    body: |bytes| {
+        let [go_on, sectors, segments @ ..] = bytes else { return };
+        let first = SECTOR * usize::from(*sectors);
+        let (first, second) = segments.split_at_checked(first).unwrap_or((segments, &[]));
+        let log = fresh_log();
+        let directory = DISK.1.path().join("logs").join(log.to_string());
+        fs::create_dir(&directory).unwrap();
+        for (name, bytes) in [("0000000000", first), ("0000000001", second)] {
+            if !bytes.is_empty() {
+                fs::write(directory.join(name).with_extension("segment"), bytes).unwrap();
+            }
+        }
+        let kept = recover(&log);
+        // Waits for the disk several times.
+        if *go_on % 8 == 1 {
+            append(&log, kept);
+        }
+        fs::remove_dir_all(directory).unwrap();
+    },
+};
+
+/// What a log holds after damage is where it began, or it is refused.
+fn recover(log: &LogName) -> Option<Vec<u8>> {
+    match content(log) {
+        Ok(kept) => {
+            assert!(records(0..6).starts_with(&kept));
+            Some(kept)
+        }
+        Err(error) => {
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+            None
+        }
+    }
+}
+
+/// What can be read is gone on with. What cannot may be, if only its last segment is sound, but is not
+/// read after that either.
+fn append(log: &LogName, kept: Option<Vec<u8>>) {
+    let more = [0xee; EACH];
+    let taken = DISK.0.append(log, &key(), &more, EACH);
+    match kept {
+        Some(kept) => {
+            assert_eq!(taken, Ok(()));
+            assert_eq!(content(log), Ok([&kept[..], &more].concat()));
+        }
+        None => assert_eq!(recover(log), None),
+    }
+    DISK.0.close_log(log).unwrap();
+}
+
+fn content(log: &LogName) -> Result<Vec<u8>, StoreError> {
+    let mut all = Vec::new();
+    DISK.0.read_log(log, &key(), EACH, &mut |records| {
+        assert!(records.len().is_multiple_of(EACH));
+        all.extend_from_slice(records);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// Blocks of two records each.
+fn records(blocks: std::ops::Range<u8>) -> Vec<u8> {
+    blocks.flat_map(|i| [[2 * i; EACH], [2 * i + 1; EACH]].concat()).collect()
+}
+
+/// Two segments of three blocks, cut to what they hold: each alone, and both.
+static SEGMENTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let directory = TempDir::new().unwrap();
+    let log = LogName { collection: id(), epoch: 0 };
+    // A log goes on in a new segment when it is opened again.
+    for blocks in [0..3, 3..6] {
+        let store = DiskStore::open(directory.path()).unwrap();
+        blocks.for_each(|i| store.append(&log, &key(), &records(i..i + 1), EACH).unwrap());
+    }
+    let read = |name: &str| -> io::Result<Vec<u8>> {
+        let file = directory.path().join("logs").join(log.to_string()).join(name);
+        Ok(fs::read(file)?[..4 * SECTOR].to_vec())
+    };
+    let [first, second] =
+        ["0000000000.segment", "0000000001.segment"].map(|name| read(name).unwrap());
+    vec![
+        [&[0, 4], &first[..]].concat(),
+        [&[0, 4], &first[..], &second].concat(),
+        [&[1, 4], &first[..], &second].concat(),
+        [&[0, 4], &second[..]].concat(),
+        vec![0, 0],
+    ]
+});
+
+static DISK: LazyLock<(DiskStore, TempDir)> = LazyLock::new(|| {
+    let directory = TempDir::new().unwrap();
+    (DiskStore::open(directory.path()).unwrap(), directory)
+});
+
+fn fresh_log() -> LogName {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    LogName { collection: id(), epoch: NEXT.fetch_add(1, Ordering::Relaxed) }
+}
+
+fn key() -> LogKey {
+    LogKey::derive(&LayerSecret::from_bytes(&[9; 32]), 7)
+}
+
+fn id() -> CollectionId {
+    CollectionId::new([3; 32])
+}
+
+static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let terms: Terms = world::terms(Key::BitSum);
+    let (mut account, lifetime) = (Account::new(&terms), terms.promise.lifetime.0);
+    let mut ledger = Ledger::open(&id(), &[], None).unwrap();
+    for epoch in 0..3 {
+        let honest = Crowd::new(1_000 + epoch).unwrap();
+        let entry = ledger.charge(&mut account, lifetime, epoch, epoch, honest).unwrap();
+        ledger.push(entry.unwrap());
+    }
+    ledger.entries().to_vec()
+});
+
+fn slot(stage: Stage) -> Slot {
+    Slot { first: 3, last: 5, input: Some(BatchId([8; 32])), stage }
+}
+
+fn stages() -> Vec<Stage> {
+    let receipt = Receipt::sign(signed().unverified().id(), 2, &world::identity(2));
+    let shredded = false;
+    let mut stages = vec![
+        Stage::Closing,
+        Stage::Held { reports: 7 },
+        Stage::Received(signed()),
+        Stage::Sealed(signed()),
+        Stage::Delivered { manifest: signed(), receipt, shredded },
+        Stage::Released { shredded: true },
+    ];
+    for why in [Why::Short, Why::Budget, Why::Keys] {
+        stages.push(Stage::Dropped { why, reports: 4, shredded });
+    }
+    stages
+}
+
+fn signed() -> SignedManifest {
+    let manifest = Manifest {
+        collection: id(),
+        first: 3,
+        last: 5,
+        record_bytes: 80,
+        records: 3,
+        losses: vec![Loss::default()],
+        source: [0; 32],
+        digest: [1; 32],
+    };
+    SignedManifest::sign(manifest, &world::identity(1))
+}
+
+const CONFIG_FILE: &str = r#"
+listen = "127.0.0.1:8001"
+identity = "mix.key"
+data = "/var/lib/mix"
+collections = ["a.toml", "b.toml"]
+[tls]
+certificate = "c.pem"
+key = "k.pem"
+[peers]
+ca = "ca.pem"
+[limits]
+upload = 1
+batch = 2
+memory = 3
+threads = 4
+drain = "5m"
+requests = 6
+patience = "7s"
+"#;
+
+/// Bytes of a record.
+const EACH: usize = 20;
+/// Where parts of a segment begin.
+const SECTOR: usize = 512;

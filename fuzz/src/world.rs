@@ -1,0 +1,71 @@
+//! A collection and its parties, for targets that need one.
+
+use throng_account::{Bursts, Crowd, Delta, Epsilon};
+use throng_mechanism::{Ask, BurstCount, BurstHistogram, Key, Mechanism, Question};
+use throng_wire::{Below, Chain, Collection, Identity, Party, Promise, Prompt, Schedule, Terms};
+
+/// The party at a hop.
+pub fn identity(hop: u8) -> Identity {
+    Identity::from_seed(&[hop; 32])
+}
+
+/// Two mixes and an analyzer, eight epochs, windows of one epoch.
+pub fn collection(key: Key) -> Collection {
+    let party = |name: &str, hop| Party {
+        name: name.into(),
+        url: format!("https://{name}.example"),
+        identity: identity(hop).public(),
+    };
+    Collection {
+        terms: terms(key),
+        schedule: Schedule { start: 1_000, every: 60, grace: 5, below: Below::Expire },
+        chain: Chain {
+            mixes: vec![party("north", 1), party("south", 2)],
+            analyzer: party("counter", 3),
+        },
+    }
+}
+
+/// A small question that a mechanism answers, for a promise among 1,000.
+pub fn terms(key: Key) -> Terms {
+    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+    let crowd = Crowd::new(1_000).unwrap();
+    let lifetime = (Epsilon::new(10.0).unwrap(), Delta::new(1e-5).unwrap());
+    Terms {
+        question: Prompt::new("How is it?"),
+        promise: Promise { epsilon, delta, crowd, corrupt: 0.0, epochs: 8, lifetime },
+        mechanism: mechanism(key),
+    }
+}
+
+/// Calibrated, but for bursts: that takes a second, and no target asks for their promise.
+fn mechanism(key: Key) -> Mechanism {
+    let bursts =
+        || Bursts::new(vec![1 << 60, 1 << 59], vec![1 << 58; 3], vec![1 << 58; 3]).unwrap();
+    match key {
+        Key::BurstCount => return Mechanism::BurstCount(BurstCount::new(bursts()).unwrap()),
+        Key::BurstHistogram => {
+            return Mechanism::BurstHistogram(BurstHistogram::new(5, bursts()).unwrap());
+        }
+        _ => {}
+    }
+    let question = match key {
+        Key::Rappor => Question::Text { bits: 70, hashes: 2, cohorts: 4 },
+        Key::Longitudinal => Question::State { periods: 8, changes: 1 },
+        Key::Selection => Question::Attributes { count: 3 },
+        _ if Question::Bit.keys().contains(&key) => Question::Bit,
+        _ if Question::Real.keys().contains(&key) => Question::Real,
+        _ => Question::Category { size: 5 },
+    };
+    let ask = Ask {
+        question,
+        reports: 1_000,
+        crowd: Crowd::new(1_000).unwrap(),
+        epsilon: Epsilon::new(1.0).unwrap(),
+        delta: Delta::new(1e-6).unwrap(),
+        max_messages: 12,
+        local_floor: None,
+        fragile: true,
+    };
+    ask.calibrate(key).unwrap()
+}
