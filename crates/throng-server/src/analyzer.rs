@@ -152,6 +152,9 @@ impl<S: Store> Analyzer<S> {
         let counted = self.follow(&slot, &mut tally)?;
         let mut losses = manifest.losses.clone();
         losses.push(loss);
+        let entries = self.ledger();
+        let before = entries.iter().flat_map(|entry| entry.first..=entry.last);
+        let epochs: Vec<u64> = before.chain(slot.first..=slot.last).collect();
         let count = Count {
             first: slot.first,
             last: slot.last,
@@ -160,6 +163,7 @@ impl<S: Store> Analyzer<S> {
             losses: &losses,
             tally: &tally,
             nonsense,
+            epochs: &epochs,
         };
         let published = release(collection, &count, &entry)?.to_string();
         hop.remember(&slot, &seen)?;

@@ -127,6 +127,9 @@ impl<S: Store> Hop<S> {
         if taken? {
             return Ok(Intake::Known(self.receipt(manifest.id())));
         }
+        // Without keys it would be taken only to be dropped.
+        let window = self.collection.schedule.window_of(manifest.first);
+        self.keyring.secret(window).ok_or(Error::NoKeys)?;
         let blob = self.store.create(&self.input(manifest.id()))?;
         let digest = RecordDigest::default();
         Ok(Intake::New(Incoming { manifest: Box::new(signed), blob, digest }))

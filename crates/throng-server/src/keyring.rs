@@ -78,6 +78,7 @@ impl<S: Store> Keyring<S> {
             let over = now >= schedule.deadline(epochs.end - 1);
             if !over {
                 self.ensure(window, rng)?;
+                self.list(window)?;
                 if self.directory(window).is_err() {
                     incomplete.push(window);
                 }
@@ -107,13 +108,20 @@ impl<S: Store> Keyring<S> {
     pub fn learn(&self, hop: u8, statement: &KeyStatement) -> Result<(), Error> {
         let party = self.party(hop)?;
         let key = statement.verify(&self.id, statement.window, hop, &party)?;
-        let (hops, window) = (self.collection.chain.hops(), statement.window);
+        let mut state = self.lock();
+        let known = state.windows.get_mut(&statement.window).ok_or(Error::NoKeys)?;
+        // A second key for the same window is not heard: directories are signed once.
+        known.keys.entry(hop).or_insert(key);
+        drop(state);
+        self.list(statement.window)
+    }
+
+    /// Signs the directory of a window whose keys are all known, if that is not done yet.
+    fn list(&self, window: u64) -> Result<(), Error> {
         let directory = {
-            let mut state = self.lock();
-            let known = state.windows.get_mut(&window).ok_or(Error::NoKeys)?;
-            // A second key for the same window is not heard: directories are signed once.
-            known.keys.entry(hop).or_insert(key);
-            if known.directory.is_some() || known.keys.len() < hops.into() {
+            let state = self.lock();
+            let known = state.windows.get(&window).ok_or(Error::NoKeys)?;
+            if known.directory.is_some() || known.keys.len() < self.collection.chain.hops().into() {
                 return Ok(());
             }
             let keys = known.keys.values().copied().collect();

@@ -124,9 +124,13 @@ impl Entry {
 
     fn parse(row: &[u8]) -> Option<Self> {
         let row: Value = serde_json::from_slice(row).ok()?;
+        let (first, last) = (row["first"].as_u64()?, row["last"].as_u64()?);
+        if first > last || last == u64::MAX {
+            return None;
+        }
         Some(Self {
-            first: row["first"].as_u64()?,
-            last: row["last"].as_u64()?,
+            first,
+            last,
             honest: row["honest"].as_u64()?,
             total: Epsilon::new(row["total_epsilon"].as_f64()?).ok()?,
             hash: unhex(row["hash"].as_str()?)?.try_into().ok()?,

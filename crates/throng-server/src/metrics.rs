@@ -85,12 +85,14 @@ impl Metrics {
     }
 }
 
-/// Reports of a slot, where they may be told: of a crowd, and of what was dropped.
+/// Reports of a slot, where they may be told: of a crowd.
 pub(crate) fn reports(slot: &Slot, seat: &Seat) -> Option<u64> {
     let shape = seat.collection().shape();
     let (manifest, hop) = match &slot.stage {
         Stage::Closing | Stage::Held { .. } | Stage::Released { .. } => return None,
-        Stage::Dropped { reports, .. } => return Some(*reports),
+        Stage::Dropped { reports, .. } => {
+            return Some(*reports).filter(|reports| *reports >= seat.collection().quorum());
+        }
         Stage::Received(manifest) => (manifest, seat.hop()),
         Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, seat.hop() + 1),
     };

@@ -45,6 +45,11 @@ impl<S: Store> Mix<S> {
         Ok(Self { hop, working: Mutex::new(()) })
     }
 
+    /// Whether reports for an epoch are taken now.
+    pub fn admit(&self, epoch: u64, now: u64) -> Result<(), Error> {
+        self.hop.machine().admit(epoch, now)
+    }
+
     /// Takes reports for an epoch. They count once the answer is there.
     pub fn submit(&self, epoch: u64, reports: &[u8], now: u64) -> Result<Pending, Error> {
         let hop = &self.hop;

@@ -23,6 +23,8 @@ pub struct Count<'a> {
     pub tally: &'a Tally,
     /// Messages of this batch that no client would have sent.
     pub nonsense: u64,
+    /// Epochs that are in the tally.
+    pub epochs: &'a [u64],
 }
 
 /// Puts a release together. `entry` is what it costs in the ledger.
@@ -73,8 +75,10 @@ fn estimates(collection: &Collection, count: &Count<'_>, confidence: Probability
     let values = terms.mechanism.estimate(count.tally, confidence).into_iter();
     let real = terms.mechanism.holds() == REAL;
     let reports = count.tally.reports().max(1) as f64;
+    let followed = matches!(terms.mechanism, Mechanism::Longitudinal(_));
     values
         .enumerate()
+        .filter(|(place, _)| !followed || counted(*place as u64 + 1, count.epochs))
         .map(|(place, estimate)| {
             if real {
                 let scale = (question.high - question.low) / reports;
@@ -88,6 +92,20 @@ fn estimates(collection: &Collection, count: &Count<'_>, confidence: Probability
             shown(label, estimate)
         })
         .collect()
+}
+
+/// Whether all nodes of the tree that the running count up to a period is made of have been reported:
+/// each is reported in its last period, and those are the period with its lowest binary digits
+/// cleared one after the other. An epoch that was dropped leaves a hole in the counts that need it.
+fn counted(period: u64, epochs: &[u64]) -> bool {
+    let mut end = period;
+    while end > 0 {
+        if !epochs.contains(&(end - 1)) {
+            return false;
+        }
+        end &= end - 1;
+    }
+    true
 }
 
 /// What holds for this very batch, and under which conditions.
@@ -117,7 +135,8 @@ fn privacy(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<
         } else {
             "the reports of one person, one in each epoch, are replaced by others"
         },
-        "holds_if": "at least one mix is honest and keeps its permutation to itself",
+        "holds_if": "at least one mix is honest, and no more than the corrupt fraction of the reports it \
+                     let through is from, or known to, the adversary",
         "spent_epsilon": entry.total.get(),
         "spent_delta": promise.lifetime.1.get(),
         "lifetime_epsilon": promise.lifetime.0.get(),
@@ -143,7 +162,8 @@ fn influence(collection: &Collection, count: &Count<'_>) -> Value {
         1.0
     };
     let one = terms.mechanism.influence() * unit;
-    let liars = (count.reports as f64 * terms.promise.corrupt).ceil();
+    let honest = Crowd::honest(count.reports, terms.promise.corrupt).map_or(0, Crowd::get);
+    let liars = (count.reports - honest) as f64;
     let finite = |value: f64| if value.is_finite() { json!(value) } else { json!("infinity") };
     json!({ "of_one": finite(one), "corrupt": liars, "of_all_corrupt": finite(one * liars) })
 }
@@ -174,3 +194,19 @@ const CONFIDENCE: f64 = 0.95;
 
 const REAL: &str = "a number from 0 to 1";
 const BIT: &str = "a bit";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dropped_epoch_leaves_out_the_periods_that_need_it() {
+        // Period 4, epoch 3, ends the node of periods 1 to 4, which 4 to 7 are counted with.
+        let released: Vec<u64> = (0..8).filter(|epoch| *epoch != 3).collect();
+        let told: Vec<u64> = (1..=8).filter(|period| counted(*period, &released)).collect();
+        assert_eq!(told, [1, 2, 3, 8]);
+        let all: Vec<u64> = (0..8).collect();
+        assert!((1..=8).all(|period| counted(period, &all)));
+        assert!(!counted(2, &[0]));
+    }
+}

@@ -108,8 +108,10 @@ impl Task {
 
 fn step(node: &Node, seat: &Seat) -> Result<Option<Step>, Error> {
     let mut rng = seeded()?;
-    seat.keyring().publish(node.now(), &mut rng)?;
-    seat.step(node.now(), &mut rng)
+    // Steps make room, so that they are taken even if there is none for a new key.
+    let published = seat.keyring().publish(node.now(), &mut rng);
+    let step = seat.step(node.now(), &mut rng)?;
+    published.map(|_| step)
 }
 
 /// Until the next round: a tick, or sooner when somebody calls.

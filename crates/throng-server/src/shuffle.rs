@@ -13,9 +13,12 @@
 //! split again depends on counts alone, and counts have no names.
 
 use crate::{Scratch, Store, StoreError};
+use chacha20::ChaCha20;
+use chacha20::cipher::{KeyIvInit, StreamCipher};
 use rand_core::CryptoRng;
 use std::io::{Read, Seek, Write};
 use throng_mechanism::sample;
+use zeroize::Zeroizing;
 
 /// Collects records and writes them out in uniformly random order, in bounded memory.
 pub struct Shuffler<'a> {
@@ -151,19 +154,29 @@ impl<R: CryptoRng> OnDisk<'_, R> {
 }
 
 /// Records in a scratch file: written, then read.
+///
+/// The order of a pile, beside that of the batch it becomes, is a part of the permutation. What is left
+/// of the file on the disk is therefore encrypted, under a key that is in memory only.
 struct Pile {
     scratch: Box<dyn Scratch>,
+    key: Zeroizing<[u8; 32]>,
+    cipher: ChaCha20,
     bytes: u64,
     rewound: bool,
 }
 
 impl Pile {
     fn new(store: &dyn Store) -> Result<Self, StoreError> {
-        Ok(Self { scratch: store.scratch()?, bytes: 0, rewound: false })
+        let mut key = Zeroizing::new([0; 32]);
+        let random = getrandom::fill(&mut *key);
+        random.map_err(|_| StoreError::Misuse { what: "the system has no random bytes" })?;
+        let cipher = stream(&key);
+        Ok(Self { scratch: store.scratch()?, key, cipher, bytes: 0, rewound: false })
     }
 
     /// Moves records to the file.
     fn write(&mut self, records: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.cipher.apply_keystream(records);
         self.scratch.write_all(records).map_err(StoreError::io("writing scratch"))?;
         self.bytes += records.len() as u64;
         records.clear();
@@ -175,11 +188,19 @@ impl Pile {
         let doing = StoreError::io("reading scratch");
         if !self.rewound {
             self.scratch.rewind().map_err(&doing)?;
+            self.cipher = stream(&self.key);
             self.rewound = true;
         }
         records.resize(bytes, 0);
-        self.scratch.read_exact(records).map_err(&doing)
+        self.scratch.read_exact(records).map_err(&doing)?;
+        self.cipher.apply_keystream(records);
+        Ok(())
     }
+}
+
+/// The keystream of a key that is used once, from its beginning.
+fn stream(key: &[u8; 32]) -> ChaCha20 {
+    ChaCha20::new(&(*key).into(), &[0; 12].into())
 }
 
 /// Bytes that are written at once.

@@ -193,7 +193,8 @@ impl Slot {
             Value::Null => None,
             text => Some(BatchId(unhex(text.as_str()?)?.try_into().ok()?)),
         };
-        Some(Self { first: row["first"].as_u64()?, last: row["last"].as_u64()?, input, stage })
+        let (first, last) = (row["first"].as_u64()?, row["last"].as_u64()?);
+        (first <= last && last < u64::MAX).then_some(Self { first, last, input, stage })
     }
 }
 

@@ -822,7 +822,8 @@ fn contains(bytes: &[u8], needle: &[u8]) -> bool {
 
 /// All rows and blobs.
 fn all_bytes(store: &MemoryStore) -> Vec<Vec<u8>> {
-    let tables = ["slots", "live", "directories", "releases", "ledger", "tallies"];
+    let tables =
+        ["slots", "taken", "accused", "live", "directories", "releases", "ledger", "tallies"];
     let rows = tables.iter().flat_map(|table| store.rows(table).unwrap()).map(|(_, row)| row);
     let blobs = store.blobs().unwrap().into_iter().map(|name| {
         let mut bytes = Vec::new();

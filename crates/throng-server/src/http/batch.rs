@@ -58,7 +58,11 @@ async fn take(
 ) -> Result<Receipt, Refusal> {
     let patience = Duration::from_secs(node.limits.patience);
     let mut body = Pieces { body, patience, held: Vec::new() };
-    let manifest = body.manifest().await?;
+    // What costs nothing is looked at first, and a manifest has to come in one go.
+    if place.hop != seat.hop() || place.hop == 1 {
+        return Err(Error::WrongPlace.into());
+    }
+    let manifest = timeout(patience, body.manifest()).await.unwrap_or(Err(Problem::SLOW.into()))?;
     let said = manifest.unverified();
     if (place.hop, place.first, place.last) != (seat.hop(), said.first, said.last) {
         let foreign = throng_wire::Error::Foreign { what: "batch", scope: "address" };

@@ -29,14 +29,32 @@ pub async fn submit(
 
 async fn take(node: &Node, seat: &Seat, epoch: u64, body: Body) -> Result<(), Problem> {
     let patience = Duration::from_secs(node.limits.patience);
-    let reports = timeout(patience, whole(body, seat.upload)).await;
-    let reports = reports.unwrap_or(Err(Problem::SLOW))?;
+    let admitted = seat.mix().and_then(|mix| mix.admit(epoch, node.now()));
+    let reading = async {
+        match admitted {
+            Ok(()) => whole(body, seat.upload).await,
+            // What nobody wants is read, so that the connection lives on, but not kept.
+            Err(error) => drained(body, seat.upload).await.and(Err(error.into())),
+        }
+    };
+    let reports = timeout(patience, reading).await.unwrap_or(Err(Problem::SLOW))?;
     Ok(seat.submit(epoch, &reports, node.now())?.await?)
+}
+
+/// Reads a body of at most so many bytes without keeping it.
+async fn drained(mut body: Body, most: usize) -> Result<(), Problem> {
+    let mut left = most;
+    while let Some(bytes) = next(&mut body).await? {
+        left = left.checked_sub(bytes.len()).ok_or(Error::TooLarge)?;
+    }
+    Ok(())
 }
 
 /// The whole body, which is not read beyond `most` bytes.
 async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > most as u64 {
+        // Whoever is a little over should get the answer, not a broken connection.
+        drained(body, most.saturating_add(LINGER)).await?;
         return Err(Error::TooLarge.into());
     }
     let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
@@ -64,3 +82,6 @@ pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     }
     Ok(None)
 }
+
+/// Bytes beyond the limit that are read, and not kept, before the answer.
+const LINGER: usize = 4 << 20;

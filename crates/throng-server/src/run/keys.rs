@@ -34,31 +34,45 @@ impl Task {
     async fn ask(&self, peers: &Peers, hop: u8, url: &str) -> Result<(), Missing> {
         let (collection, keyring) = (self.seat.collection(), self.seat.keyring());
         let base = format!("{url}/v1/collections/{}", self.seat.id);
+        let mut asked = Ok(());
         for window in keyring.windows() {
             let last = collection.window_epochs(window).end.saturating_sub(1);
-            if self.node.now() >= collection.schedule.deadline(last) {
-                continue;
+            if self.node.now() < collection.schedule.deadline(last) {
+                // One window that fails holds up no other.
+                let one = self.ask_for(window, peers, hop, &base).await;
+                asked = asked.and(one);
             }
-            if keyring.missing(window).0.contains(&hop) {
-                let bytes = peers.get(&format!("{base}/keys/{window}"), STATEMENT).await?;
-                let statement = KeyStatement::decode(&bytes).map_err(Error::from)?;
-                if statement.window != window {
-                    let (what, scope) = ("key", "window");
-                    return Err(Error::from(throng_wire::Error::Foreign { what, scope }).into());
-                }
-                let seat = Arc::clone(&self.seat);
-                let learn = move |_: &_| seat.keyring().learn(hop, &statement);
-                self.node.blocking(learn).await?;
+        }
+        asked
+    }
+
+    async fn ask_for(
+        &self,
+        window: u64,
+        peers: &Peers,
+        hop: u8,
+        base: &str,
+    ) -> Result<(), Missing> {
+        let keyring = self.seat.keyring();
+        if keyring.missing(window).0.contains(&hop) {
+            let bytes = peers.get(&format!("{base}/keys/{window}"), STATEMENT).await?;
+            let statement = KeyStatement::decode(&bytes).map_err(Error::from)?;
+            if statement.window != window {
+                let (what, scope) = ("key", "window");
+                return Err(Error::from(throng_wire::Error::Foreign { what, scope }).into());
             }
-            let (keys, signatures) = keyring.missing(window);
-            if keys.is_empty() && signatures.contains(&hop) {
-                let bytes = peers.get(&format!("{base}/cosignatures/{window}"), SIGNATURE).await?;
-                let expected = "a signature";
-                let signature = bytes.as_slice().try_into();
-                let signature =
-                    signature.map_err(|_| Error::from(throng_wire::Error::Malformed { expected }));
-                keyring.collect(hop, window, &signature?)?;
-            }
+            let seat = Arc::clone(&self.seat);
+            let learn = move |_: &_| seat.keyring().learn(hop, &statement);
+            self.node.blocking(learn).await?;
+        }
+        let (keys, signatures) = keyring.missing(window);
+        if keys.is_empty() && signatures.contains(&hop) {
+            let bytes = peers.get(&format!("{base}/cosignatures/{window}"), SIGNATURE).await?;
+            let expected = "a signature";
+            let signature = bytes.as_slice().try_into();
+            let signature =
+                signature.map_err(|_| Error::from(throng_wire::Error::Malformed { expected }));
+            keyring.collect(hop, window, &signature?)?;
         }
         Ok(())
     }

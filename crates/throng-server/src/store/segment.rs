@@ -17,7 +17,8 @@
 
 use super::{LogKey, StoreError, files};
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -51,19 +52,17 @@ impl Segment {
         bytes.extend_from_slice(&tag);
         bytes.resize(SECTOR as usize, 0);
 
-        let (doing, temporary) = (StoreError::io("making a segment"), path.with_extension("new"));
-        let file = File::create(&temporary).map_err(&doing)?;
-        // Zeros are written, not only promised: a later write then changes no metadata, and making it
-        // durable is one write instead of two.
+        let temporary = path.with_extension("new");
         let end = SECTOR + room.next_multiple_of(SECTOR);
-        let zeros = vec![0; ZEROS];
-        for at in (SECTOR..end).step_by(ZEROS) {
-            let part = &zeros[..ZEROS.min((end - at) as usize)];
-            file.write_all_at(part, at).map_err(&doing)?;
-        }
-        file.write_all_at(&bytes, 0).map_err(&doing)?;
-        file.sync_all().map_err(&doing)?;
-        files::rename(&temporary, path).map_err(&doing)?;
+        let made = filled(&temporary, &bytes, end).and_then(|file| {
+            files::rename(&temporary, path)?;
+            Ok(file)
+        });
+        let file = made.map_err(|error| {
+            // A full disk should not be kept full by what did not fit.
+            let _ = fs::remove_file(&temporary);
+            StoreError::io("making a segment")(error)
+        })?;
         Ok(Self { file, key, at: SECTOR, end })
     }
 
@@ -88,6 +87,21 @@ impl Segment {
         self.at += padded(length);
         Ok(())
     }
+}
+
+/// A durable file that begins with a head and has zeros up to its end.
+///
+/// Zeros are written, not only promised: a later write then changes no metadata, and making it durable
+/// is one write instead of two.
+fn filled(path: &Path, head: &[u8], end: u64) -> io::Result<File> {
+    let file = File::create(path)?;
+    let zeros = vec![0; ZEROS];
+    for at in (SECTOR..end).step_by(ZEROS) {
+        file.write_all_at(&zeros[..ZEROS.min((end - at) as usize)], at)?;
+    }
+    file.write_all_at(head, 0)?;
+    file.sync_all()?;
+    Ok(file)
 }
 
 /// A segment that is read.

@@ -241,8 +241,8 @@ pub struct Member {
 }
 
 pub enum Role {
-    Mix(Mix<MemoryStore>),
-    Analyzer(Analyzer<MemoryStore>),
+    Mix(Box<Mix<MemoryStore>>),
+    Analyzer(Box<Analyzer<MemoryStore>>),
 }
 
 impl Member {
@@ -252,9 +252,14 @@ impl Member {
         self.store.restart();
         let (store, collection) = (Arc::new(self.store.clone()), self.collection.clone());
         self.role = Some(if self.hop == collection.chain.hops() {
-            Role::Analyzer(Analyzer::open(store, collection, identity(self.hop), limits())?)
+            Role::Analyzer(Box::new(Analyzer::open(
+                store,
+                collection,
+                identity(self.hop),
+                limits(),
+            )?))
         } else {
-            Role::Mix(Mix::open(store, collection, identity(self.hop), limits())?)
+            Role::Mix(Box::new(Mix::open(store, collection, identity(self.hop), limits())?))
         });
         Ok(())
     }

@@ -68,7 +68,7 @@ async fn what_is_not_the_batch_of_its_manifest_is_refused() {
         ("half a manifest", "2/0/0", head[..head.len() / 2].to_vec(), 400),
         ("nothing", "2/0/0", Vec::new(), 400),
         ("another epoch's address", "2/1/1", whole.clone(), 400),
-        ("another hop's address", "3/0/0", whole.clone(), 400),
+        ("another hop's address", "3/0/0", whole.clone(), 404),
         ("no address", "2/0/x", whole.clone(), 404),
     ] {
         let answer = put(&world, 1, path, body).await;

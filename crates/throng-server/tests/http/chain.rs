@@ -56,7 +56,7 @@ async fn too_few_are_dropped_and_the_next_epoch_goes_on() {
     assert_eq!(world.post(0, few.concat()).await, 202);
     world.clock.set(START + 110);
     let slot = world.slot(0, 0, "short").await;
-    assert_eq!(slot["reports"], CROWD - 1);
+    assert!(slot["reports"].is_null(), "how many are too few is nobody's business");
     let enough = world.reports(1, CROWD as usize).await;
     assert_eq!(world.post(1, enough.concat()).await, 202);
     world.clock.set(START + 210);

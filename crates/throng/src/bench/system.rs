@@ -1,6 +1,6 @@
 //! `throng bench end-to-end`: a chain on loopback under load, beside what cannot be avoided.
 
-use super::chain::agreements;
+use super::chain::{agreements, fresh_keys};
 use super::rate::{cores, on};
 use crate::crowd::Population;
 use crate::local::LocalChain;
@@ -20,17 +20,17 @@ use tokio::net::TcpStream;
 
 /// Clients, two mixes, an analyzer: from values to a release, and the first mix alone under load.
 pub fn end_to_end() -> Result<Report> {
-    let raw = on(cores(), agreements);
+    let (raw, fresh) = (on(cores(), agreements), on(cores(), fresh_keys));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let chain = LocalChain::start(terms()?, 2).await?;
-        let report = measure(&chain, raw).await;
+        let report = measure(&chain, raw, fresh).await;
         chain.stop().await;
         report
     })
 }
 
-async fn measure(chain: &LocalChain, raw: f64) -> Result<Report> {
+async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
     let collection = &chain.collection;
     let uploader = Arc::new(Uploader::new(collection)?);
     chain.begin(0);
@@ -53,8 +53,8 @@ async fn measure(chain: &LocalChain, raw: f64) -> Result<Report> {
     let many = (64 << 10) / each;
     let bulk = accepted(collection, many * each, 16).await? * many as f64;
 
-    // A client's layer is two agreements, a server's is one; three layers each.
-    let unavoidable = CLIENTS as f64 * 9.0 / raw;
+    // Three layers: a fresh key and an agreement each at the client, an agreement each at the servers.
+    let unavoidable = CLIENTS as f64 * (6.0 / raw + 3.0 / fresh);
     let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
     let rate = CLIENTS as f64 / all.as_secs_f64();
     Ok(Report::default()
@@ -62,7 +62,7 @@ async fn measure(chain: &LocalChain, raw: f64) -> Result<Report> {
         .line("reports_per_second", "reports a second, from value to release", rate.round())
         .line(
             "over_unavoidable",
-            "over the key agreements alone",
+            "over the X25519 of everyone alone",
             (unavoidable / all.as_secs_f64() * 1_000.0).round() / 1_000.0,
         )
         .line("accepted_per_second", "durable uploads a second, one report each", single.round())
@@ -73,7 +73,7 @@ async fn measure(chain: &LocalChain, raw: f64) -> Result<Report> {
             rows: vec![
                 vec!["clients seal and send, one request each".into(), seconds(sent)],
                 vec!["two mixes and the analyzer, after the deadline".into(), seconds(all.saturating_sub(sent))],
-                vec!["all key agreements, on all cores".into(), format!("{unavoidable:.2}")],
+                vec!["all X25519 of everyone, on all cores".into(), format!("{unavoidable:.2}")],
             ],
         })
         .note(format!(
