@@ -44,13 +44,13 @@ impl Client {
     /// [`Collection::parse`] has checked that the promise is kept; one that is put together in code is
     /// taken at its word.
     pub fn new(collection: Collection) -> Result<Self, Error> {
-        if let Mechanism::Longitudinal(m) = &collection.terms.mechanism
-            && (collection.schedule.window() > 1 || collection.terms.promise.epochs > m.periods())
-        {
-            let (field, reason) = ("schedule", "each epoch is one period, and is not merged");
-            return Err(
-                throng_wire::Error::Field { field: field.into(), reason: reason.into() }.into()
-            );
+        let (mechanism, epochs) = (&collection.terms.mechanism, collection.terms.promise.epochs);
+        let merges = epochs > 1 && collection.schedule.window() > 1;
+        let long = matches!(mechanism, Mechanism::Longitudinal(m) if epochs > m.periods());
+        if long || merges && memory::remembers(mechanism) {
+            let reason = "reports that rest on a memory are not merged, nor more than its periods";
+            let field = "schedule".into();
+            return Err(throng_wire::Error::Field { field, reason: reason.into() }.into());
         }
         let id = collection.id();
         Ok(Self {
@@ -490,10 +490,12 @@ mod tests {
     }
 
     #[test]
-    fn longitudinal_epochs_are_periods() {
-        let mut merged = World::of_changes().collection;
-        merged.schedule.below = Below::Merge { window: 2 };
-        assert!(Client::new(merged).is_err());
+    fn reports_that_hang_together_are_not_merged_and_periods_end() {
+        for world in [World::of_changes(), World::of_strings()] {
+            let mut merged = world.collection;
+            merged.schedule.below = Below::Merge { window: 2 };
+            assert!(Client::new(merged).is_err());
+        }
         let mut long = World::of_changes().collection;
         long.terms.promise.epochs = 17;
         assert!(Client::new(long).is_err());

@@ -154,11 +154,12 @@ impl Mechanism {
             Self::KaryResponse(m) => m.influence(),
             Self::SubsetSelection(m) => m.influence(),
             Self::LaplaceMean(m) => 1.0 + 2.0 * m.reach() as f64 / f64::from(m.grid()),
-            // A report that sets all bits of a string, in an estimate that corrects for shared bits.
+            // All bits of a string shown against none, in an estimate that corrects for shared bits. Which
+            // strings are found at all may tip with one report, and no bound covers that.
             Self::Rappor(m) => {
                 let (h, k) = (f64::from(m.bloom().hashes()), f64::from(m.bloom().bits()));
                 let (zero, one) = m.shown();
-                1.0 / ((one - zero) * (1.0 - h / k))
+                2.0 / ((one - zero) * (1.0 - h / k))
             }
             // A node of every level that a running count is made of, each plus or minus.
             Self::Longitudinal(m) => {

@@ -114,8 +114,7 @@ fn privacy(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<
     let promise = &terms.promise;
     let honest = Crowd::honest(count.reports, promise.corrupt)?;
     let epochs = count.last - count.first + 1;
-    let profile = terms.mechanism.profile(honest).map_err(throng_wire::Error::from)?;
-    let one = profile.epsilon(promise.delta)?;
+    let one = terms.profile(honest)?.epsilon(promise.delta)?;
     let (epsilon, delta) = cost(terms, Spent { epochs, honest })?;
     let all = Spent { epochs, honest: Crowd::new(count.reports)? };
     let (all_honest, _) = cost(terms, all)?;
@@ -135,8 +134,7 @@ fn privacy(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<
         } else {
             "the reports of one person, one in each epoch, are replaced by others"
         },
-        "holds_if": "at least one mix is honest, and no more than the corrupt fraction of the reports it \
-                     let through is from, or known to, the adversary",
+        "holds_if": holds_if(collection),
         "spent_epsilon": entry.total.get(),
         "spent_delta": promise.lifetime.1.get(),
         "lifetime_epsilon": promise.lifetime.0.get(),
@@ -150,6 +148,18 @@ fn cost(terms: &Terms, release: Spent) -> Result<(Epsilon, Delta), Error> {
         Ok(cost) => Ok(cost),
         Err(_) => Ok((terms.spent(&[release])?, terms.promise.lifetime.1)),
     }
+}
+
+/// On what the promise rests.
+fn holds_if(collection: &Collection) -> String {
+    let mut condition = String::from(
+        "at least one mix is honest, and no more than the corrupt fraction of the reports it let through \
+         is from, or known to, the adversary",
+    );
+    if let Mechanism::Longitudinal(_) = collection.terms.mechanism {
+        condition.push_str("; and the same people report in every period");
+    }
+    condition
 }
 
 /// How far liars move an estimate, in its own units.

@@ -73,16 +73,26 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// The bytes of lower-case hexadecimal: one text per value.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = text.as_bytes().as_chunks() else { return None };
+    pairs.iter().map(|pair| unhex_byte(*pair)).collect()
+}
+
+/// Exactly `N` bytes of lower-case hexadecimal. They may be a secret, so no copy is left behind.
+pub(crate) fn unhex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let (pairs, []) = text.as_bytes().as_chunks() else { return None };
+    let pairs: &[[u8; 2]; N] = pairs.try_into().ok()?;
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(pairs) {
+        *byte = unhex_byte(*pair)?;
+    }
+    Some(bytes)
+}
+
+fn unhex_byte([high, low]: [u8; 2]) -> Option<u8> {
     let digit = |c: u8| match c {
         b'0'..=b'9' => Some(c - b'0'),
         b'a'..=b'f' => Some(c - b'a' + 10),
         _ => None,
     };
-    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
-    pairs.iter().map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
-}
-
-/// Exactly `N` bytes of lower-case hexadecimal.
-pub(crate) fn unhex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
-    unhex(text)?.try_into().ok()
+    Some(digit(high)? << 4 | digit(low)?)
 }

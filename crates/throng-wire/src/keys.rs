@@ -32,7 +32,8 @@ impl Identity {
     /// Reads a file that [`Identity::write`] wrote. A file that others may read is refused.
     pub fn read(file: &Path) -> Result<Self, Error> {
         let text = Zeroizing::new(private::read(file)?);
-        let seed = text.trim().strip_prefix(FILE_PREFIX).and_then(unhex_array::<32>).map(Zeroizing::new);
+        let seed =
+            text.trim().strip_prefix(FILE_PREFIX).and_then(unhex_array::<32>).map(Zeroizing::new);
         let seed =
             seed.ok_or_else(|| file_error(file, "not an identity; make one with `throng keygen`"))?;
         Ok(Self::from_seed(&seed))
@@ -67,11 +68,11 @@ impl fmt::Debug for Identity {
 pub struct PublicIdentity([u8; 32]);
 
 impl PublicIdentity {
-    /// A point of the curve, and not one of small order.
+    /// A point of the curve, not one of small order, in the one encoding it has.
     pub fn new(bytes: [u8; 32]) -> Result<Self, Error> {
-        let weak = |key: &VerifyingKey| key.is_weak();
+        let canonical = |key: &VerifyingKey| key.to_edwards().compress().to_bytes() == bytes;
         match VerifyingKey::from_bytes(&bytes) {
-            Ok(key) if !weak(&key) => Ok(Self(bytes)),
+            Ok(key) if !key.is_weak() && canonical(&key) => Ok(Self(bytes)),
             _ => Err(Error::Malformed { expected: "an Ed25519 public key" }),
         }
     }
@@ -105,7 +106,8 @@ impl FromStr for PublicIdentity {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let bytes = unhex_array(text).ok_or(Error::Malformed { expected: "64 hexadecimal digits" })?;
+        let bytes =
+            unhex_array(text).ok_or(Error::Malformed { expected: "64 hexadecimal digits" })?;
         Self::new(bytes)
     }
 }
@@ -246,5 +248,16 @@ mod tests {
         one[0] = 1;
         assert!(PublicIdentity::new(one).is_err());
         assert!(PublicIdentity::new([0; 32]).is_err());
+    }
+
+    // The point with y = 3 could also be written as y = p + 3: two identities of one party.
+    #[test]
+    fn a_point_has_one_encoding() {
+        let mut three = [0; 32];
+        three[0] = 3;
+        assert!(PublicIdentity::new(three).is_ok());
+        let mut again = [0xff; 32];
+        (again[0], again[31]) = (0xed + 3, 0x7f);
+        assert!(PublicIdentity::new(again).is_err());
     }
 }

@@ -32,8 +32,8 @@ impl Shape {
         if hop <= 1 {
             return self.report_bytes();
         }
-        let layers = (self.mixes + 2).saturating_sub(hop);
-        self.payload as usize + usize::from(layers) * LAYER
+        let layers = (usize::from(self.mixes) + 2).saturating_sub(hop.into());
+        self.payload as usize + layers * LAYER
     }
 
     /// The hop that is the analyzer.
@@ -58,6 +58,12 @@ mod tests {
         assert_eq!(shape.record_bytes(2), 128);
         assert_eq!(shape.record_bytes(3), 80);
         assert_eq!(shape.analyzer(), 3);
+    }
+
+    #[test]
+    fn the_longest_chain_has_lengths_too() {
+        let shape = Shape { mixes: 254, messages: 1, payload: 1 };
+        assert_eq!((shape.record_bytes(2), shape.record_bytes(255)), (1 + 254 * 48, 49));
     }
 
     #[test]

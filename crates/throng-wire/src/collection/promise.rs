@@ -4,7 +4,7 @@ use super::table::{Table, outward, pair_together};
 use super::{Promise, Terms};
 use crate::Error;
 use std::collections::BTreeMap;
-use throng_account::{Composition, Crowd, Delta, Epsilon, Profile};
+use throng_account::{Composition, Crowd, Delta, Epsilon, Profile, terms_visited};
 use throng_mechanism::Mechanism;
 
 /// How the losses of several epochs add up.
@@ -40,10 +40,24 @@ impl Terms {
         }
     }
 
+    /// The profile of one report among `honest` ones. Where the accountant cannot reckon with so many,
+    /// fewer are taken, down to the promised crowd: a bound for every larger one.
+    pub fn profile(&self, honest: Crowd) -> Result<Box<dyn Profile>, Error> {
+        let mut crowd = honest;
+        loop {
+            match self.mechanism.profile(crowd) {
+                Err(_) if crowd > self.promise.crowd => {
+                    crowd = Crowd::new(crowd.get() / 2)?.max(self.promise.crowd);
+                }
+                profile => return Ok(profile?),
+            }
+        }
+    }
+
     /// What one release among `honest` reports costs a person who has a report in each of its `epochs`,
     /// rounded up: ε at the promised δ for one epoch, and by group privacy for several.
     pub fn cost(&self, Spent { epochs, honest }: Spent) -> Result<(Epsilon, Delta), Error> {
-        let guarantee = self.mechanism.profile(honest)?.epsilon(self.promise.delta)?;
+        let guarantee = self.profile(honest)?.epsilon(self.promise.delta)?;
         match epochs {
             0 | 1 => Ok((guarantee.epsilon, guarantee.delta)),
             _ => Ok(pair_together((guarantee.epsilon, guarantee.delta), epochs)?),
@@ -74,14 +88,18 @@ impl Terms {
     pub(super) fn verify(&self, window: u64) -> Result<(), Error> {
         let Promise { epsilon, delta, crowd, lifetime, .. } = self.promise;
         let profile = self.mechanism.profile(crowd)?;
+        let before = terms_visited();
         let reached = profile.delta(epsilon).upper;
-        if reached > delta.get() {
+        // What is not a number keeps nothing.
+        let kept = reached <= delta.get();
+        if !kept {
+            let remedy = self.remedy(&*profile, terms_visited() - before);
             let (crowd, epsilon) = (crowd.get(), epsilon.get());
             let reason = format!(
                 "with {crowd} honest reports delta is {reached:.3e} at epsilon {epsilon}, not {:e}",
                 delta.get()
             );
-            return Err(Error::Promise { reason, remedy: self.remedy(&*profile) });
+            return Err(Error::Promise { reason, remedy });
         }
         if self.charged_once() && profile.delta(lifetime.0).upper <= lifetime.1.get() {
             return Ok(());
@@ -101,7 +119,8 @@ impl Terms {
             }
             Err(error) => return Err(error),
         };
-        if total > epsilon {
+        let covered = total <= epsilon;
+        if !covered {
             let (total, at, promised) = (four_digits(total.get()), delta.get(), epsilon.get());
             let reason =
                 format!("{epochs} epochs cost epsilon {total} at delta {at:e}, not {promised}");
@@ -111,10 +130,18 @@ impl Terms {
         Ok(())
     }
 
-    /// What would do instead: a crowd of at most a thousand times the promised one, or another ε.
-    fn remedy(&self, profile: &dyn Profile) -> String {
+    /// What would do instead: a crowd of at most a thousand times the promised one, or another ε. It is
+    /// not looked for long, as a file may be made to hold up its readers: `look` is what one δ costs.
+    fn remedy(&self, profile: &dyn Profile, look: u64) -> String {
         let Promise { epsilon, delta, crowd, .. } = self.promise;
+        if look > SEARCH / 100 {
+            return "it needs more honest reports, a larger epsilon, or more noise".into();
+        }
+        let begin = terms_visited();
         let keeps = |n: u64| {
+            if terms_visited() - begin > SEARCH {
+                return false;
+            }
             let profile = Crowd::new(n).ok().and_then(|n| self.mechanism.profile(n).ok());
             profile.is_some_and(|profile| profile.delta(epsilon).upper <= delta.get())
         };
@@ -161,7 +188,7 @@ impl Terms {
         let groups = epochs.div_ceil(window) as f64;
         let mut least = 0.0;
         if window > 1 {
-            let one = Table::new(&*self.mechanism.profile(crowd)?, window, 1e-6 * sum / groups)?;
+            let one = Table::new(&*self.profile(crowd)?, window, 1e-6 * sum / groups)?;
             least = one.together(window)?.least();
         }
         let delta = four_digits(2.0 * sum.max(groups * least));
@@ -196,6 +223,9 @@ impl Account {
     /// Crowds are rounded down to two digits, though not below the promised one, so that many releases
     /// share a profile. That is on the safe side: the bag of a larger crowd is made from that of a
     /// smaller one by adding the reports of others, whose randomness is their own.
+    ///
+    /// The crowds are to be independent of what was released before; a lifetime that was promised rests
+    /// on the promised crowd alone.
     pub fn total(&mut self, releases: &[Spent]) -> Result<Epsilon, Error> {
         let mut kinds: BTreeMap<Spent, u64> = BTreeMap::new();
         for release in releases {
@@ -210,8 +240,8 @@ impl Account {
             return Ok(Epsilon::ZERO);
         };
         match (self.terms.spending(), &self.terms.mechanism) {
-            (Spending::Lifetime, mechanism) => {
-                Ok(mechanism.profile(smallest)?.epsilon(self.delta)?.epsilon)
+            (Spending::Lifetime, _) => {
+                Ok(self.terms.profile(smallest)?.epsilon(self.delta)?.epsilon)
             }
             (Spending::Memoized, Mechanism::Rappor(m)) => {
                 let reports = releases.iter().map(|(release, times)| release.epochs.max(1) * times);
@@ -226,12 +256,17 @@ impl Account {
     /// promised lifetime by what many grids add.
     fn composed(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, Error> {
         let promised = self.terms.promise.crowd;
-        let actual = self.compose(releases, |honest| rounded_down(honest, promised))?;
+        // One release has nothing to share its profile with.
+        let alone = matches!(releases, [(_, 1)]);
+        let share = |honest| if alone { honest } else { rounded_down(honest, promised) };
+        let actual = self.compose(releases, share);
         if releases.iter().any(|(release, _)| release.honest < promised) {
-            return Ok(actual);
+            return actual;
         }
-        let least = self.compose(releases, |_| promised);
-        Ok(least.map_or(actual, |least| if least < actual { least } else { actual }))
+        match (actual, self.compose(releases, |_| promised)) {
+            (Ok(actual), Ok(least)) => Ok(if least < actual { least } else { actual }),
+            (actual, least) => least.or(actual),
+        }
     }
 
     fn compose(
@@ -258,7 +293,7 @@ impl Account {
         }
         // What is cut off in all epochs together is a small part of δ.
         let floor = 1e-4 * self.delta.get() / self.terms.promise.epochs as f64;
-        let one = Table::new(&*self.terms.mechanism.profile(honest)?, epochs, floor)?;
+        let one = Table::new(&*self.terms.profile(honest)?, epochs, floor)?;
         let table = if epochs == 1 { one } else { one.together(epochs)? };
         self.profiles.insert((honest, epochs), table);
         Ok(())
@@ -284,6 +319,8 @@ pub(super) fn four_digits(value: f64) -> f64 {
     if rounded >= value { rounded } else { nearest(rounded + unit) }
 }
 
+/// Terms of laws that are looked at for what would do: some seconds.
+const SEARCH: u64 = 200_000_000;
 /// Some 12 % apart.
 const STEPS: [u64; 20] =
     [10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 45, 50, 56, 63, 71, 80, 90];
@@ -407,6 +444,34 @@ mod tests {
         merging.schedule.below = Below::Merge { window: 2 };
         let error = Collection::parse(&merging.to_toml()).unwrap_err().to_string();
         assert!(error.starts_with("schedule.below: rappor cannot merge"), "{error}");
+    }
+
+    // The table of this mechanism outgrows the accountant at ten times the crowd. An analyzer that
+    // cannot say what a release costs would never publish it, nor what comes after.
+    #[test]
+    fn a_crowd_too_large_to_reckon_with_costs_no_more_than_a_smaller_one() {
+        let terms = asked(terms(Question::Category { size: 3 }, Key::BurstHistogram, 1.0), 2);
+        let (many, more) = (spent(1, 10_000), spent(1, 10_000_000_000));
+        assert!(terms.mechanism.profile(many.honest).is_err());
+        let (epsilon, _) = terms.cost(many).unwrap();
+        assert!(epsilon < terms.promise.epsilon && terms.cost(more).is_ok());
+        let total = terms.spent(&[many, more]).unwrap();
+        assert!(total >= epsilon && total <= terms.promise.lifetime.0);
+        // Fewer than promised is another matter.
+        assert!(terms.profile(Crowd::new(1).unwrap()).is_err());
+    }
+
+    // One ε of this promise takes a hundred looks of 7 million terms each, and files come from others.
+    #[test]
+    fn a_file_does_not_hold_up_its_reader_with_what_would_do() {
+        let mut terms = terms(Question::Attributes { count: 64 }, Key::Selection, 1.0);
+        terms.promise.crowd = Crowd::new(1_000_000_000).unwrap();
+        terms.promise.epsilon = Epsilon::new(1e-9).unwrap();
+        terms.promise.delta = Delta::new(1e-100).unwrap();
+        let before = terms_visited();
+        let error = Terms::parse(&terms.to_toml()).unwrap_err().to_string();
+        assert!(error.contains("it needs more honest reports"), "{error}");
+        assert!(terms_visited() - before < SEARCH);
     }
 
     #[test]

@@ -102,12 +102,18 @@ impl Lines {
     }
 }
 
-/// A text for people: not empty, not long, on one line.
+/// A text for people: not empty, not long, on one line, and in the order in which it reads.
 pub(super) fn line(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.len() > MAX_TEXT || text.chars().any(char::is_control) {
+    if text.is_empty() || text.len() > MAX_TEXT || text.chars().any(disturbs) {
         return Err(format!("a text of 1 to {MAX_TEXT} bytes on one line"));
     }
     Ok(text.into())
+}
+
+/// Whether a character ends a line, or turns what follows around so that a promise reads otherwise.
+fn disturbs(c: char) -> bool {
+    let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 pub(super) fn field(field: impl Into<String>, reason: impl Into<String>) -> Error {
@@ -125,3 +131,20 @@ pub(super) fn known(prefix: &str, table: &Table, keys: &[&str]) -> Result<(), Er
 }
 
 const MAX_TEXT: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A mark that turns the rest of a line around makes a promise read as another one.
+    #[test]
+    fn a_text_is_one_line_that_reads_in_its_order() {
+        for good in ["a", "How far do you cycle?", "כמה?", "👩\u{200d}🚀"] {
+            assert_eq!(line(good), Ok(good.into()));
+        }
+        for bad in ["", "a\nb", "a\u{2028}b", "a\u{2029}b", "a\u{202e}b", "a\u{2067}b", "a\0"] {
+            assert!(line(bad).is_err(), "{bad:?}");
+        }
+        assert!(line(&"a".repeat(MAX_TEXT + 1)).is_err());
+    }
+}

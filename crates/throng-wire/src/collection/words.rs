@@ -1,7 +1,7 @@
 //! The promise in plain words, for those who are asked.
 
 use super::promise::four_digits;
-use super::{Below, Collection, Promise, Spending, Spent, duration_text};
+use super::{Account, Below, Collection, Promise, Spending, Spent, duration_text};
 use throng_mechanism::{Mechanism, Question};
 
 impl Collection {
@@ -93,7 +93,8 @@ impl Collection {
                  Reports made by people who work against you are not allowed for."
             );
         }
-        let share = (1e6 * corrupt).round() / 1e4;
+        // Rounded down, as it is what may be assumed; a product may miss its integer by an ulp.
+        let share = (1e6 * corrupt * (1.0 + 1e-12)).floor() / 1e4;
         format!(
             "It counts on {crowd} honest reports in every result. Up to {share} % of the reports may come \
              from people who work against you, so each mix waits for {quorum}."
@@ -107,21 +108,29 @@ impl Collection {
                     .into()
             }
             Below::Merge { window } => {
-                let Promise { crowd: honest, .. } = self.terms.promise;
-                let merged = self.terms.cost(Spent { epochs: window, honest });
-                let cost = merged.map_or(String::new(), |(epsilon, delta)| {
-                    let (epsilon, delta) = (four_digits(epsilon.get()), four_digits(delta.get()));
-                    format!(
-                        " A result may then hold {window} of your reports; together they are covered by \
-                         epsilon = {epsilon}, delta = {delta:e}."
-                    )
-                });
+                let merged = self.merged_line(window.min(self.terms.promise.epochs));
                 format!(
                     "If fewer report in time, their reports wait for the next round, through up to {window} \
-                     rounds, and are thrown away after that.{cost}"
+                     rounds, and are thrown away after that. {merged}"
                 )
             }
         }
+    }
+
+    /// Where what group privacy makes of the promised δ passes 1, the δ of the lifetime is told.
+    fn merged_line(&self, epochs: u64) -> String {
+        let Promise { crowd: honest, lifetime: (_, delta), .. } = self.terms.promise;
+        let release = Spent { epochs, honest };
+        let pair = self.terms.cost(release).or_else(|_| {
+            Account::at(&self.terms, delta).total(&[release]).map(|epsilon| (epsilon, delta))
+        });
+        let covered = pair.map_or("nothing that is known".into(), |(epsilon, delta)| {
+            let (epsilon, delta) = (four_digits(epsilon.get()), four_digits(delta.get()));
+            format!("epsilon = {epsilon}, delta = {delta:e}")
+        });
+        format!(
+            "A result may then hold {epochs} of your reports; together they are covered by {covered}."
+        )
     }
 
     fn floor_line(&self) -> String {
@@ -161,7 +170,7 @@ impl Collection {
             }
             Spending::Lifetime => format!(
                 "If you answer all {epochs} times, all results together are covered by {pair}, provided \
-                 that as many others report every time and nobody's answer depends on earlier results."
+                 that the same others report every time and nobody's answer depends on earlier results."
             ),
             Spending::Memoized => format!(
                 "If you answer all {epochs} times, always with the same text, all you send is covered by \
@@ -266,6 +275,19 @@ mod tests {
         ] {
             assert!(said.contains(part), "{part} is not in\n{said}");
         }
+        // Of so many reports in one result the promised delta says nothing.
+        let mut merging = collection();
+        merging.terms.promise.epochs = 20;
+        merging.schedule.below = Below::Merge { window: 64 };
+        merging.terms.promise.lifetime = merging.terms.lifetime(20, None).unwrap();
+        assert!(
+            merging.terms.cost(Spent { epochs: 20, honest: merging.terms.promise.crowd }).is_err()
+        );
+        let said = merging.plain().join("\n");
+        assert!(
+            said.contains("hold 20 of your reports; together they are covered by eps"),
+            "{said}"
+        );
         let said = rich_collection().plain().join("\n");
         for part in [
             "Up to 10 % of the reports",
