@@ -106,8 +106,3 @@ pub use special::normal_reach;
 pub use tradeoff::{TradeOff, gaussian_beta, gaussian_delta};
 pub use two_message::TwoMessageCount;
 pub use work::terms_visited;
-
-/// The README's program, run as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

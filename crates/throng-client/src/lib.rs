@@ -110,3 +110,8 @@ pub use report::Report;
 pub use retry::Patience;
 #[cfg(feature = "http")]
 pub use upload::Uploader;
+
+/// The README's programs, run as tests.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

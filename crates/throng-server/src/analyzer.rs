@@ -218,7 +218,12 @@ fn read_ledger<S: Store>(hop: &Hop<S>) -> Result<Ledger, Error> {
     let prefix = format!("{}/", hop.id);
     let rows = hop.store.rows(LEDGER)?.into_iter().filter(|(key, _)| key.starts_with(&prefix));
     let rows: Vec<Vec<u8>> = rows.map(|(_, row)| row).collect();
-    Ledger::open(&hop.id, &rows, read_head(hop)?)
+    let head = read_head(hop)?;
+    // It is written before the first entry.
+    if head.is_none() && !rows.is_empty() {
+        return Err(Error::Rollback { reason: "its newest hash is missing" });
+    }
+    Ledger::open(&hop.id, &rows, head)
 }
 
 fn read_head<S: Store>(hop: &Hop<S>) -> Result<Option<[u8; 32]>, Error> {
