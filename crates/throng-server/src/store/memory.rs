@@ -97,7 +97,7 @@ impl fmt::Debug for Faults {
     }
 }
 
-/// The simulated disk. See the [module](self).
+/// The simulated disk: what a crash would leave, and failures where a test wants them.
 #[derive(Debug, Clone)]
 pub struct MemoryStore(Arc<Mutex<Machine>>);
 
