@@ -11,6 +11,18 @@ use crate::{
 ///
 /// The upper bound is [`ClonePair::strong`]; the lower bound is the better of two real randomizers on
 /// explicit datasets: binary response, and ternary response with everyone else on the third value.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
+/// use throng_account::Shuffled;
+///
+/// // Whatever the randomizer, ε₀ = 1 among a thousand is at most 0.149. Some randomizer has 0.13.
+/// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
+/// let guarantee = shuffled.epsilon(Delta::new(1e-6)?)?;
+/// assert!((guarantee.epsilon.get() - 0.14867).abs() < 1e-5);
+/// assert!((guarantee.lower.unwrap().epsilon.get() - 0.13056).abs() < 1e-5);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shuffled {
     crowd: Crowd,
@@ -19,6 +31,21 @@ pub struct Shuffled {
 }
 
 /// One bound on ε among several.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Shuffled};
+/// use throng_account::Theorem;
+///
+/// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
+/// let bounds = shuffled.bounds(Delta::new(1e-6)?)?;
+/// assert_eq!(bounds[0].theorem, Theorem::StrongClones);
+///
+/// // The best formula of the papers is four times as much, and one of them does not apply.
+/// let closed = bounds.iter().find(|bound| bound.theorem == Theorem::ClonesClosed).unwrap();
+/// assert!((closed.epsilon.clone()?.get() - 0.6495).abs() < 1e-4);
+/// assert!(bounds.last().unwrap().epsilon.is_err());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
     /// Where it comes from.

@@ -128,6 +128,17 @@ impl Binomial {
 ///
 /// Clopper, Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the
 /// Binomial" (1934); conservative. Found by bisection on exact tails, the safe end returned.
+///
+/// ```
+/// # use throng_account::Delta;
+/// use throng_account::success_band;
+///
+/// // Nobody of a hundred: with 95 % confidence fewer than three in a hundred. 1 − 0.05^(1/100)
+/// let band = success_band(0, 100, Delta::new(0.05)?);
+/// assert_eq!(band.lower, 0.0);
+/// assert!((band.upper - 0.029513).abs() < 1e-6);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn success_band(successes: u64, trials: u64, failure: Delta) -> Band {
     let lower = |hits: u64| {
         // The tail rises with p; keep the end at which it is still small.

@@ -8,6 +8,23 @@ use crate::bag::{Bag, Worst};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The protocol with its crowd.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
+/// use throng_account::BitSum;
+///
+/// // Of a thousand users a hundred answer by a coin, so that one bit in twenty is flipped.
+/// let protocol = BitSum::new(Crowd::new(1_000)?, 100.0)?;
+/// assert_eq!(protocol.flip(), 0.05);
+/// assert!((protocol.standard_error() - 7.66).abs() < 0.01);
+///
+/// // One report by itself has ε₀ = ln 19. Among the thousand it is 0.67, and that is exact.
+/// assert!((protocol.pure().unwrap().get() - 19_f64.ln()).abs() < 1e-8);
+/// let guarantee = protocol.epsilon(Delta::new(1e-6)?)?;
+/// assert!((guarantee.epsilon.get() - 0.66547).abs() < 1e-5);
+/// assert!(guarantee.epsilon.get() - guarantee.lower.unwrap().epsilon.get() < 1e-8);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BitSum {
     crowd: Crowd,
@@ -57,6 +74,17 @@ impl BitSum {
     /// 0. The other direction is this one at `n − 1 − ones`.
     ///
     /// Exact up to the outward rounding.
+    ///
+    /// ```
+    /// # use throng_account::{BitSum, Crowd, Epsilon, Profile};
+    /// // Ten users. The worst dataset is not the one where all others hold a 1.
+    /// let protocol = BitSum::new(Crowd::new(10)?, 2.0)?;
+    /// let epsilon = Epsilon::new(0.5)?;
+    /// let all_ones = protocol.delta_at(9, epsilon)?;
+    /// assert!((all_ones.upper - 0.284804).abs() < 1e-6);
+    /// assert!((protocol.delta(epsilon).upper - 0.285007).abs() < 1e-6);
+    /// # Ok::<(), throng_account::Error>(())
+    /// ```
     pub fn delta_at(&self, ones: u64, epsilon: Epsilon) -> Result<Band, Error> {
         if ones >= self.crowd.get() {
             return Err(Error::OutOfRange {

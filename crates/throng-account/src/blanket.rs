@@ -25,6 +25,19 @@ use crate::{
 };
 
 /// The blanket of one randomizer, shared by `crowd` users.
+///
+/// ```
+/// # use throng_account::{Crowd, Epsilon, Profile};
+/// use throng_account::{Blanket, ClonePair};
+///
+/// // Ten categories hide a user better than two: δ at ε = 0.08 for ε₀ = 1 among a thousand.
+/// let (crowd, local) = (Crowd::new(1_000)?, Epsilon::new(1.0)?);
+/// let epsilon = Epsilon::new(0.08)?;
+/// let kary = Blanket::kary_response(crowd, local, 10)?.delta(epsilon).upper;
+/// let any = ClonePair::strong(crowd, local)?.delta(epsilon).upper;
+/// assert!(kary < 1.1e-6 && any > 3e-4);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Blanket {
     crowd: u64,
@@ -98,6 +111,18 @@ impl Blanket {
     /// `collision` is a proven lower bound on the probability that two given values collide. With
     /// none known use 0, which is k-ary response with `buckets` categories: a family that merely
     /// has *at most* 1/g collisions does not reach the bound for exactly 1/g.
+    ///
+    /// ```
+    /// # use throng_account::{Blanket, Crowd, Epsilon, Profile};
+    /// let (crowd, local) = (Crowd::new(1_000)?, Epsilon::new(1.0)?);
+    /// let at = |collision| Blanket::local_hashing(crowd, local, 4, collision);
+    /// let epsilon = Epsilon::new(0.1)?;
+    /// // Nothing known of collisions: four categories. One collision in four known: less.
+    /// let four = Blanket::kary_response(crowd, local, 4)?.delta(epsilon).upper;
+    /// assert_eq!(at(0.0)?.delta(epsilon).upper, four);
+    /// assert!(at(0.25)?.delta(epsilon).upper < four);
+    /// # Ok::<(), throng_account::Error>(())
+    /// ```
     pub fn local_hashing(
         crowd: Crowd,
         local: Epsilon,
@@ -124,6 +149,15 @@ impl Blanket {
 
     /// Unary encoding: one bit per category, a 1 kept with probability `keep`, a 0 set with
     /// probability `set`. RAPPOR's one-time response has this form with one hash function.
+    ///
+    /// ```
+    /// # use throng_account::{Blanket, Crowd, Probability, Profile};
+    /// let (keep, set) = (Probability::new("keep", 0.5)?, Probability::new("set", 0.25)?);
+    /// let unary = Blanket::unary_encoding(Crowd::new(1_000)?, keep, set)?;
+    /// // (½·¾)/(¼·½) = 3.
+    /// assert!((unary.pure().unwrap().get() - 3_f64.ln()).abs() < 1e-9);
+    /// # Ok::<(), throng_account::Error>(())
+    /// ```
     pub fn unary_encoding(
         crowd: Crowd,
         keep: Probability,

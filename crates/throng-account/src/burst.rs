@@ -14,6 +14,18 @@ use crate::{Band, Crowd, Dataset, Epsilon, Error, Profile, Theorem};
 
 /// The catalogue of noise events, as integer weights out of 2⁶⁴: a sampler compares one uniform
 /// `u64` with their running sums, and takes no event with the rest.
+///
+/// ```
+/// use throng_account::Bursts;
+///
+/// // A pair, a lone '+' and a lone '−', each of them with chance ⅛.
+/// let eighth = 1 << 61;
+/// let bursts = Bursts::new(vec![eighth], vec![eighth], vec![eighth])?;
+/// assert_eq!((bursts.slots(), bursts.mean(), bursts.variance()), (2, 0.0, 0.25));
+/// assert_eq!(bursts.none(), 5 * eighth);
+/// assert!(Bursts::new(vec![1 << 63], vec![1 << 63], vec![]).is_err());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bursts {
     pairs: Vec<u64>,
@@ -86,6 +98,23 @@ impl Bursts {
 }
 
 /// The protocol with its crowd.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
+/// use throng_account::{BurstCount, Bursts};
+///
+/// let sixteenth = 1 << 60;
+/// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth; 2], vec![sixteenth; 2])?;
+/// let count = BurstCount::new(Crowd::new(100)?, bursts)?;
+/// // √(100·⅝), and ε = 0.51 at δ = 10⁻³, the same on every dataset.
+/// assert!((count.standard_error() - 62.5_f64.sqrt()).abs() < 1e-9);
+/// assert!((count.epsilon(Delta::new(1e-3)?)?.epsilon.get() - 0.50973).abs() < 1e-5);
+///
+/// // A bit that was removed is the easier one to notice.
+/// let (removed, added) = count.directions(Epsilon::new(1.0)?);
+/// assert!(removed > 1e-5 && added < 1e-15);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct BurstCount {
     crowd: Crowd,

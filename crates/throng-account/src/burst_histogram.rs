@@ -22,6 +22,21 @@ use crate::{
 };
 
 /// The protocol with its crowd.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Profile};
+/// use throng_account::{BurstHistogram, Bursts};
+///
+/// let sixteenth = 1 << 60;
+/// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth], vec![sixteenth])?;
+/// let histogram = BurstHistogram::new(Crowd::new(200)?, 2, bursts)?;
+/// // Each of two categories has the noise of half the users: √(200·½·⅛).
+/// assert!((histogram.standard_error() - 12.5_f64.sqrt()).abs() < 1e-9);
+/// // Below the chance that hardly anyone hides a category, no ε is known.
+/// assert!(histogram.least_delta() < 1e-3);
+/// assert!(histogram.epsilon(Delta::new(histogram.least_delta() / 2.0)?).is_err());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct BurstHistogram {
     crowd: Crowd,

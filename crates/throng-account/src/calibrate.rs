@@ -22,6 +22,18 @@ use crate::{
 };
 
 /// A mechanism that keeps `(ε, δ)`, with the coin its sampler throws.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate;
+///
+/// let (crowd, epsilon, delta) = (Crowd::new(100)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let found = calibrate::bit_sum(crowd, epsilon, delta)?;
+/// // The mechanism is that of the coin, to the last digit, and keeps the promise by a hair.
+/// assert_eq!(found.mechanism.flip(), found.coin.probability());
+/// assert!(found.delta <= 1e-6 && found.delta > 0.99e-6);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibrated<M> {
     /// The mechanism, at exactly the probability of the coin.
@@ -33,6 +45,17 @@ pub struct Calibrated<M> {
 }
 
 /// A mechanism that keeps `(ε, δ)` and carries its own integer weights.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::{Profile, calibrate};
+///
+/// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let found = calibrate::coin_count(crowd, epsilon, delta)?;
+/// assert_eq!(found.mechanism.delta(epsilon).upper, found.delta);
+/// assert!(found.delta <= delta.get());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fitted<M> {
     /// The mechanism, at exactly the weights its sampler uses.
@@ -42,12 +65,36 @@ pub struct Fitted<M> {
 }
 
 /// The least λ for `bit-sum`. The coin flips a bit.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::bit_sum;
+///
+/// // Among a thousand one bit in 33 is flipped; the count is then good to ±5.8.
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let found = bit_sum(Crowd::new(1_000)?, epsilon, delta)?;
+/// assert!((found.mechanism.lambda() - 61.48).abs() < 0.01);
+/// assert!((found.mechanism.standard_error() - 5.816).abs() < 0.001);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn bit_sum(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Calibrated<BitSum>, Error> {
     let bag = |flip| Bag { others: crowd.get() - 1, own: 1, flip };
     calibrate_bag(bag, "lambda", epsilon, delta, |flip| BitSum::with_flip(crowd, flip))
 }
 
 /// The least λ for `real-sum` with `bits` bits per user. The coin flips a bit.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::{bit_sum, real_sum};
+///
+/// // With one bit per user it is `bit_sum`. Four bits share a bag, and each needs more noise.
+/// let (crowd, epsilon, delta) = (Crowd::new(100)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let one = real_sum(crowd, 1, epsilon, delta)?;
+/// assert_eq!(one.coin, bit_sum(crowd, epsilon, delta)?.coin);
+/// assert!(real_sum(crowd, 4, epsilon, delta)?.coin > one.coin);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn real_sum(
     crowd: Crowd,
     bits: u64,
@@ -60,6 +107,17 @@ pub fn real_sum(
 }
 
 /// The least p, up to ½, for `two-message-count`. The coin sends the extra 1.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::two_message_count;
+///
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let found = two_message_count(Crowd::new(1_000)?, epsilon, delta)?;
+/// // 34 extra ones among a thousand users: √(np(1−p)) = 5.73.
+/// assert!((found.mechanism.standard_error() - 5.731).abs() < 0.001);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn two_message_count(
     crowd: Crowd,
     epsilon: Epsilon,
@@ -88,6 +146,19 @@ pub fn two_message_count(
 }
 
 /// The largest ε₀ that a crowd hides down to (ε, δ), for any ε₀-LDP randomizer, rounded down.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::{crowd, local_epsilon};
+///
+/// // A thousand users hide ε₀ = 2.3 down to ½.
+/// let (epsilon, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
+/// let local = local_epsilon(Crowd::new(1_000)?, epsilon, delta)?;
+/// assert!((local.get() - 2.3021).abs() < 1e-4);
+/// // And it takes a thousand users for that.
+/// assert_eq!(crowd(local, epsilon, delta)?.get(), 1_000);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn local_epsilon(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Epsilon, Error> {
     largest_local(epsilon, |local| {
         ClonePair::strong(crowd, local).is_ok_and(|pair| pair.delta(epsilon).upper <= delta.get())
@@ -95,6 +166,20 @@ pub fn local_epsilon(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Eps
 }
 
 /// The largest ε₀ for k-ary response. The coin replaces the value by a uniform one of the k.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// # use throng_account::Profile;
+/// use throng_account::calibrate::{kary_response, local_epsilon};
+///
+/// // Of three categories more may be said than by any randomizer: ε₀ = 0.90 instead of 0.80.
+/// let (crowd, epsilon, delta) = (Crowd::new(20)?, Epsilon::new(0.5)?, Delta::new(1e-3)?);
+/// let found = kary_response(crowd, 3, epsilon, delta)?;
+/// let local = found.mechanism.pure().unwrap();
+/// assert!((local.get() - 0.9016).abs() < 1e-4);
+/// assert!((local_epsilon(crowd, epsilon, delta)?.get() - 0.7979).abs() < 1e-4);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn kary_response(
     crowd: Crowd,
     categories: u64,
@@ -122,6 +207,20 @@ pub fn kary_response(
 }
 
 /// The smallest crowd that hides an ε₀-LDP randomizer down to (ε, δ).
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// # use throng_account::{ClonePair, Profile};
+/// use throng_account::calibrate::crowd;
+///
+/// let (local, epsilon, delta) = (Epsilon::new(1.0)?, Epsilon::new(0.1)?, Delta::new(1e-6)?);
+/// let needed = crowd(local, epsilon, delta)?;
+/// assert_eq!(needed.get(), 2_096);
+/// // One fewer do not.
+/// let fewer = ClonePair::strong(Crowd::new(2_095)?, local)?;
+/// assert!(fewer.delta(epsilon).upper > delta.get());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn crowd(local: Epsilon, epsilon: Epsilon, delta: Delta) -> Result<Crowd, Error> {
     let safe = |n: u64| -> Result<bool, Error> {
         Ok(ClonePair::strong(Crowd::new(n)?, local)?.delta(epsilon).upper <= delta.get())

@@ -29,6 +29,17 @@ use crate::special::{LN_SQRT_TAU, normal_cdf, round_down, upper_delta};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem, work};
 
 /// The pair of laws that dominates `crowd` shuffled reports of an ε₀-LDP randomizer.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
+/// use throng_account::ClonePair;
+///
+/// let (crowd, local, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let strong = ClonePair::strong(crowd, local)?.epsilon(delta)?.epsilon.get();
+/// let standard = ClonePair::standard(crowd, local)?.epsilon(delta)?.epsilon.get();
+/// assert!((strong - 0.14867).abs() < 1e-5 && (standard - 0.18241).abs() < 1e-5);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClonePair {
     crowd: u64,

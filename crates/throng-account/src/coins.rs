@@ -28,6 +28,21 @@ use std::f64::consts::LN_2;
 
 /// Counting ones: everyone sends the true bit and, in each of `slots` further slots, with
 /// probability `chance` a fair coin.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Profile, Threshold};
+/// use throng_account::{CoinCount, Error};
+///
+/// // A hundred users, each with a fair coin every other time: √50/2.
+/// let count = CoinCount::new(Crowd::new(100)?, 1, Threshold::new(1 << 63)?)?;
+/// assert!((count.standard_error() - 12.5_f64.sqrt()).abs() < 1e-9);
+///
+/// // With chance (3/4)^100 no coin shows a 0, and a bag of ones gives the user away.
+/// assert!((count.least_delta() / 0.75_f64.powi(100) - 1.0).abs() < 1e-8);
+/// assert!(matches!(count.epsilon(Delta::new(1e-14)?), Err(Error::Unreachable { .. })));
+/// assert!((count.epsilon(Delta::new(1e-3)?)?.epsilon.get() - 0.71739).abs() < 1e-5);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CoinCount {
     crowd: Crowd,
@@ -102,6 +117,18 @@ impl Profile for CoinCount {
 /// When a user moves from one category to another, the messages of the other categories do not
 /// depend on it. Those drawn in the two are fair coins between them, and a slot holds one with
 /// probability `2·chance/categories`.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Profile, Threshold};
+/// use throng_account::{AdditiveHistogram, CoinCount};
+///
+/// // Two categories of four see half of what is drawn: as private as half the coins for a bit.
+/// let (crowd, delta) = (Crowd::new(100)?, Delta::new(1e-3)?);
+/// let four = AdditiveHistogram::new(crowd, 1, Threshold::new(1 << 63)?, 4)?;
+/// let bit = CoinCount::new(crowd, 1, Threshold::new(1 << 62)?)?;
+/// assert_eq!(four.epsilon(delta)?.epsilon, bit.epsilon(delta)?.epsilon);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdditiveHistogram {
     crowd: Crowd,

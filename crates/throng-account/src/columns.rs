@@ -12,6 +12,20 @@ use crate::special::{round_up, upper_delta};
 use crate::{Band, BitSum, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The columns that change together.
+///
+/// ```
+/// # use throng_account::{Crowd, Epsilon, Profile};
+/// use throng_account::{BitSum, Columns};
+///
+/// let column = BitSum::new(Crowd::new(100)?, 50.0)?;
+/// let (one, two) = (Columns::new(column, 1)?, Columns::new(column, 2)?);
+/// let epsilon = Epsilon::new(1.0)?;
+/// assert_eq!(one.delta(epsilon), column.delta(epsilon));
+/// assert!(two.delta(epsilon).upper > column.delta(epsilon).upper);
+/// // Each of them is as good an estimate as before.
+/// assert_eq!(two.standard_error(), column.standard_error());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Columns {
     column: BitSum,

@@ -16,6 +16,15 @@ use crate::{
 };
 
 /// `T` rounds of (ε, δ)-DP are (Tε, Tδ)-DP.
+///
+/// ```
+/// # use throng_account::Epsilon;
+/// use throng_account::compose::basic;
+///
+/// let (epsilon, delta) = basic(Epsilon::new(0.1)?, 1e-7, 10);
+/// assert!((epsilon - 1.0).abs() < 1e-8 && (delta - 1e-6).abs() < 1e-14);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn basic(epsilon: Epsilon, delta: f64, rounds: u64) -> (f64, f64) {
     let t = rounds as f64;
     (round_up(t * epsilon.get()), round_up(t * delta))
@@ -29,6 +38,17 @@ pub fn basic(epsilon: Epsilon, delta: f64, rounds: u64) -> (f64, f64) {
 ///
 /// Upper bound for every δ' > 0. Dwork, Rothblum, Vadhan (2010); Cheu et al. (2019), Lemma 7. Their
 /// Lemma 10 loses a factor T in the first term and is false.
+///
+/// ```
+/// # use throng_account::{Delta, Epsilon};
+/// use throng_account::compose::{advanced, basic};
+///
+/// // A hundred rounds of ε = 0.1: 6.3 instead of 10. Of ten rounds it makes more than there is.
+/// let (epsilon, slack) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
+/// assert!((advanced(epsilon, 100, slack) - 6.308).abs() < 0.001);
+/// assert!(advanced(epsilon, 10, slack) > basic(epsilon, 0.0, 10).0);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn advanced(epsilon: Epsilon, rounds: u64, slack: Delta) -> f64 {
     let (eps, t) = (epsilon.get(), rounds as f64);
     round_up(eps * eps.exp_m1() * t + eps * (-2.0 * t * slack.get().ln()).sqrt())
@@ -38,17 +58,46 @@ pub fn advanced(epsilon: Epsilon, rounds: u64, slack: Delta) -> f64 {
 ///
 /// Upper bound. Bun, Steinke, "Concentrated Differential Privacy" (2016), Propositions 3 and 7, with
 /// the conversion of [`renyi_epsilon`].
+///
+/// ```
+/// # use throng_account::{Delta, Epsilon};
+/// use throng_account::compose::{advanced, concentrated};
+///
+/// let (epsilon, delta) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
+/// let rounds = concentrated(epsilon, 100, delta);
+/// assert!((rounds - 5.222).abs() < 0.001 && rounds < advanced(epsilon, 100, delta));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn concentrated(epsilon: Epsilon, rounds: u64, delta: Delta) -> f64 {
     let rho = 0.5 * epsilon.get().powi(2) * rounds as f64;
     renyi_epsilon(|alpha| alpha * rho, delta)
 }
 
 /// `T` rounds of μ-GDP are √T·μ-GDP: exact. Dong, Roth, Su (2019), Corollary 3.3.
+///
+/// ```
+/// assert_eq!(throng_account::compose::gaussian(0.5, 16), 2.0);
+/// ```
 pub fn gaussian(mu: f64, rounds: u64) -> f64 {
     mu * (rounds as f64).sqrt()
 }
 
 /// A sequence of rounds, each with a profile of its own.
+///
+/// ```
+/// # use throng_account::{Delta, Epsilon};
+/// use throng_account::{Composition, Declared, compose};
+///
+/// // Thirty rounds of which nothing but ε = 0.1 is known.
+/// let (epsilon, delta) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
+/// let round = Declared::new(epsilon, 0.0)?;
+/// let all = Composition::new().and(&round, 30).epsilon(delta)?.get();
+/// // The binomial law of thirty answers has 2.345887; the grid adds a little.
+/// assert!((2.345887..2.3482).contains(&all));
+/// assert!(all < compose::concentrated(epsilon, 30, delta));
+/// assert_eq!(Composition::new().epsilon(delta)?, Epsilon::ZERO);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Composition<'a> {
     rounds: Vec<(&'a dyn Profile, u64)>,
@@ -132,6 +181,18 @@ impl<'a> Composition<'a> {
 /// `rounds` rounds of one shuffled ε₀-LDP randomizer: upper bound by composition of the dominating
 /// pair, lower bound by binary response with everyone else on one value in all rounds, whose total
 /// count over all rounds an adversary could watch.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::shuffled_rounds;
+///
+/// // Once 0.149, and four times 0.31: twice as much.
+/// let (crowd, local, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let [once, four] = [1, 4].map(|rounds| shuffled_rounds(crowd, local, rounds, delta));
+/// let (once, four) = (once?.epsilon.get(), four?.epsilon.get());
+/// assert!((once - 0.1487).abs() < 1e-4 && (four - 0.3116).abs() < 1e-4);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn shuffled_rounds(
     crowd: Crowd,
     local: Epsilon,
@@ -168,6 +229,18 @@ pub fn shuffled_rounds(
 ///
 /// Kairouz, Oh, Viswanath, "The Composition Theorem for Differential Privacy" (2015), Theorem 2.5:
 /// every (ε₀, δ₀)-DP mechanism is a post-processing of this one.
+///
+/// ```
+/// # use throng_account::{Epsilon, Profile};
+/// use throng_account::Declared;
+///
+/// // The best guess at a bit from an answer with ε₀ = 1 is right more often than wrong by tanh ½.
+/// let declared = Declared::new(Epsilon::new(1.0)?, 0.0)?;
+/// let advantage = declared.delta(Epsilon::ZERO);
+/// assert!(advantage.lower < 0.5_f64.tanh() && 0.5_f64.tanh() < advantage.upper);
+/// assert_eq!(declared.pure(), Some(Epsilon::new(1.0)?));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Declared {
     epsilon: f64,

@@ -1,4 +1,13 @@
 /// Why a question has no answer, by what the caller can do about it.
+///
+/// ```
+/// use throng_account::{Delta, Error};
+///
+/// let error = Delta::new(0.0).unwrap_err();
+/// assert!(matches!(error, Error::OutOfRange { name: "delta", .. }));
+/// let text = "delta = 0 is out of range: it must be at least 1e-200 and below 1";
+/// assert_eq!(error.to_string(), text);
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

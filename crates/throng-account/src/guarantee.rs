@@ -11,6 +11,23 @@ use crate::{Band, Crowd, Delta, Epsilon, Error};
 /// For every pair of neighbouring datasets, in both directions, and every ε ≥ 0, the hockey-stick
 /// divergence at ε is at most `delta(ε).upper`; and for some pair it is at least `delta(ε).lower`.
 /// Both are non-increasing in ε, up to the outward rounding.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::{ClonePair, Profile, TwoMessageCount, Probability};
+///
+/// // δ at ε and ε at δ are two views of one curve, whatever the mechanism.
+/// let crowd = Crowd::new(1_000)?;
+/// let count = TwoMessageCount::new(crowd, Probability::new("p", 0.25)?);
+/// let pair = ClonePair::strong(crowd, Epsilon::new(1.0)?)?;
+/// let profiles: [&dyn Profile; 2] = [&count, &pair];
+/// for profile in profiles {
+///     let guarantee = profile.epsilon(Delta::new(1e-6)?)?;
+///     assert!(profile.delta(guarantee.epsilon).upper <= 1e-6);
+///     assert!(profile.delta(Epsilon::new(0.999 * guarantee.epsilon.get())?).upper > 1e-6);
+/// }
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub trait Profile {
     /// `δ(ε)`, rounded outward.
     fn delta(&self, epsilon: Epsilon) -> Band;
@@ -78,6 +95,17 @@ pub trait Profile {
 }
 
 /// The upper side of a profile, for a mechanism that it bounds without being reached by it.
+///
+/// ```
+/// # use throng_account::{Band, Crowd, Epsilon, Probability, TwoMessageCount};
+/// use throng_account::{Profile, UpperOnly};
+///
+/// let exact = TwoMessageCount::new(Crowd::new(100)?, Probability::new("p", 0.25)?);
+/// let (epsilon, bound) = (Epsilon::new(0.5)?, UpperOnly(exact));
+/// assert_eq!(bound.delta(epsilon), Band { lower: 0.0, upper: exact.delta(epsilon).upper });
+/// assert_eq!(bound.witness(epsilon), None);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UpperOnly<P>(pub P);
 
@@ -108,6 +136,19 @@ impl<P: Profile> Profile for UpperOnly<P> {
 }
 
 /// `(ε, δ)` against whoever sees the shuffled reports, with its reason.
+///
+/// ```
+/// # use throng_account::{BitSum, Crowd, Delta, Neighbours, Profile, Theorem};
+/// let crowd = Crowd::new(1_000)?;
+/// let guarantee = BitSum::new(crowd, 100.0)?.epsilon(Delta::new(1e-6)?)?;
+/// assert_eq!(guarantee.theorem, Theorem::ExactBag);
+/// assert_eq!(guarantee.neighbours, Neighbours::ReplaceOne);
+///
+/// // ε + ln n, should every mix collude: more than the ln 19 that this mechanism knows of itself.
+/// let floor = guarantee.local_floor(crowd).get();
+/// assert!((floor - guarantee.epsilon.get() - 1_000_f64.ln()).abs() < 1e-6);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guarantee {
     /// ε, rounded up.
@@ -134,6 +175,15 @@ impl Guarantee {
 }
 
 /// A dataset on which ε cannot be smaller.
+///
+/// ```
+/// # use throng_account::{BitSum, Crowd, Delta, Profile};
+/// let guarantee = BitSum::new(Crowd::new(1_000)?, 100.0)?.epsilon(Delta::new(1e-6)?)?;
+/// let witness = guarantee.lower.unwrap();
+/// assert_eq!(witness.dataset.to_string(), "999 of the other 999 bits are 1");
+/// assert!(witness.epsilon <= guarantee.epsilon);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Witness {
     /// ε of this dataset, rounded down.
@@ -146,6 +196,15 @@ pub struct Witness {
 ///
 /// There is one: the shuffler's output shows how many reports there are, so adding or removing a
 /// user is never hidden.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Profile, ClonePair};
+/// use throng_account::Neighbours;
+///
+/// let pair = ClonePair::strong(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
+/// assert_eq!(pair.epsilon(Delta::new(1e-6)?)?.neighbours, Neighbours::ReplaceOne);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Neighbours {
     /// One user's value is replaced by another; everyone else's stays.
@@ -153,6 +212,13 @@ pub enum Neighbours {
 }
 
 /// What the other users hold in the dataset that achieves a lower bound.
+///
+/// ```
+/// use throng_account::Dataset;
+///
+/// let dataset = Dataset::Ones { ones: 7, of: 9 };
+/// assert_eq!(dataset.to_string(), "7 of the other 9 bits are 1");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dataset {
@@ -180,6 +246,13 @@ impl std::fmt::Display for Dataset {
 }
 
 /// The theorems that guarantees come from.
+///
+/// ```
+/// use throng_account::Theorem;
+///
+/// assert_eq!(Theorem::ClonesClosed.name(), "clones-closed");
+/// assert!(Theorem::ClonesClosed.source().ends_with("(2021), Theorem 3.1"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Theorem {

@@ -6,6 +6,17 @@ use crate::{
 };
 
 /// One thing a contributor took part in, as plain data.
+///
+/// ```
+/// # use throng_account::{Delta, Epsilon, Ledger};
+/// use throng_account::{Declared, Event};
+///
+/// let mut ledger = Ledger::new(Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let survey = Event::Declared(Declared::new(Epsilon::new(0.3)?, 0.0)?);
+/// let total = ledger.charge(0, survey)?;
+/// assert!((total.get() - 0.3).abs() < 1e-4);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -37,6 +48,19 @@ impl Event {
 }
 
 /// One line of the ledger.
+///
+/// ```
+/// # use throng_account::{Declared, Delta, Epsilon, Event, Ledger};
+/// # let mut ledger = Ledger::new(Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let survey = Event::Declared(Declared::new(Epsilon::new(0.3)?, 0.0)?);
+/// ledger.charge(4, survey)?;
+/// ledger.charge(5, survey)?;
+/// // Each line has the total after it.
+/// let [first, second] = ledger.entries() else { unreachable!() };
+/// assert_eq!((first.epoch, second.epoch), (4, 5));
+/// assert!(first.total < second.total && second.total == ledger.total());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The epoch it belongs to.
@@ -51,6 +75,22 @@ pub struct Entry {
 ///
 /// Crowds and parameters of future entries may not be chosen by looking at past releases; the total is
 /// that of a fixed plan (`docs/privacy.md`, 5.6).
+///
+/// ```
+/// # use throng_account::{Declared, Delta, Epsilon, Event};
+/// use throng_account::{Error, Ledger};
+///
+/// let mut ledger = Ledger::new(Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let survey = Event::Declared(Declared::new(Epsilon::new(0.3)?, 0.0)?);
+/// for epoch in 0..3 {
+///     ledger.charge(epoch, survey)?;
+/// }
+/// // A fourth would make it 1.2.
+/// assert!(matches!(ledger.charge(3, survey), Err(Error::OverBudget { .. })));
+/// assert_eq!(ledger.entries().len(), 3);
+/// assert!(ledger.total().get() < 0.9001);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ledger {
     cap: Epsilon,

@@ -8,6 +8,20 @@
 use crate::{ClonePair, Crowd, Epsilon, Error};
 
 /// The protocol with the parameter `c` of its coin.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
+/// use throng_account::Longitudinal;
+///
+/// // Sixteen periods, five levels, and ε = 1 for all that a client ever sends.
+/// let protocol = Longitudinal::new(16, Epsilon::new(1.0)?)?;
+/// assert_eq!((protocol.levels(), protocol.lifetime().get()), (5, 1.0));
+///
+/// // Among a thousand, a whole life is one report of a randomizer with ε₀ = 1.
+/// let guarantee = protocol.shuffled(Crowd::new(1_000)?)?.epsilon(Delta::new(1e-6)?)?;
+/// assert!((guarantee.epsilon.get() - 0.14867).abs() < 1e-5);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Longitudinal {
     periods: u64,

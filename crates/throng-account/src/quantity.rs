@@ -5,6 +5,15 @@ use crate::binomial::Binomial;
 use crate::special::round_up;
 
 /// A privacy loss ε: finite and not negative.
+///
+/// ```
+/// use throng_account::Epsilon;
+///
+/// assert_eq!(Epsilon::new(1.0)?.get(), 1.0);
+/// assert!(Epsilon::ZERO < Epsilon::new(0.1)?);
+/// assert!([-0.1, f64::NAN, f64::INFINITY].iter().all(|value| Epsilon::new(*value).is_err()));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Epsilon(f64);
 
@@ -37,6 +46,14 @@ impl Epsilon {
 }
 
 /// A failure probability δ, strictly between 0 and 1.
+///
+/// ```
+/// use throng_account::Delta;
+///
+/// assert_eq!(Delta::new(1e-6)?.get(), 1e-6);
+/// assert!(Delta::new(0.0).is_err() && Delta::new(1.0).is_err());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Delta(f64);
 
@@ -63,6 +80,17 @@ impl Delta {
 ///
 /// A guarantee is computed for this number and holds for every larger one, so it is always a lower
 /// bound: [`Crowd::honest`] and [`Crowd::remaining`] derive it from what a deployment knows.
+///
+/// ```
+/// use throng_account::{Crowd, Delta, Probability};
+///
+/// // A thousand reports, of which a tenth may be the adversary's.
+/// assert_eq!(Crowd::honest(1_000, 0.1)?.get(), 900);
+/// // Of a thousand users who join by a fair coin, 425 do, but for one time in a million.
+/// let half = Probability::new("share", 0.5)?;
+/// assert_eq!(Crowd::likely(1_000, half, Delta::new(1e-6)?)?.get(), 425);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Crowd(u64);
 
@@ -125,6 +153,15 @@ impl Crowd {
 }
 
 /// A probability strictly between 0 and 1.
+///
+/// ```
+/// use throng_account::Probability;
+///
+/// assert_eq!(Probability::new("share", 0.25)?.get(), 0.25);
+/// let error = Probability::new("share", 1.0).unwrap_err();
+/// assert_eq!(error.to_string(), "share = 1 is out of range: it must be strictly between 0 and 1");
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Probability(f64);
 
@@ -145,6 +182,17 @@ impl Probability {
 
 /// A probability that a sampler draws exactly: an integer `threshold` out of 2⁶⁴, chosen so that the
 /// quotient is also exactly an `f64`. A coin is `rng.next_u64() < threshold`.
+///
+/// ```
+/// use throng_account::{Probability, Threshold};
+///
+/// assert_eq!(Threshold::new(1 << 62)?.probability(), 0.25);
+/// let tenth = Threshold::at_least(Probability::new("flip", 0.1)?);
+/// assert_eq!((tenth.get(), tenth.probability()), (1_844_674_407_370_955_264, 0.1));
+/// // 54 significant bits.
+/// assert!(Threshold::new((1 << 53) + 1).is_err());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Threshold(u64);
 
@@ -182,6 +230,14 @@ impl Threshold {
 }
 
 /// A number known to lie between two others.
+///
+/// ```
+/// use throng_account::Band;
+///
+/// let band = Band { lower: 0.5, upper: 0.51 };
+/// assert!((band.relative_gap() - 0.02).abs() < 1e-12);
+/// assert_eq!(Band::ZERO.relative_gap(), 0.0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
     /// At or below the truth; 0 where nothing better is known.

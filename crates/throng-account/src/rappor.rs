@@ -11,6 +11,19 @@ use crate::special::round_up;
 use crate::{Epsilon, Error, Probability};
 
 /// The parameters of the two responses.
+///
+/// ```
+/// use throng_account::{Probability, Rappor};
+///
+/// let coin = |p| Probability::new("coin", p);
+/// let rappor = Rappor::new(2, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+/// assert!((rappor.one_report().get() - 1.07429).abs() < 1e-5);
+/// // More and more reports on one string come close to the permanent response, and no further.
+/// let [ten, thousand] = [10, 1_000].map(|reports| rappor.reports(reports).get());
+/// assert!((ten - 4.2993).abs() < 1e-4 && ten < thousand);
+/// assert!((rappor.forever().get() - 4.0 * 3_f64.ln()).abs() < 1e-8);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rappor {
     hashes: u32,

@@ -10,6 +10,19 @@ use crate::bit_sum::{bag_guarantee, checked_flip};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The protocol with its crowd.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Profile};
+/// use throng_account::RealSum;
+///
+/// // Four bits each, one in twenty flipped: noise of 3.8 and rounding of at most 4.
+/// let sum = RealSum::new(Crowd::new(1_000)?, 100.0, 4)?;
+/// assert!((sum.standard_error() - 3.829).abs() < 0.001);
+/// assert!((sum.rounding_error() - 3.953).abs() < 0.001);
+/// // A user by itself has 4·ln 19 = 11.8, among the thousand 1.24.
+/// assert!((sum.epsilon(Delta::new(1e-6)?)?.epsilon.get() - 1.24117).abs() < 1e-5);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RealSum {
     crowd: Crowd,

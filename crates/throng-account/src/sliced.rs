@@ -27,6 +27,19 @@ use crate::special::{round_up, upper_delta};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The protocol with its crowd.
+///
+/// ```
+/// # use throng_account::Crowd;
+/// use throng_account::SlicedSum;
+///
+/// // Three binary digits, two slots; the lowest digit is hidden by coins in one slot of sixteen.
+/// let sum = SlicedSum::new(Crowd::new(1_000)?, 2, vec![1 << 60, 1 << 61, 1 << 62])?;
+/// assert_eq!((sum.levels(), sum.messages()), (3, 5));
+/// // √(2000·(1/16 + 4/8 + 16/4))/14, and √1000/14.
+/// assert!((sum.noise_error() - 9_125_f64.sqrt() / 14.0).abs() < 1e-9);
+/// assert!((sum.rounding_error() - 1_000_f64.sqrt() / 14.0).abs() < 1e-9);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SlicedSum {
     crowd: Crowd,

@@ -89,6 +89,13 @@ pub(crate) fn lower_normal_quantile(ln_p: f64) -> f64 {
 
 /// The `z` with `P[|Z| ≤ z] = confidence` for a standard normal Z: how many standard errors an
 /// interval reaches to each side.
+///
+/// ```
+/// use throng_account::{Probability, normal_reach};
+///
+/// assert!((normal_reach(Probability::new("confidence", 0.95)?) - 1.959964).abs() < 1e-6);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn normal_reach(confidence: Probability) -> f64 {
     -lower_normal_quantile((0.5 * (1.0 - confidence.get())).ln())
 }

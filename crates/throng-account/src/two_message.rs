@@ -9,6 +9,20 @@ use crate::special::{round_down, round_up, upper_delta};
 use crate::{Band, Crowd, Dataset, Epsilon, Probability, Profile, Theorem};
 
 /// The protocol with its crowd.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
+/// use throng_account::{Probability, TwoMessageCount};
+///
+/// let count = TwoMessageCount::new(Crowd::new(100)?, Probability::new("p", 0.25)?);
+/// // √(100·¼·¾), and ε = 0.62 at δ = 10⁻³.
+/// assert!((count.standard_error() - 18.75_f64.sqrt()).abs() < 1e-12);
+/// assert!((count.epsilon(Delta::new(1e-3)?)?.epsilon.get() - 0.62064).abs() < 1e-5);
+/// // Few ones are the rarer outcome: to be seen without one tells more than with one.
+/// let (without, with) = count.directions(Epsilon::new(0.5)?);
+/// assert!(without > 3.0 * with);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoMessageCount {
     pub(crate) crowd: Crowd,

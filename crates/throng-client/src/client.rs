@@ -27,6 +27,43 @@ use zeroize::Zeroizing;
 /// With `rappor` a device shows its first string in every epoch, also when its string changes: a second
 /// one would cost as much as all reports on the first. With `longitudinal` the value is the bit of the
 /// epoch; epochs without a report count as if the bit had not changed, and are lost to the count.
+///
+/// ```
+/// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # let collection = Collection::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
+/// # mix = [{ name = "mix", url = "https://mix.example",
+/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+/// # analyzer = { name = "analyzer", url = "https://analyzer.example",
+/// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+/// # "#)?;
+/// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
+/// # let keys = Directory { collection: collection.id(), window: 0, keys };
+/// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
+/// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+/// use throng_client::{Client, Error};
+/// use throng_mechanism::Value;
+///
+/// // A collection that covers one report of each person.
+/// let mut client = Client::new(collection)?;
+/// client.learn(&directory, 0)?;
+/// let report = client.report(Value::Bit(true), 0, &mut rng)?;
+///
+/// // Until the mix has it the same bytes, also for another value. Then nothing more.
+/// let again = client.report(Value::Bit(false), 0, &mut rng)?;
+/// assert_eq!(again.as_bytes(), report.as_bytes());
+/// client.acknowledge(&report)?;
+/// let [same, next] = [0, 1].map(|epoch| client.report(Value::Bit(true), epoch, &mut rng));
+/// assert_eq!(same.unwrap_err(), Error::Reported { epoch: 0 });
+/// assert_eq!(next.unwrap_err(), Error::Spent { reports: 1 });
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Client {
     collection: Collection,
     id: CollectionId,
@@ -66,6 +103,32 @@ impl Client {
 
     /// A device that keeps its state in a file, which only its owner may read. A file that is not
     /// there is made; one of another collection or version, or damaged, is refused and left as it is.
+    ///
+    /// ```
+    /// # use throng_wire::Collection;
+    /// # let directory = tempfile::TempDir::new().unwrap();
+    /// # let path = directory.path().join("crashes.state");
+    /// # let collection = Collection::parse(r#"
+    /// # question = { text = "Do you cycle to work?", value = "bit" }
+    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+    /// #             lifetime_delta = 1e-6 }
+    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
+    /// # mix = [{ name = "mix", url = "https://mix.example",
+    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
+    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+    /// # "#)?;
+    /// use throng_client::{Client, Error};
+    ///
+    /// let client = Client::open(collection.clone(), &path)?;
+    /// assert!(path.exists());
+    ///
+    /// // Two at a time would randomize twice.
+    /// assert!(matches!(Client::open(collection, &path), Err(Error::State { .. })));
+    /// # drop(client);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(collection: Collection, file: &Path) -> Result<Self, Error> {
         let mut client = Self::new(collection)?;
@@ -81,6 +144,40 @@ impl Client {
 
     /// A device whose state, as [`Client::state`] gave it, is kept by other means than a file: in a
     /// browser, or by an app with a store of its own.
+    ///
+    /// ```
+    /// # use throng_client::Client;
+    /// # use throng_mechanism::Value;
+    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// # let collection = Collection::parse(r#"
+    /// # question = { text = "Do you cycle to work?", value = "bit" }
+    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+    /// #             lifetime_delta = 1e-6 }
+    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
+    /// # mix = [{ name = "mix", url = "https://mix.example",
+    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
+    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+    /// # "#)?;
+    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
+    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
+    /// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
+    /// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+    /// let mut client = Client::new(collection.clone())?;
+    /// client.learn(&directory, 0)?;
+    /// let report = client.report(Value::Bit(true), 0, &mut rng)?;
+    /// let kept = client.state();
+    /// drop(client);
+    ///
+    /// // The odometer and the unsent report are as they were.
+    /// let client = Client::restore(collection, &kept)?;
+    /// assert_eq!(client.reports(), 1);
+    /// assert_eq!(client.pending().unwrap().as_bytes(), report.as_bytes());
+    /// # Ok::<(), throng_client::Error>(())
+    /// ```
     pub fn restore(collection: Collection, state: &[u8]) -> Result<Self, Error> {
         let mut client = Self::new(collection)?;
         let refuse = |fault| Error::State { path: "the state that was kept".into(), fault };
@@ -90,6 +187,34 @@ impl Client {
 
     /// Takes the keys of a window, given by its first epoch, if every party of the collection signed
     /// them. They replace those of another window.
+    ///
+    /// ```
+    /// # use throng_client::Client;
+    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+    /// # let collection = Collection::parse(r#"
+    /// # question = { text = "Do you cycle to work?", value = "bit" }
+    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+    /// #             lifetime_delta = 1e-6 }
+    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
+    /// # mix = [{ name = "mix", url = "https://mix.example",
+    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
+    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+    /// # "#)?;
+    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
+    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
+    /// # let [mix, analyzer] = [1, 2].map(|seed| Identity::from_seed(&[seed; 32]));
+    /// # let mut client = Client::new(collection)?;
+    /// // The mix signs for itself, and once more in place of the analyzer.
+    /// let forged = SignedDirectory::new(keys.clone(), vec![keys.cosign(&mix), keys.cosign(&mix)]);
+    /// let error = client.learn(&forged, 0).unwrap_err();
+    /// assert_eq!(error.to_string(), "the directory is not signed by the party at hop 2");
+    ///
+    /// let signatures = vec![keys.cosign(&mix), keys.cosign(&analyzer)];
+    /// client.learn(&SignedDirectory::new(keys, signatures), 0)?;
+    /// # Ok::<(), throng_client::Error>(())
+    /// ```
     pub fn learn(&mut self, directory: &SignedDirectory, window: u64) -> Result<(), Error> {
         let learned = directory.verify(&self.id, window, &parties(&self.collection))?;
         match &self.directory {
@@ -108,6 +233,43 @@ impl Client {
     ///
     /// A number is given as its place in the range of the question, from 0 to 1. A value that is
     /// refused changes nothing, and neither does a state that cannot be written.
+    ///
+    /// ```
+    /// # use throng_client::{Client, Error};
+    /// # use throng_mechanism::Value;
+    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// # let collection = Collection::parse(r#"
+    /// # question = { text = "Do you cycle to work?", value = "bit" }
+    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+    /// #             lifetime_delta = 1e-6 }
+    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
+    /// # mix = [{ name = "mix", url = "https://mix.example",
+    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
+    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+    /// # "#)?;
+    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
+    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
+    /// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
+    /// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+    /// let mut client = Client::new(collection)?;
+    /// let unknown = client.report(Value::Bit(true), 0, &mut rng).unwrap_err();
+    /// assert_eq!(unknown, Error::NoKeys { window: 0 });
+    /// client.learn(&directory, 0)?;
+    ///
+    /// // The question is one for yes or no.
+    /// let refused = client.report(Value::Real(0.5), 0, &mut rng).unwrap_err();
+    /// assert!(matches!(refused, Error::Mechanism(_)));
+    /// assert_eq!(client.reports(), 0);
+    ///
+    /// // Two layers of 48 bytes around one byte, whatever the answer.
+    /// let report = client.report(Value::Bit(true), 0, &mut rng)?;
+    /// assert_eq!(report.as_bytes().len(), 2 * throng_wire::LAYER + 1);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn report(
         &mut self,
         value: Value<'_>,
@@ -148,6 +310,42 @@ impl Client {
 
     /// Switches off for good, or until [`Client::enable`]: the memory and the pending report are erased,
     /// and no report is made or sent any more, also none that was handed out before.
+    ///
+    /// ```
+    /// # use throng_client::{Client, Error};
+    /// # use throng_mechanism::Value;
+    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// # let collection = Collection::parse(r#"
+    /// # question = { text = "Do you cycle to work?", value = "bit" }
+    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+    /// #             lifetime_delta = 1e-6 }
+    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
+    /// # mix = [{ name = "mix", url = "https://mix.example",
+    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
+    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+    /// # "#)?;
+    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
+    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
+    /// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
+    /// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+    /// # let mut client = Client::new(collection)?;
+    /// # client.learn(&directory, 0)?;
+    /// let report = client.report(Value::Bit(true), 0, &mut rng)?;
+    /// client.disable()?;
+    /// assert!(report.is_revoked() && client.pending().is_none());
+    /// assert_eq!(client.report(Value::Bit(true), 0, &mut rng).unwrap_err(), Error::Disabled);
+    ///
+    /// // What was spent stays spent.
+    /// client.enable()?;
+    /// assert!(report.is_revoked());
+    /// let refused = client.report(Value::Bit(true), 0, &mut rng).unwrap_err();
+    /// assert_eq!(refused, Error::Reported { epoch: 0 });
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn disable(&mut self) -> Result<(), Error> {
         // Even if the disk fails, this process sends nothing more.
         self.switch.turn_off();

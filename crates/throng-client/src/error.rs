@@ -3,6 +3,18 @@
 use thiserror::Error;
 
 /// Everything that can go wrong here. No variant holds a value, a key or what a peer sent.
+///
+/// ```
+/// use throng_client::Error;
+///
+/// // Those that more waiting will not help say what would.
+/// let spent = Error::Spent { reports: 52 };
+/// assert_eq!(spent.to_string(), "the odometer is at 52 reports, and the promise covers no more");
+///
+/// let late = Error::Past { epoch: 3, last: 7 };
+/// let text = "epoch 3 is past: this device has reported in epoch 7; check its clock";
+/// assert_eq!(late.to_string(), text);
+/// ```
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -101,6 +113,14 @@ pub enum Error {
 }
 
 /// What may be over at the next attempt.
+///
+/// ```
+/// use throng_client::{Error, Trouble};
+///
+/// let error = Error::Unreachable { attempts: 6, trouble: Trouble::Status(503) };
+/// let text = "no success after 6 attempts, the last of them: the mix answered 503; try again later";
+/// assert_eq!(error.to_string(), text);
+/// ```
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trouble {

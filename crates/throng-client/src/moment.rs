@@ -8,6 +8,23 @@ use throng_wire::Schedule;
 /// How long to wait from `now`, in seconds since 1970, before sending the report of an epoch: a uniform
 /// moment in what is left of it. The moment then tells nothing about when a value came to be, and a
 /// crowd does not arrive all at once. Zero when the epoch is over, in the grace after it.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # use std::time::Duration;
+/// # use throng_wire::{Below, Schedule};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_client::jitter;
+///
+/// // Epoch 2 lies between the seconds 1200 and 1300.
+/// let schedule = Schedule { start: 1000, every: 100, grace: 10, below: Below::Expire };
+/// let wait = jitter(&schedule, 2, 1250, &mut rng);
+/// assert!(wait < Duration::from_secs(50));
+///
+/// let early = jitter(&schedule, 2, 1000, &mut rng);
+/// assert!((Duration::from_secs(200)..Duration::from_secs(300)).contains(&early));
+/// assert_eq!(jitter(&schedule, 2, 1305, &mut rng), Duration::ZERO);
+/// ```
 pub fn jitter(schedule: &Schedule, epoch: u64, now: u64, rng: &mut impl CryptoRng) -> Duration {
     let from = schedule.start_of(epoch).max(now);
     let left = schedule.start_of(epoch.saturating_add(1)).saturating_sub(from);

@@ -5,6 +5,20 @@ use crate::error::Trouble;
 use std::time::Duration;
 
 /// How long an upload goes on. All of it is bounded: attempts, their time, and the waiting between.
+///
+/// ```
+/// use std::time::Duration;
+/// use throng_client::Patience;
+///
+/// let Patience { attempts, first, most, request } = Patience::default();
+/// // Up to 2, 4, 8, 16 and 32 seconds between the six, and half a minute for each.
+/// let waits: Duration = (1..attempts).map(|tried| (first * 2_u32.pow(tried - 1)).min(most)).sum();
+/// assert_eq!(waits, Duration::from_secs(62));
+/// assert_eq!(attempts * request + waits, Duration::from_secs(242));
+///
+/// let hasty = Patience { attempts: 1, ..Patience::default() };
+/// assert_eq!(hasty.request, request);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// Attempts in all, at least one.

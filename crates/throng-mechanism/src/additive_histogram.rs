@@ -21,6 +21,21 @@ use rand_core::CryptoRng;
 use throng_account::{Probability, Threshold};
 
 /// Symbols `0..k` for categories, k for null: the user's category, then the slots.
+///
+/// ```
+/// # use throng_account::Threshold;
+/// use throng_mechanism::{AdditiveHistogram, Protocol};
+///
+/// // Two categories, and every other time a random one of them in the slot. Null is symbol 2.
+/// let half = Threshold::new(1 << 63)?;
+/// let histogram = AdditiveHistogram::new(2, 1, half)?;
+/// let law = histogram.law(&0);
+/// assert_eq!((law[&vec![0, 2]], law[&vec![0, 0]], law[&vec![0, 1]]), (0.5, 0.25, 0.25));
+///
+/// // 1600 slots hold a given category with chance ¼: √(1600·¼·¾).
+/// assert!((histogram.standard_error(1600.0) - 300_f64.sqrt()).abs() < 1e-9);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdditiveHistogram {
     categories: u32,

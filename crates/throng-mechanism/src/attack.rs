@@ -9,6 +9,26 @@ use rand_core::CryptoRng;
 use throng_account::{BurstCount, Crowd, Dataset, Epsilon, Profile};
 
 /// Everyone's values but one user's, the two values that user may hold, and the score.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Crowd, Delta, Threshold};
+/// use throng_mechanism::{Attack, Audit, BinaryResponse, Mechanism};
+///
+/// // A user alone, whose bit is flipped once in four times: ε is ln 3 = 1.0986.
+/// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
+/// let crowd = Crowd::new(1)?;
+/// let claim = mechanism.profile(crowd)?;
+/// let attack = Attack::new(&mechanism, crowd, &*claim, &mut rng)?;
+/// let [one, other] = [0, 1].map(|world| {
+///     (0..2_000).map(|_| attack.run(world, &mut rng)).collect::<Result<Vec<_>, _>>()
+/// });
+/// let (delta, failure) = (Delta::new(1e-6)?, Delta::new(0.01)?);
+/// let audit = Audit::judge(&one?, &other?, &*claim, delta, failure)?;
+/// assert!((0.85..1.0987).contains(&audit.epsilon_lower));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 pub struct Attack<'a> {
     mechanism: &'a Mechanism,
     others: Values,
@@ -183,6 +203,16 @@ impl Score {
 
 impl Mechanism {
     /// The same mechanism with its noise `factor` times as rare: a bug for an audit to find.
+    ///
+    /// ```
+    /// # use throng_account::Threshold;
+    /// # use throng_mechanism::{BinaryResponse, Mechanism};
+    /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
+    /// let weak = mechanism.weakened(2.0)?;
+    /// assert_eq!(weak.parameters(), [("flip", vec![1 << 61])]);
+    /// assert!(weak.local_floor() > mechanism.local_floor());
+    /// # Ok::<(), throng_mechanism::Error>(())
+    /// ```
     pub fn weakened(&self, factor: f64) -> Result<Self, Error> {
         if !(factor >= 1.0 && factor.is_finite()) {
             return Err(Error::Parameter { name: "factor", range: "1 or more" });

@@ -10,6 +10,23 @@ use crate::Error;
 use throng_account::{Band, Delta, Epsilon, Profile, success_band};
 
 /// What an audit found.
+///
+/// ```
+/// # use throng_account::{Declared, Delta, Epsilon};
+/// use throng_mechanism::Audit;
+///
+/// // Scores that tell the two worlds apart nine times out of ten: ε is about ln 9 = 2.2.
+/// let one: Vec<f64> = (0..2_000).map(|run| f64::from(run % 10 > 0)).collect();
+/// let other: Vec<f64> = (0..2_000).map(|run| f64::from(run % 10 == 0)).collect();
+/// let (delta, failure) = (Delta::new(1e-6)?, Delta::new(0.01)?);
+/// let claim = Declared::new(Epsilon::new(1.0)?, 0.0)?;
+/// let audit = Audit::judge(&one, &other, &claim, delta, failure)?;
+/// assert!((1.7..2.2).contains(&audit.epsilon_lower));
+///
+/// // Whoever claimed ε = 1 is convicted.
+/// assert!(audit.broken().count() > 0);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Audit {
     /// ε is at least this at the δ asked for.
@@ -21,6 +38,14 @@ pub struct Audit {
 }
 
 /// One point of the profile.
+///
+/// ```
+/// use throng_mechanism::Finding;
+///
+/// let finding = Finding { epsilon: 1.0, delta_lower: 2e-3, delta_claimed: 1e-6 };
+/// assert!(finding.broken());
+/// assert!(!Finding { delta_claimed: 0.01, ..finding }.broken());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finding {
     /// ε.

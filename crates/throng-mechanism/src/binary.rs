@@ -15,6 +15,23 @@ use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, Threshold};
 
 /// One message: the bit, flipped with the probability of a coin below ½.
+///
+/// ```
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{BinaryResponse, Protocol, Tally};
+///
+/// // One answer in four is flipped: a yes is three times as likely to come from a yes.
+/// let response = BinaryResponse::new(Threshold::new(1 << 62)?)?;
+/// assert_eq!(response.law(&true)[&vec![1]], 0.75);
+/// assert_eq!(response.law(&false)[&vec![1]], 0.25);
+///
+/// // 40 of 100 say yes; 25 would if nobody held it, and 75 if everybody did.
+/// let mut tally = Tally::new(&response);
+/// tally.absorb(&response, &[[1; 40].as_slice(), &[0; 60]].concat());
+/// let estimate = response.estimate(&tally, Probability::new("confidence", 0.95)?)[0];
+/// assert_eq!(estimate.value, 30.0);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BinaryResponse {
     flip: Threshold,

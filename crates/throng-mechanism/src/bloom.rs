@@ -23,6 +23,19 @@ use crate::siphash::siphash;
 pub type Filter = [u64; WORDS];
 
 /// The map from strings to filters.
+///
+/// ```
+/// use throng_mechanism::{Bloom, packed};
+///
+/// let bloom = Bloom::new(128, 2, 64, 7)?;
+/// let digest = bloom.digest("firefox");
+/// let filter = bloom.filter(digest, 0);
+/// assert_eq!((packed::ones(&filter), bloom.words()), (2, 2));
+///
+/// // In another cohort the same string sets other bits, with other strings beside it.
+/// assert_ne!(bloom.filter(digest, 1), filter);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bloom {
     bits: u32,

@@ -14,6 +14,20 @@ use crate::Error;
 use crate::siphash::siphash;
 
 /// A map from names to buckets, chosen by a seed.
+///
+/// ```
+/// use throng_mechanism::Buckets;
+///
+/// let buckets = Buckets::new(100, 7)?;
+/// assert!(buckets.of_name("firefox") < 100);
+///
+/// // 10,000 users with other names, none held by more than 100: a hundred of them, give or take a
+/// // hundred, are counted for the name.
+/// let collisions = buckets.collisions(10_000.0, 100.0);
+/// assert_eq!(collisions.bias, 100.0);
+/// assert!((collisions.deviation - 9_900_f64.sqrt()).abs() < 1e-9);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buckets {
     buckets: u32,
@@ -72,6 +86,15 @@ impl Buckets {
 }
 
 /// What other names add to the count of a name, over the choice of the seed.
+///
+/// ```
+/// use throng_mechanism::Buckets;
+///
+/// // Twice the buckets, half the bias: it is taken off the count, what varies is not.
+/// let [few, many] = [100, 200].map(|n| Buckets::new(n, 7).map(|b| b.collisions(1e6, 1e3)));
+/// assert_eq!(few?.bias, 2.0 * many?.bias);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Collisions {
     /// Mean of what is added.

@@ -28,6 +28,22 @@ use rand_core::CryptoRng;
 use throng_account::{Bursts, Probability};
 
 /// Symbols 0 for '−', 1 for '+', 2 for null: the user's bit, then the slots.
+///
+/// ```
+/// # use throng_account::Bursts;
+/// use throng_mechanism::{BurstCount, Protocol};
+///
+/// // A pair with chance ¼, a lone plus or a lone minus with chance ⅛ each. Null is symbol 2.
+/// let bursts = Bursts::new(vec![1 << 62], vec![1 << 61], vec![1 << 61])?;
+/// let count = BurstCount::new(bursts)?;
+/// let law = count.law(&true);
+/// assert_eq!((law[&vec![1, 2, 2]], law[&vec![0, 1, 1]]), (0.5, 0.25));
+/// assert_eq!((law[&vec![1, 1, 2]], law[&vec![0, 1, 2]]), (0.125, 0.125));
+///
+/// // Pairs cost nothing: a user's noise is ±1 with chance ¼, of 400 users ±10.
+/// assert_eq!(count.standard_error(400.0), 10.0);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BurstCount {
     events: Events,
@@ -104,6 +120,21 @@ impl Protocol for BurstCount {
 
 /// Symbols 2v for '−' and 2v + 1 for '+' of category v, 2k for null: the user's category, then the
 /// slots.
+///
+/// ```
+/// # use throng_account::{Bursts, Probability};
+/// use throng_mechanism::{BurstHistogram, Protocol, Tally};
+///
+/// let bursts = Bursts::new(vec![1 << 62], vec![1 << 61], vec![1 << 61])?;
+/// let histogram = BurstHistogram::new(3, bursts)?;
+///
+/// // Three users: a plus of category 0, one of category 2, and one of 0 with a pair of category 1.
+/// let mut tally = Tally::new(&histogram);
+/// tally.absorb(&histogram, &[1, 6, 6, 5, 6, 6, 1, 2, 3]);
+/// let estimates = histogram.estimate(&tally, Probability::new("confidence", 0.95)?);
+/// assert_eq!(estimates.iter().map(|e| e.value).collect::<Vec<_>>(), [2.0, 0.0, 1.0]);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BurstHistogram {
     categories: u32,

@@ -19,6 +19,20 @@ use throng_account::{Epsilon, Probability};
 
 /// An integer sum with discrete Laplace noise. One user's replacement changes the sum by at most the
 /// sensitivity; a count is the sum of bits, with sensitivity 1.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Epsilon, Probability};
+/// use throng_mechanism::CentralSum;
+///
+/// // A count by someone who holds all data: ε = 1 costs ±1.36, whatever the crowd.
+/// let count = CentralSum::new(Epsilon::new(1.0)?, 1)?;
+/// assert!((count.standard_error() - 1.357).abs() < 1e-3);
+/// let release = count.release(300, Probability::new("confidence", 0.999_999)?, &mut rng);
+/// assert!((release.value - 300.0).abs() <= release.half_width && release.half_width < 15.0);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CentralSum {
     sensitivity: u32,
@@ -64,6 +78,20 @@ impl CentralSum {
 
 /// Which count is largest: the exponential mechanism. One user's replacement changes each count by at
 /// most 1, some up and some down.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Epsilon, Probability};
+/// use throng_mechanism::CentralSelection;
+///
+/// let selection = CentralSelection::new(Epsilon::new(1.0)?)?;
+/// // Behind by 500, another is chosen with probability e^−250.
+/// assert_eq!(selection.select(&[100, 600, 100], &mut rng)?, 1);
+/// // Of a hundred counts, the chosen one is 27.5 below the largest at most, but for one time in 10⁴.
+/// assert!(selection.reach(100, Probability::new("confidence", 0.9999)?) < 27.7);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CentralSelection {
     decay: Decay,

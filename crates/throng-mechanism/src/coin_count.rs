@@ -20,6 +20,20 @@ use rand_core::CryptoRng;
 use throng_account::{Probability, Threshold};
 
 /// Symbols 0 and 1 for bits, 2 for null: the user's bit, then the slots.
+///
+/// ```
+/// # use throng_account::Threshold;
+/// use throng_mechanism::{CoinCount, Protocol};
+///
+/// // The bit, and every other time a fair coin beside it. Null is symbol 2.
+/// let count = CoinCount::new(1, Threshold::new(1 << 63)?)?;
+/// let law = count.law(&true);
+/// assert_eq!((law[&vec![1, 2]], law[&vec![0, 1]], law[&vec![1, 1]]), (0.5, 0.25, 0.25));
+///
+/// // 800 users throw 400 coins, each of which is off by a half.
+/// assert_eq!(count.standard_error(800.0), 10.0);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoinCount {
     slots: u32,

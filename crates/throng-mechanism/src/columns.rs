@@ -18,6 +18,16 @@ use rand_core::CryptoRng;
 use throng_account::{Probability, Threshold, normal_reach};
 
 /// What both have in common: so many columns, and the coin that flips a bit.
+///
+/// ```
+/// # use throng_account::Threshold;
+/// use throng_mechanism::Columns;
+///
+/// // √(n·b(1−b))/(1 − 2b), the same in each of the columns.
+/// let columns = Columns::new(5, Threshold::new(1 << 62)?)?;
+/// assert!((columns.standard_error(1200.0) - 30.0).abs() < 1e-9);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns {
     columns: u32,
@@ -97,6 +107,19 @@ impl Columns {
 }
 
 /// `histogram`: a user holds one category, counted from 0.
+///
+/// ```
+/// # use throng_account::Threshold;
+/// use throng_mechanism::{Columns, Histogram, Protocol};
+///
+/// // A bit for each of three categories, flipped one time in four; column j sends 2j or 2j + 1.
+/// let histogram = Histogram::new(Columns::new(3, Threshold::new(1 << 62)?)?);
+/// assert_eq!(histogram.messages(), 3);
+/// let (held, other) = (histogram.law(&1), histogram.law(&2));
+/// let report = vec![0, 3, 4];
+/// assert_eq!((held[&report], other[&report]), (27.0 / 64.0, 3.0 / 64.0));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Histogram(Columns);
 
@@ -150,6 +173,22 @@ impl Protocol for Histogram {
 }
 
 /// `selection`: a user holds a bit for every column.
+///
+/// ```
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{Columns, Protocol, Selection, Tally};
+///
+/// let selection = Selection::new(Columns::new(2, Threshold::new(1 << 62)?)?);
+/// // A hundred reports: column 0 shows 30 ones, column 1 shows 70.
+/// let bag = [[0; 70].as_slice(), &[1; 30], &[2; 30], &[3; 70]].concat();
+/// let mut tally = Tally::new(&selection);
+/// tally.absorb(&selection, &bag);
+/// let confidence = Probability::new("confidence", 0.95)?;
+/// let estimates = selection.estimate(&tally, confidence);
+/// assert_eq!(estimates.iter().map(|e| e.value).collect::<Vec<_>>(), [10.0, 90.0]);
+/// assert_eq!(selection.winner(&estimates, confidence).unwrap().contenders, [1]);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection(Columns);
 
@@ -190,6 +229,18 @@ impl Selection {
 }
 
 /// Which column is the commonest.
+///
+/// ```
+/// # use throng_account::{Probability, Threshold};
+/// # use throng_mechanism::{Columns, Estimate, Selection, Winner};
+/// # let selection = Selection::new(Columns::new(3, Threshold::new(1 << 62)?)?);
+/// # let confidence = Probability::new("confidence", 0.95)?;
+/// // Two are too close to tell apart, the third is far behind.
+/// let estimates = [90.0, 100.0, 20.0].map(|value| Estimate::normal(value, 10.0, 0.0, confidence));
+/// let winner = selection.winner(&estimates, confidence);
+/// assert_eq!(winner, Some(Winner { column: 1, contenders: vec![0, 1] }));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Winner {
     /// The column with the largest estimate.

@@ -28,6 +28,30 @@ use crate::{Bloom, Estimate, Rappor, Tally, cholesky};
 use throng_account::Probability;
 
 /// What counts as an error when many candidates are tested at once.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Probability, Threshold};
+/// # use throng_mechanism::{Bloom, Control, DecodeOptions, Protocol, Rappor, Tally, decode};
+/// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+/// # let rappor = Rappor::new(Bloom::new(32, 2, 8, 1)?, coin(0.1)?, coin(0.1)?, coin(0.9)?)?;
+/// # let (mut tally, mut report) = (Tally::new(&rappor), Vec::new());
+/// # for user in 0..4_000 {
+/// #     let held = if user < 2_500 { "firefox" } else { "lynx" };
+/// #     rappor.encode(held, &mut rng, &mut report)?;
+/// # }
+/// # tally.absorb(&rappor, &report);
+/// # let candidates = ["firefox", "mosaic", "lynx", "netscape"];
+/// # let (level, confidence) = (Probability::new("level", 0.05)?, Probability::new("confidence", 0.95)?);
+/// let found = |control| {
+///     let options = DecodeOptions { control, level, confidence };
+///     decode(&rappor, &tally, &candidates, &options).iter().filter(|d| d.significant).count()
+/// };
+/// // What is found at a level of the family is found at the same level of discoveries.
+/// assert!(found(Control::Family) <= found(Control::Discovery));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// One or more absent candidates found significant: the chance of that is at most the level
@@ -53,6 +77,22 @@ impl Control {
 }
 
 /// How to decode.
+///
+/// ```
+/// # use throng_account::Probability;
+/// use throng_mechanism::{Control, DecodeOptions};
+///
+/// // At most one time in twenty an absent string is found, over the whole list.
+/// let strict = DecodeOptions {
+///     control: Control::Family,
+///     level: Probability::new("level", 0.05)?,
+///     confidence: Probability::new("confidence", 0.95)?,
+/// };
+/// // Of what is found, at most a twentieth is absent on average.
+/// let exploring = DecodeOptions { control: Control::Discovery, ..strict };
+/// assert_eq!(exploring.level, strict.level);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecodeOptions {
     /// Which error is controlled.
@@ -64,6 +104,30 @@ pub struct DecodeOptions {
 }
 
 /// A candidate that stands out.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Probability, Threshold};
+/// # use throng_mechanism::{Bloom, Control, DecodeOptions, Protocol, Rappor, Tally, decode};
+/// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+/// # let rappor = Rappor::new(Bloom::new(32, 2, 8, 1)?, coin(0.1)?, coin(0.1)?, coin(0.9)?)?;
+/// # let (mut tally, mut report) = (Tally::new(&rappor), Vec::new());
+/// # for user in 0..4_000 {
+/// #     let held = if user < 2_500 { "firefox" } else { "lynx" };
+/// #     rappor.encode(held, &mut rng, &mut report)?;
+/// # }
+/// # tally.absorb(&rappor, &report);
+/// # let candidates = ["firefox", "mosaic", "lynx", "netscape"];
+/// # let (level, confidence) = (Probability::new("level", 0.05)?, Probability::new("confidence", 0.9999)?);
+/// # let options = DecodeOptions { control: Control::Family, level, confidence };
+/// // 2,500 of 4,000 hold the first candidate.
+/// let found = decode(&rappor, &tally, &candidates, &options);
+/// let first = found.iter().find(|decoded| decoded.candidate == 0).unwrap();
+/// let (low, high) = first.estimate.interval();
+/// assert!(low < 2_500.0 && 2_500.0 < high && first.p_value < 1e-6);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decoded {
     /// Its place on the list.
@@ -81,6 +145,32 @@ pub struct Decoded {
 /// What is not returned is indistinguishable from absent. Of candidates with the same bits in every
 /// cohort, such as one listed twice, at most one is. The list must not depend on the seed of the
 /// hash. At most a quarter as many candidates are returned as there are cells, and 1024.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{Bloom, Control, DecodeOptions, Protocol, Rappor, Tally, decode};
+///
+/// let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+/// let rappor = Rappor::new(Bloom::new(32, 2, 8, 1)?, coin(0.1)?, coin(0.1)?, coin(0.9)?)?;
+/// let mut report = Vec::new();
+/// for user in 0..4_000 {
+///     let held = if user < 2_500 { "firefox" } else { "lynx" };
+///     rappor.encode(held, &mut rng, &mut report)?;
+/// }
+/// let mut tally = Tally::new(&rappor);
+/// tally.absorb(&rappor, &report);
+///
+/// let candidates = ["firefox", "mosaic", "lynx", "netscape"];
+/// let level = Probability::new("level", 0.01)?;
+/// let confidence = Probability::new("confidence", 0.95)?;
+/// let options = DecodeOptions { control: Control::Family, level, confidence };
+/// let found = decode(&rappor, &tally, &candidates, &options);
+/// let names = found.iter().filter(|d| d.significant).map(|d| candidates[d.candidate]);
+/// assert_eq!(names.collect::<Vec<_>>(), ["firefox", "lynx"]);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 pub fn decode(
     protocol: &Rappor,
     tally: &Tally,

@@ -1,6 +1,21 @@
 /// Why a value, a message or a parameter is refused.
 ///
 /// No variant holds the value or the message itself: what a user holds never reaches an error.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::Threshold;
+/// # use throng_mechanism::{BinaryResponse, Mechanism};
+/// use throng_mechanism::{Error, Value};
+///
+/// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
+/// let error = mechanism.encode(Value::Real(0.7), &mut rng, &mut Vec::new()).unwrap_err();
+/// // It says what would fit, and nothing of what was given.
+/// assert_eq!(error, Error::Value { expected: "a bit" });
+/// assert_eq!(error.to_string(), "the value does not fit: it must be a bit");
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

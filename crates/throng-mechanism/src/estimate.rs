@@ -7,6 +7,20 @@ use throng_account::{Probability, normal_reach};
 ///
 /// Values are unbiased and never clamped: a count may come out below 0, so that averages over many
 /// releases stay right.
+///
+/// ```
+/// # use throng_account::Probability;
+/// use throng_mechanism::Estimate;
+///
+/// let estimate = Estimate::normal(300.0, 10.0, 0.0, Probability::new("confidence", 0.95)?);
+/// assert!((estimate.half_width - 19.6).abs() < 0.001);
+/// assert_eq!(estimate.interval().1, 300.0 + estimate.half_width);
+///
+/// // A share of a thousand users instead of a count.
+/// let share = estimate.rescaled(0.0, 0.001);
+/// assert_eq!((share.value, share.standard_error), (0.3, 0.01));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// The estimated value.
@@ -49,6 +63,17 @@ impl Estimate {
 
 /// A sum of independent integers: so many `draws`, each taking a value with its probability and 0
 /// otherwise.
+///
+/// ```
+/// # use throng_account::Probability;
+/// use throng_mechanism::Noise;
+///
+/// // A hundred fair coins: from 40 to 60 heads in 96 % of cases, from 41 to 59 in 94 %.
+/// let coins = Noise::new(100.0, vec![(1, 0.5)]);
+/// assert_eq!((coins.mean(), coins.deviation()), (50.0, 5.0));
+/// assert!((coins.reach(Probability::new("confidence", 0.95)?) - 10.0).abs() < 1e-6);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noise {
     draws: f64,

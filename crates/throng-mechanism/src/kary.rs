@@ -15,6 +15,21 @@ use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, Threshold};
 
 /// One message: a category, from 0 to k − 1.
+///
+/// ```
+/// # use throng_account::Epsilon;
+/// use throng_mechanism::{KaryResponse, Protocol};
+///
+/// // The truth with chance ½, each of the other three with ⅙: at most three times as likely.
+/// let response = KaryResponse::local(4, Epsilon::new(3_f64.ln())?)?;
+/// let law = response.law(&2);
+/// assert!((law[&vec![2]] - 0.5).abs() < 1e-8);
+/// assert!((law[&vec![0]] - 1.0 / 6.0).abs() < 1e-8);
+///
+/// // γ = ⅔, so a liar weighs as much as 1/(1 − γ) = 3 honest users.
+/// assert!((response.influence() - 3.0).abs() < 1e-8);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KaryResponse {
     categories: u32,

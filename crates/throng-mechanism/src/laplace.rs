@@ -20,6 +20,19 @@ use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability};
 
 /// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be no less than 0.
+///
+/// ```
+/// # use throng_account::Epsilon;
+/// use throng_mechanism::{LaplaceMean, Protocol};
+///
+/// // Noise falls off by e^−¼ with each of four steps: from one end of the range to the other by e.
+/// let mean = LaplaceMean::new(4, 1, 4)?;
+/// assert!((mean.epsilon().get() - 1.0).abs() < 1e-12);
+/// let at = vec![mean.reach()];
+/// let (low, high) = (mean.law(&0.0)[&at], mean.law(&1.0)[&at]);
+/// assert!((low / high - 1_f64.exp()).abs() < 1e-9);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaplaceMean {
     grid: u32,

@@ -32,6 +32,21 @@ use throng_account::{Epsilon, Probability, Threshold};
 
 /// The protocol. Its messages carry their period: `(t − 1)·(2L + 1) + symbol`, where the symbol is 0
 /// for null and `1 + 2·level + sign` for an answer.
+///
+/// ```
+/// # use throng_account::Epsilon;
+/// use throng_mechanism::Longitudinal;
+///
+/// // Sixteen periods: a tree of five levels, of which every client answers on one.
+/// let protocol = Longitudinal::local(16, 2, Epsilon::new(1.0)?)?;
+/// assert_eq!((protocol.levels(), protocol.symbols()), (5, 11));
+/// assert!(protocol.epsilon().get() <= 1.0);
+///
+/// // 7 = 4 + 2 + 1 is made of three nodes, 8 is one.
+/// let [seven, eight] = [7, 8].map(|period| protocol.standard_error(1e4, period));
+/// assert!((seven / eight - 3_f64.sqrt()).abs() < 1e-12);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Longitudinal {
     periods: u64,
@@ -254,6 +269,26 @@ impl Protocol for Longitudinal {
 /// What one client remembers from period to period. `Debug` does not show it.
 ///
 /// The level is no secret: it shows in every answer. The rest tells about the user.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::Epsilon;
+/// use throng_mechanism::{Client, Longitudinal};
+///
+/// let protocol = Longitudinal::local(4, 1, Epsilon::new(1.0)?)?;
+/// let mut client = Client::new(&protocol, &mut rng);
+/// for bit in [false, true] {
+///     assert!(client.report(&protocol, bit, &mut rng)? < protocol.symbols());
+/// }
+/// // Kept on the device, and taken up again.
+/// let mut client = Client::from_words(&protocol, client.to_words())?;
+/// assert_eq!(client.period(), 2);
+/// client.report(&protocol, true, &mut rng)?;
+/// client.report(&protocol, true, &mut rng)?;
+/// assert!(client.report(&protocol, true, &mut rng).is_err());
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Client {
     level: u32,

@@ -9,6 +9,13 @@ use rand_core::CryptoRng;
 use throng_account::Probability;
 
 /// The keys of collection files, of the command line and of JSON.
+///
+/// ```
+/// use throng_mechanism::Key;
+///
+/// assert_eq!(Key::named("bit-sum"), Some(Key::BitSum));
+/// assert!(Key::ALL.into_iter().all(|key| Key::named(key.name()) == Some(key)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // The names say it, and each mechanism's module says the rest.
 pub enum Key {
@@ -92,6 +99,32 @@ impl std::fmt::Display for Key {
 }
 
 /// A mechanism with its parameters: all a client needs to report and an analyzer to estimate.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Crowd, Delta, Probability, Threshold};
+/// use throng_mechanism::{BinaryResponse, Mechanism, Value};
+///
+/// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 60)?)?);
+///
+/// // A device's half.
+/// let mut bag = Vec::new();
+/// for user in 0..1_000 {
+///     mechanism.encode(Value::Bit(user < 300), &mut rng, &mut bag)?;
+/// }
+/// // The analyzer's half.
+/// let mut tally = mechanism.tally();
+/// mechanism.absorb(&mut tally, &bag);
+/// let estimate = mechanism.estimate(&tally, Probability::new("confidence", 0.9999)?)[0];
+/// assert!((estimate.value - 300.0).abs() < estimate.half_width);
+///
+/// // What is promised: 0.63 among the thousand, ln 15 should every mix collude.
+/// let epsilon = mechanism.profile(Crowd::new(1_000)?)?.epsilon(Delta::new(1e-6)?)?.epsilon;
+/// assert!(epsilon.get() < 0.7);
+/// assert!((mechanism.local_floor().unwrap().get() - 15_f64.ln()).abs() < 1e-6);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // As `Key`.
 pub enum Mechanism {

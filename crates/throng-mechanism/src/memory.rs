@@ -11,6 +11,24 @@ use rand_core::CryptoRng;
 /// new one; reporting a string it knows instead shows nothing, and biases the counts by one user.
 ///
 /// The memory tells which strings a user reported. It is to be kept as safe as these.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{Bloom, Memory, Rappor};
+///
+/// let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+/// let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.25)?, coin(0.75)?)?;
+/// let mut memory = Memory::new(&rappor, 1, &mut rng);
+/// let first = rappor.permanent("firefox", &mut memory, &mut rng)?;
+///
+/// // Remembered over a restart; a second string is past the limit.
+/// let mut memory = Memory::from_words(&rappor, &memory.to_words(&rappor))?;
+/// assert_eq!(rappor.permanent("firefox", &mut memory, &mut rng)?, first);
+/// assert!(rappor.permanent("lynx", &mut memory, &mut rng).is_err());
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Memory {
     pub(crate) cohort: u32,

@@ -10,6 +10,15 @@
 ///
 /// Rows are `words` words each; an incomplete last row is left out, and so are columns past the end
 /// of `sums`.
+///
+/// ```
+/// use throng_mechanism::packed::column_sums;
+///
+/// // Three rows of one word.
+/// let mut sums = [0; 4];
+/// column_sums(&[0b0001, 0b0101, 0b1001], 1, &mut sums);
+/// assert_eq!(sums, [3, 0, 1, 1]);
+/// ```
 pub fn column_sums(rows: &[u64], words: usize, sums: &mut [u64]) {
     if words == 0 {
         return;
@@ -28,6 +37,10 @@ pub fn column_sums(rows: &[u64], words: usize, sums: &mut [u64]) {
 }
 
 /// Bits that are set.
+///
+/// ```
+/// assert_eq!(throng_mechanism::packed::ones(&[0b1011, 1 << 63]), 4);
+/// ```
 pub fn ones(words: &[u64]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }

@@ -81,6 +81,19 @@ impl Mechanism {
     }
 
     /// The mechanism of a key with parameters found by name.
+    ///
+    /// ```
+    /// # use throng_account::Threshold;
+    /// use throng_mechanism::{Key, LaplaceMean, Mechanism};
+    ///
+    /// let mechanism = Mechanism::LaplaceMean(LaplaceMean::new(1000, 1, 500)?);
+    /// let kept = mechanism.parameters();
+    /// assert_eq!(kept, [("grid", vec![1000]), ("decay", vec![1, 500])]);
+    ///
+    /// let find = |name: &str| kept.iter().find(|(known, _)| *known == name).map(|(_, list)| &list[..]);
+    /// assert_eq!(Mechanism::from_parameters(Key::LaplaceMean, find)?, mechanism);
+    /// # Ok::<(), throng_mechanism::Error>(())
+    /// ```
     pub fn from_parameters<'a>(
         key: Key,
         find: impl Fn(&str) -> Option<&'a [u64]>,

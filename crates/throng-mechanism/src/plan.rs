@@ -11,6 +11,13 @@ use throng_account::{
 };
 
 /// What users are asked.
+///
+/// ```
+/// use throng_mechanism::{Key, Question};
+///
+/// assert!(Question::Bit.keys().contains(&Key::BitSum));
+/// assert_eq!(Question::Attributes { count: 5 }.keys(), [Key::Selection]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     /// How many say yes?
@@ -74,6 +81,31 @@ impl Question {
 }
 
 /// A question, who answers it, and what they are promised.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_mechanism::{Ask, Key, Question};
+///
+/// let ask = Ask {
+///     question: Question::Bit,
+///     reports: 1000,
+///     crowd: Crowd::new(1000)?,
+///     epsilon: Epsilon::new(1.0)?,
+///     delta: Delta::new(1e-6)?,
+///     max_messages: 16,
+///     local_floor: None,
+///     fragile: false,
+/// };
+/// // Among a thousand one bit in 33 is flipped, and the promise is kept by a hair.
+/// let mechanism = ask.calibrate(Key::BitSum)?;
+/// assert!((mechanism.standard_error(1000) - 5.82).abs() < 0.01);
+/// let reached = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
+/// assert!((0.99e-6..=1e-6).contains(&reached));
+///
+/// // Categories are not what it answers for.
+/// assert!(ask.calibrate(Key::KaryResponse).is_err());
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     /// The question.
@@ -95,6 +127,26 @@ pub struct Ask {
 }
 
 /// A calibrated mechanism and what to expect of it.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// # use throng_mechanism::{Ask, Key, Question};
+/// # let ask = Ask {
+/// #     question: Question::Bit,
+/// #     reports: 1000,
+/// #     crowd: Crowd::new(1000)?,
+/// #     epsilon: Epsilon::new(1.0)?,
+/// #     delta: Delta::new(1e-6)?,
+/// #     max_messages: 16,
+/// #     local_floor: None,
+/// #     fragile: false,
+/// # };
+/// // One byte in three layers of 48.
+/// let offer = ask.offers(Key::BitSum)?.remove(0);
+/// assert_eq!(offer.bytes(), 145);
+/// assert!((offer.half_width / offer.standard_error - 1.96).abs() < 0.001);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
     /// The mechanism.
@@ -126,6 +178,29 @@ impl Offer {
 }
 
 /// Every mechanism for a question, the recommended first, those that cannot keep the promise last.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// # use throng_mechanism::{Ask, Key, Plan, Question};
+/// # let ask = Ask {
+/// #     question: Question::Bit,
+/// #     reports: 1000,
+/// #     crowd: Crowd::new(1000)?,
+/// #     epsilon: Epsilon::new(1.0)?,
+/// #     delta: Delta::new(1e-6)?,
+/// #     max_messages: 16,
+/// #     local_floor: None,
+/// #     fragile: false,
+/// # };
+/// // Of two mechanisms for a bit; `Plan::new` calibrates all of them.
+/// let plan = Plan::of(&ask, [Key::BitSum, Key::CoinCount].map(|key| (key, ask.offers(key))));
+/// let best = &plan.offers[0];
+///
+/// // Worse than one who holds all data, and much better than if nobody were trusted.
+/// assert!(plan.central.unwrap() < best.standard_error);
+/// assert!(best.standard_error < plan.local.unwrap());
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// What can be had, best first.
@@ -143,10 +218,15 @@ pub struct Plan {
 impl Plan {
     /// Calibrates everything that applies.
     pub fn new(ask: &Ask) -> Self {
+        Self::of(ask, ask.question.keys().iter().map(|&key| (key, ask.offers(key))))
+    }
+
+    /// Made of what mechanisms offer, be it all of them or those that are known so far.
+    pub fn of(ask: &Ask, found: impl IntoIterator<Item = (Key, Result<Vec<Offer>, Error>)>) -> Self {
         let mut refused = Vec::new();
         let mut offers: Vec<Offer> = Vec::new();
-        for &key in ask.question.keys() {
-            match ask.offers(key) {
+        for (key, found) in found {
+            match found {
                 Ok(found) => offers.extend(found),
                 Err(why) => refused.push((key, why)),
             }
@@ -293,7 +373,7 @@ impl Ask {
     }
 
     /// What a mechanism offers, at several sizes where that is worth it.
-    fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
+    pub fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
         // A short catalogue beside the long one, and one between, which at a small ε may be searched
         // further than the long one.
         let middle = 1 + (4.0 / self.epsilon.get()).ceil() as u64;

@@ -13,6 +13,29 @@ use throng_account::Probability;
 /// order of messages does not matter and bags can be counted apart and added up. Over reports drawn
 /// from `law`, each estimated value has the truth as its mean, and a standard deviation of at most
 /// its standard error on average.
+///
+/// ```
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{BinaryResponse, Protocol, Tally, TwoMessageCount};
+///
+/// /// The mean of the estimate from one report, over everything that `encode` may draw.
+/// fn mean<P: Protocol<Input = bool>>(protocol: &P, bit: bool, confidence: Probability) -> f64 {
+///     let estimated = |report: &[u64]| {
+///         let mut tally = Tally::new(protocol);
+///         tally.absorb(protocol, report);
+///         protocol.estimate(&tally, confidence)[0].value
+///     };
+///     protocol.law(&bit).iter().map(|(report, chance)| chance * estimated(report)).sum()
+/// }
+///
+/// let (coin, confidence) = (Threshold::new(1 << 62)?, Probability::new("confidence", 0.95)?);
+/// for bit in [false, true] {
+///     let truth = f64::from(u8::from(bit));
+///     assert_eq!(mean(&BinaryResponse::new(coin)?, bit, confidence), truth);
+///     assert_eq!(mean(&TwoMessageCount::new(coin), bit, confidence), truth);
+/// }
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 pub trait Protocol {
     /// What one user holds.
     type Input: ?Sized;
@@ -57,6 +80,26 @@ pub trait Protocol {
 pub type Law = BTreeMap<Vec<u64>, f64>;
 
 /// What is counted of a bag of messages. Tallies of parts add up to the tally of the whole.
+///
+/// ```
+/// # use throng_account::Threshold;
+/// use throng_mechanism::{BinaryResponse, Tally};
+///
+/// let response = BinaryResponse::new(Threshold::new(1 << 62)?)?;
+/// let mut whole = Tally::new(&response);
+/// whole.absorb(&response, &[1, 0, 1, 9]);
+/// // Nobody sends a 9.
+/// assert_eq!((whole.reports(), whole.malformed(), whole.cells()), (3, 1, &[2][..]));
+///
+/// // Counted in parts, kept as numbers, and added up.
+/// let mut parts = Tally::new(&response);
+/// parts.absorb(&response, &[9, 1]);
+/// let mut rest = Tally::new(&response);
+/// rest.absorb(&response, &[0, 1]);
+/// parts.add_words(&rest.to_words())?;
+/// assert_eq!(parts, whole);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
     messages: u64,

@@ -15,6 +15,20 @@ use rand_core::CryptoRng;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 
 /// Sums of several coordinates from −1 to 1, each by `real-sum` in a bag of its own.
+///
+/// ```
+/// # use throng_account::Threshold;
+/// use throng_mechanism::{Protocol, UnarySum, VectorSum};
+///
+/// // Two coordinates of three bits each, one in four of them flipped.
+/// let sum = VectorSum::new(2, UnarySum::new(3, Threshold::new(1 << 62)?)?)?;
+/// assert_eq!(sum.messages(), 6);
+///
+/// // From −1 to 1 where a single sum goes from 0 to 1: twice the error.
+/// let coordinate = UnarySum::new(3, Threshold::new(1 << 62)?)?;
+/// assert_eq!(sum.standard_error(100.0), 2.0 * coordinate.standard_error(100.0));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VectorSum {
     dimensions: u32,
@@ -124,6 +138,24 @@ impl Protocol for VectorSum {
 }
 
 /// How to learn.
+///
+/// ```
+/// # use throng_account::{Delta, Epsilon};
+/// use throng_mechanism::Training;
+///
+/// let training = Training {
+///     rounds: 20,
+///     rate: 0.5,
+///     momentum: 0.5,
+///     bits: 1,
+///     epsilon: Epsilon::new(1.0)?,
+///     delta: Delta::new(1e-6)?,
+/// };
+/// // Half the rounds for the same promise: each of them may be twice as exact.
+/// let shorter = Training { rounds: training.rounds / 2, ..training };
+/// assert_eq!((shorter.rounds, shorter.epsilon), (10, training.epsilon));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Training {
     /// Rounds, each a gradient step.
@@ -148,6 +180,23 @@ pub type Example<'a> = (&'a [f64], bool);
 /// In each round every user computes the gradient of their own loss at the weights broadcast,
 /// `(σ(w·x) − y)·x`, and reports it through [`VectorSum`]. The weights are (ε, δ)-differentially
 /// private for replacing one user's features and label, all rounds together.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Delta, Epsilon};
+/// use throng_mechanism::{Training, dot, logistic, logistic_regression};
+///
+/// // Two thousand users whose label is the sign of their only feature; one step of descent.
+/// let users: Vec<([f64; 1], bool)> =
+///     (0..2_000).map(|user| if user % 2 == 0 { ([1.0], true) } else { ([-1.0], false) }).collect();
+/// let examples: Vec<_> = users.iter().map(|(features, label)| (&features[..], *label)).collect();
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let training = Training { rounds: 1, rate: 4.0, momentum: 0.0, bits: 1, epsilon, delta };
+/// let weights = logistic_regression(&examples, &training, &mut rng)?;
+/// assert!(logistic(dot(&weights, &[1.0])) > 0.8);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 pub fn logistic_regression(
     examples: &[Example<'_>],
     training: &Training,
@@ -188,11 +237,23 @@ pub fn logistic_regression(
 }
 
 /// `1/(1 + e^−z)`: the probability of the label that weights give to features with this product.
+///
+/// ```
+/// use throng_mechanism::logistic;
+///
+/// assert_eq!(logistic(0.0), 0.5);
+/// // Odds of 9 to 1.
+/// assert!((logistic(9_f64.ln()) - 0.9).abs() < 1e-12);
+/// ```
 pub fn logistic(z: f64) -> f64 {
     1.0 / (1.0 + (-z).exp())
 }
 
 /// The product of weights and features.
+///
+/// ```
+/// assert_eq!(throng_mechanism::dot(&[1.0, 2.0], &[3.0, -1.0]), 1.0);
+/// ```
 pub fn dot(weights: &[f64], features: &[f64]) -> f64 {
     weights.iter().zip(features).map(|(w, x)| w * x).sum()
 }

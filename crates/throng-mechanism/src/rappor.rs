@@ -33,6 +33,26 @@ use rand_core::CryptoRng;
 use throng_account::{Probability, Threshold};
 
 /// One message: the cohort, then the bits that are shown.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{Bloom, Memory, Rappor};
+///
+/// let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+/// let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+///
+/// // One report costs 1.07, all that will ever be sent on one string 4·ln 3 = 4.39.
+/// assert!((rappor.privacy().one_report().get() - 1.0743).abs() < 1e-4);
+/// assert!((rappor.privacy().forever().get() - 4.0 * 3_f64.ln()).abs() < 1e-8);
+///
+/// // A report: the cohort, and the 64 bits that are shown.
+/// let (mut memory, mut report) = (Memory::new(&rappor, 1, &mut rng), Vec::new());
+/// rappor.respond("firefox", &mut memory, &mut rng, &mut report)?;
+/// assert_eq!((report.len(), report[0]), (2, memory.cohort().into()));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rappor {
     bloom: Bloom,

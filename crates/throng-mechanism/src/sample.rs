@@ -9,6 +9,19 @@ use rand_core::CryptoRng;
 use throng_account::{Probability, Threshold};
 
 /// True with probability `threshold/2⁶⁴`.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Delta, Threshold};
+/// use throng_mechanism::sample::coin;
+///
+/// let quarter = Threshold::new(1 << 62)?;
+/// let heads = (0..10_000).filter(|_| coin(quarter, &mut rng)).count();
+/// // Six standard deviations of √(10⁴·¼·¾) = 43.
+/// assert!((2_240..2_760).contains(&heads));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[inline]
 pub fn coin(threshold: Threshold, rng: &mut impl CryptoRng) -> bool {
     rng.next_u64() < threshold.get()
@@ -19,6 +32,19 @@ pub fn coin(threshold: Threshold, rng: &mut impl CryptoRng) -> bool {
 /// Lane by lane the binary expansion of a uniform number is compared with that of the threshold from
 /// the first digit on. A random digit that differs decides its lane; after eight digits few lanes are
 /// left, and once all are decided no more digits are drawn.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::Threshold;
+/// use throng_mechanism::sample::coins;
+///
+/// let quarter = Threshold::new(1 << 62)?;
+/// let heads: u32 = (0..200).map(|_| coins(quarter, &mut rng).count_ones()).sum();
+/// // 12,800 coins, within six standard deviations of 49.
+/// assert!((2_906..3_494).contains(&heads));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[inline]
 pub fn coins(threshold: Threshold, rng: &mut impl CryptoRng) -> u64 {
     let (mut undecided, mut below) = (u64::MAX, 0_u64);
@@ -37,6 +63,16 @@ pub fn coins(threshold: Threshold, rng: &mut impl CryptoRng) -> u64 {
 /// Uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn while its low half falls
 /// among the few that would make some values likelier (Lemire, "Fast Random Integer Generation in an
 /// Interval", 2019).
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_mechanism::sample::below;
+///
+/// let mut seen = [0; 6];
+/// (0..600).for_each(|_| seen[below(6, &mut rng) as usize] += 1);
+/// assert!(seen.iter().all(|count| (45..155).contains(count)));
+/// ```
 #[inline]
 pub fn below(n: u64, rng: &mut impl CryptoRng) -> u64 {
     let mut product = u128::from(rng.next_u64()) * u128::from(n);
@@ -52,6 +88,17 @@ pub fn below(n: u64, rng: &mut impl CryptoRng) -> u64 {
 /// A real from 0 to 1 as a coin: true with probability `fraction`, to within 2⁻⁶⁴.
 ///
 /// This is the rounding of a value before noise, not the noise: privacy does not rest on it.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_mechanism::sample::fraction;
+///
+/// // 2.3 is rounded to 3 about every third time.
+/// let up = (0..1_000).filter(|_| fraction(0.3, &mut rng)).count();
+/// assert!((213..387).contains(&up));
+/// assert!(!fraction(0.0, &mut rng));
+/// ```
 #[inline]
 pub fn fraction(fraction: f64, rng: &mut impl CryptoRng) -> bool {
     // The product is exact, and the cast saturates at the top.
@@ -59,6 +106,19 @@ pub fn fraction(fraction: f64, rng: &mut impl CryptoRng) -> bool {
 }
 
 /// One of finitely many events, each with an integer weight out of 2⁶⁴, or none of them.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_mechanism::sample::Catalogue;
+///
+/// // Events 0 and 1 with chance ¼ each, and else none, which is 2.
+/// let catalogue = Catalogue::new([1 << 62, 1 << 62]).unwrap();
+/// let mut seen = [0; 3];
+/// (0..1_000).for_each(|_| seen[catalogue.draw(&mut rng)] += 1);
+/// assert!((168..332).contains(&seen[0]) && (405..595).contains(&seen[2]));
+/// assert_eq!(Catalogue::new([1 << 63, 1 << 63]), None);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
     /// Running sums of the weights.
@@ -86,6 +146,17 @@ impl Catalogue {
 }
 
 /// One of finitely many events, each with an integer weight out of 2¹²⁸, or none of them.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_mechanism::sample::WideCatalogue;
+///
+/// // A chance of 2⁻¹²⁷, which an f64 next to 1 could not hold, and one of ½.
+/// let catalogue = WideCatalogue::new([2, 1 << 127]).unwrap();
+/// assert_eq!(catalogue.weights().collect::<Vec<_>>(), [2, 1 << 127]);
+/// assert!((0..1_000).all(|_| catalogue.draw(&mut rng) != 0));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WideCatalogue {
     /// Running sums of the weights.
@@ -124,6 +195,16 @@ impl WideCatalogue {
 }
 
 /// A fair coin at a time, 64 from each random word.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::{Rng, SeedableRng}};
+/// use throng_mechanism::sample::FairBits;
+///
+/// let [mut rng, mut same] = [1, 1].map(ChaCha12Rng::seed_from_u64);
+/// let mut bits = FairBits::default();
+/// let word = (0..64).fold(0, |word, place| word | u64::from(bits.next(&mut rng)) << place);
+/// assert_eq!(word, same.next_u64());
+/// ```
 #[derive(Debug, Default)]
 pub struct FairBits {
     bits: u64,
@@ -149,6 +230,16 @@ impl FairBits {
 /// Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm 2:
 /// a multiple of 1/den by rejection, whole multiples by coins of e⁻¹. Its unconditional bound is the
 /// largest `u64`, which no draw comes near.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_mechanism::sample::geometric;
+///
+/// // x = 2: zero with chance 1 − e^−2 = 0.8647.
+/// let zeros = (0..1_000).filter(|_| geometric(2, 1, &mut rng) == 0).count();
+/// assert!((800..930).contains(&zeros));
+/// ```
 pub fn geometric(num: u64, den: u64, rng: &mut impl CryptoRng) -> u64 {
     // u has P ∝ e^{−u/den} on 0..den, v has P ∝ e^{−v}: u + den·v has P ∝ e^{−·/den}.
     let u = loop {
@@ -166,6 +257,17 @@ pub fn geometric(num: u64, den: u64, rng: &mut impl CryptoRng) -> u64 {
 }
 
 /// `P[k] ∝ e^{−|k|·num/den}` over all integers, without a float.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_mechanism::sample::discrete_laplace;
+///
+/// // x = ½: both signs alike, and a variance of 2e^−½/(1 − e^−½)² = 7.8.
+/// let draws: Vec<_> = (0..2_000).map(|_| discrete_laplace(1, 2, &mut rng)).collect();
+/// let square = draws.iter().map(|x| x * x).sum::<i64>() as f64 / 2_000.0;
+/// assert!((5.0..11.0).contains(&square));
+/// ```
 pub fn discrete_laplace(num: u64, den: u64, rng: &mut impl CryptoRng) -> i64 {
     let mut signs = FairBits::default();
     loop {
@@ -200,6 +302,17 @@ fn ratio_coin(num: u64, den: u64, k: u64, rng: &mut impl CryptoRng) -> bool {
 /// Every bit is first set by a coin of nearly the right chance. Given how many are set, all subsets
 /// of that size are equally likely, whatever the chance, and they stay so when uniform elements are
 /// added or taken away until the size is right.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_mechanism::packed::ones;
+/// use throng_mechanism::sample::subset;
+///
+/// let mut bits = [u64::MAX; 2];
+/// subset(100, 30, &mut bits, &mut rng);
+/// assert_eq!((ones(&bits), bits[1] >> 36), (30, 0));
+/// ```
 pub fn subset(n: u32, size: u32, bits: &mut [u64], rng: &mut impl CryptoRng) {
     let size = size.min(n);
     // In thirty-seconds, rounded down: a missing element is found faster than one too many.
@@ -231,6 +344,19 @@ pub fn subset(n: u32, size: u32, bits: &mut [u64], rng: &mut impl CryptoRng) {
 }
 
 /// Puts `items`, in groups of `width`, into uniformly random order.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_mechanism::sample::shuffle;
+///
+/// // Messages of two words stay whole.
+/// let mut items: Vec<u64> = (0..200).collect();
+/// shuffle(&mut items, 2, &mut rng);
+/// assert!(items.chunks(2).all(|pair| pair[0] % 2 == 0 && pair[1] == pair[0] + 1));
+/// items.sort();
+/// assert!(items.into_iter().eq(0..200));
+/// ```
 pub fn shuffle(items: &mut [u64], width: usize, rng: &mut impl CryptoRng) {
     for last in (1..items.len() / width).rev() {
         let other = below(last as u64 + 1, rng) as usize;

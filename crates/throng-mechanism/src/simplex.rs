@@ -16,6 +16,13 @@
 /// the simplex (Wang et al., "Locally Differentially Private Frequency Estimation with Consistency",
 /// 2020, section 4; Duchi et al., "Efficient Projections onto the l1-Ball for Learning in High
 /// Dimensions", 2008). A total below 0 counts as 0.
+///
+/// ```
+/// use throng_mechanism::norm_sub;
+///
+/// // A half off both that stay above 0.
+/// assert_eq!(norm_sub(&[5.0, -1.0, 2.0], 6.0), [4.5, 0.0, 1.5]);
+/// ```
 pub fn norm_sub(estimates: &[f64], total: f64) -> Vec<f64> {
     let total = total.max(0.0);
     let mut sorted = estimates.to_vec();

@@ -8,6 +8,24 @@ use rand_core::CryptoRng;
 /// Users are taken in groups of a few thousand, each group permuted by itself. The tally depends on
 /// the bag alone, so this is the tally of one great permutation, in little memory; tallies of
 /// several ranges, from several threads, are merged.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{BinaryResponse, Mechanism, Values, simulate};
+///
+/// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 60)?)?);
+/// let values = Values::Bits((0..1_000).map(|user| user < 300).collect());
+///
+/// // Halves of a crowd, each counted by itself.
+/// let mut tally = simulate(&mechanism, &values, 0..500, &mut rng)?;
+/// tally.merge(&simulate(&mechanism, &values, 500..1_000, &mut rng)?);
+/// assert_eq!(tally.reports(), 1_000);
+/// let estimate = mechanism.estimate(&tally, Probability::new("confidence", 0.9999)?)[0];
+/// assert!((estimate.value - mechanism.truth(&values)[0]).abs() < estimate.half_width);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 pub fn simulate(
     mechanism: &Mechanism,
     values: &Values,

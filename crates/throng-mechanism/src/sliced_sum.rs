@@ -19,6 +19,20 @@ use rand_core::CryptoRng;
 use throng_account::Probability;
 
 /// Symbols 2·level + bit, and 2b for null: the digits of the user's value, then the slots.
+///
+/// ```
+/// use throng_mechanism::{Protocol, SlicedSum};
+///
+/// // Numbers of two binary digits, and one slot that holds a coin of either level with chance ¼.
+/// let sum = SlicedSum::new(vec![1 << 62, 1 << 62], 1)?;
+/// let law = sum.law(&1.0);
+/// // Digits 1 of level 0 and 3 of level 1; null is symbol 4.
+/// assert_eq!((law[&vec![1, 3, 4]], law[&vec![0, 1, 3]]), (0.5, 0.125));
+///
+/// // A liar sends three ones of the higher level, which is worth ⅔.
+/// assert_eq!(sum.influence(), 2.0);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlicedSum {
     weights: Vec<u64>,

@@ -39,6 +39,24 @@ use rand_core::CryptoRng;
 use throng_account::{Crowd, Delta, Epsilon, Probability};
 
 /// m messages below q = 2^bits, which add up to the value and a share of the noise.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_mechanism::{Protocol, SplitAndMix};
+///
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let split = SplitAndMix::fragile(Crowd::new(1_000)?, epsilon, delta, 1_000)?;
+/// let (kept, failing) = split.guarantee();
+/// assert!(kept <= epsilon && failing <= delta && split.capacity() >= 2_000);
+///
+/// // Messages that look like nothing, and add up to the value and a share of the noise.
+/// let mut report = Vec::new();
+/// split.encode(&0.5, &mut rng, &mut report)?;
+/// assert_eq!(report.len(), split.messages());
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitAndMix {
     crowd: u64,

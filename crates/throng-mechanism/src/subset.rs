@@ -18,6 +18,20 @@ use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, Threshold};
 
 /// One message of ⌈k/64⌉ words: bit `v % 64` of word `v / 64` is set if category v is in the set.
+///
+/// ```
+/// # use throng_account::Epsilon;
+/// use throng_mechanism::{Protocol, SubsetSelection};
+///
+/// // Sets of two of eight categories. Half of them hold the truth, so each of the 7 sets with it is
+/// // three times as likely as each of the 21 without.
+/// let selection = SubsetSelection::local(8, Epsilon::new(3_f64.ln())?)?;
+/// assert_eq!(selection.size(), 2);
+/// let law = selection.law(&0);
+/// assert!((law[&vec![0b0000_0011]] - 1.0 / 14.0).abs() < 1e-8);
+/// assert!((law[&vec![0b0000_0110]] - 1.0 / 42.0).abs() < 1e-8);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SubsetSelection {
     categories: u32,

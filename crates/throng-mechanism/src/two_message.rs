@@ -14,6 +14,21 @@ use rand_core::CryptoRng;
 use throng_account::{Probability, Threshold};
 
 /// The true bit and a noise bit.
+///
+/// ```
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{Protocol, Tally, TwoMessageCount};
+///
+/// let count = TwoMessageCount::new(Threshold::new(1 << 62)?);
+/// assert_eq!(count.law(&true)[&vec![0, 1]], 0.75);
+///
+/// // 55 ones among the 200 messages of a hundred users, 25 of which are noise.
+/// let mut tally = Tally::new(&count);
+/// tally.absorb(&count, &[[1; 55].as_slice(), &[0; 145]].concat());
+/// let estimate = count.estimate(&tally, Probability::new("confidence", 0.95)?)[0];
+/// assert_eq!((tally.reports(), estimate.value), (100, 30.0));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoMessageCount {
     extra: Threshold,

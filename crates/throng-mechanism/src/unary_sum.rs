@@ -18,6 +18,22 @@ use std::collections::BTreeMap;
 use throng_account::{Probability, Threshold};
 
 /// `bits` messages of one bit each.
+///
+/// ```
+/// # use throng_account::{Probability, Threshold};
+/// use throng_mechanism::{Protocol, Tally, UnarySum};
+///
+/// // Numbers as two bits, one in four of them flipped.
+/// let sum = UnarySum::new(2, Threshold::new(1 << 62)?)?;
+/// let law = sum.law(&1.0);
+/// assert_eq!((law[&vec![1, 1]], law[&vec![0, 1]], law[&vec![0, 0]]), (0.5625, 0.375, 0.0625));
+///
+/// // A hundred users, 80 ones: (80 − 200·¼)/(2·½).
+/// let mut tally = Tally::new(&sum);
+/// tally.absorb(&sum, &[[1; 80].as_slice(), &[0; 120]].concat());
+/// assert_eq!(sum.estimate(&tally, Probability::new("confidence", 0.95)?)[0].value, 30.0);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnarySum {
     bits: u32,

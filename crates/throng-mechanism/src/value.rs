@@ -4,6 +4,12 @@ use crate::{Error, Estimate};
 use std::fmt;
 
 /// One user's value. `Debug` does not show it.
+///
+/// ```
+/// use throng_mechanism::Value;
+///
+/// assert_eq!(format!("{:?}", Value::Text("what I think")), "Text(..)");
+/// ```
 #[derive(Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// Yes or no.
@@ -31,6 +37,15 @@ impl fmt::Debug for Value<'_> {
 }
 
 /// The values of many users, in one column. `Debug` does not show them.
+///
+/// ```
+/// use throng_mechanism::{Value, Values};
+///
+/// let values = Values::Rows { bits: vec![true, false, false, true], width: 2 };
+/// assert_eq!(values.len(), 2);
+/// assert_eq!(values.get(1), Value::Bits(&[false, true]));
+/// assert_eq!(format!("{values:?}"), "Values(2 users)");
+/// ```
 #[derive(Clone, PartialEq)]
 pub enum Values {
     /// Bits.
@@ -91,6 +106,19 @@ impl fmt::Debug for Values {
 }
 
 /// The range of a bounded number, which mechanisms see as the unit interval.
+///
+/// ```
+/// use throng_mechanism::{Estimate, Range};
+///
+/// let hours = Range::new(4.0, 12.0)?;
+/// assert_eq!((hours.unit(6.0)?, hours.unit(20.0)?), (0.25, 1.0));
+///
+/// // A sum of 50 unit values of 100 users is a mean of eight hours.
+/// let sum = Estimate { value: 50.0, standard_error: 5.0, half_width: 10.0 };
+/// let mean = hours.mean(&sum, 100);
+/// assert_eq!((mean.value, mean.standard_error), (8.0, 0.4));
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     low: f64,

@@ -5,11 +5,12 @@ use crate::keyring::Keyring;
 use crate::ledger::{Entry, Ledger};
 use crate::mixer::Step;
 use crate::peel::Peeler;
+use crate::published::Published;
 use crate::release::{Count, release};
 use crate::slots::{Slot, Stage, Why};
 use crate::store::{Change, Store, StoreError};
 use crate::{Error, Limits};
-use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_account::Crowd;
@@ -21,6 +22,8 @@ pub struct Analyzer<S> {
     hop: Hop<S>,
     ledger: Mutex<Ledger>,
     account: Mutex<Account>,
+    /// The releases by their first epoch, once somebody asked.
+    published: Mutex<Option<BTreeMap<u64, Arc<Published>>>>,
     /// One step at a time.
     working: Mutex<()>,
 }
@@ -40,7 +43,8 @@ impl<S: Store> Analyzer<S> {
         let ledger = read_ledger(&hop)?;
         let account = Mutex::new(Account::new(&hop.collection.terms));
         let (ledger, working) = (Mutex::new(ledger), Mutex::new(()));
-        let analyzer = Self { hop, ledger, account, working };
+        let published = Mutex::new(None);
+        let analyzer = Self { hop, ledger, account, published, working };
         analyzer.write_head()?;
         Ok(analyzer)
     }
@@ -69,16 +73,25 @@ impl<S: Store> Analyzer<S> {
         Ok(step)
     }
 
-    /// All releases so far, oldest first.
-    pub fn releases(&self) -> Result<Vec<Value>, Error> {
-        let prefix = format!("{}/", self.hop.id);
-        let rows = self.hop.store.rows(RELEASES)?.into_iter();
-        rows.filter(|(key, _)| key.starts_with(&prefix))
-            .map(|(_, row)| {
-                let corrupt = StoreError::Corrupt { what: "the row of a release" };
-                serde_json::from_slice(&row).map_err(|_| corrupt.into())
-            })
-            .collect()
+    /// All releases so far, oldest first, each as the JSON object that was published.
+    pub fn releases(&self) -> Result<Vec<String>, Error> {
+        let rows = self.hop.store.rows(RELEASES, &self.prefix())?.into_iter();
+        rows.map(|(_, row)| String::from_utf8(row).map_err(|_| UNREADABLE.into())).collect()
+    }
+
+    /// All releases so far, oldest first, in memory after the first time.
+    pub fn published(&self) -> Result<Vec<Arc<Published>>, Error> {
+        let mut kept = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_none() {
+            let mut all = BTreeMap::new();
+            for row in self.releases()? {
+                let release = Published::parse(&row, all.values().next_back());
+                let release = Arc::new(release.ok_or(UNREADABLE)?);
+                all.insert(release.first, release);
+            }
+            *kept = Some(all);
+        }
+        Ok(kept.iter().flat_map(BTreeMap::values).cloned().collect())
     }
 
     /// What has been spent.
@@ -177,7 +190,9 @@ impl<S: Store> Analyzer<S> {
         if let Some(words) = &counted {
             changes.push(Change::Put { table: TALLIES, key: &key, value: words });
         }
-        hop.put(slot.at(Stage::Released { shredded: false }), &changes)?;
+        let written = hop.put(slot.at(Stage::Released { shredded: false }), &changes);
+        self.remember(&published, written.is_ok());
+        written?;
         self.lock().push(entry);
         self.write_head()
     }
@@ -189,16 +204,32 @@ impl<S: Store> Analyzer<S> {
             return Ok(None);
         }
         let counted = tally.to_words().into_iter().flat_map(u64::to_be_bytes).collect();
-        let prefix = format!("{}/", self.hop.id);
+        let prefix = self.prefix();
         let own = format!("{prefix}{:020}", slot.first);
-        for (key, row) in self.hop.store.rows(TALLIES)? {
-            if key.starts_with(&prefix) && key != own {
+        for (key, row) in self.hop.store.rows(TALLIES, &prefix)? {
+            if key != own {
                 let words = row.as_chunks().0.iter().map(|word| u64::from_be_bytes(*word));
                 let words: Vec<u64> = words.collect();
                 tally.add_words(&words).map_err(throng_wire::Error::from)?;
             }
         }
         Ok(Some(counted))
+    }
+
+    /// Adds a release to those in memory; what may or may not be on disk is read again instead.
+    fn remember(&self, release: &str, written: bool) {
+        let mut kept = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(all) = kept.as_mut() else { return };
+        match Published::parse(release, all.values().next_back()).filter(|_| written) {
+            Some(release) => {
+                all.insert(release.first, Arc::new(release));
+            }
+            None => *kept = None,
+        }
+    }
+
+    fn prefix(&self) -> String {
+        format!("{}/", self.hop.id)
     }
 
     /// Keeps the newest hash of the ledger outside its table.
@@ -215,8 +246,7 @@ impl<S: Store> Analyzer<S> {
 }
 
 fn read_ledger<S: Store>(hop: &Hop<S>) -> Result<Ledger, Error> {
-    let prefix = format!("{}/", hop.id);
-    let rows = hop.store.rows(LEDGER)?.into_iter().filter(|(key, _)| key.starts_with(&prefix));
+    let rows = hop.store.rows(LEDGER, &format!("{}/", hop.id))?.into_iter();
     let rows: Vec<Vec<u8>> = rows.map(|(_, row)| row).collect();
     let head = read_head(hop)?;
     // It is written before the first entry.
@@ -241,6 +271,8 @@ fn read_head<S: Store>(hop: &Hop<S>) -> Result<Option<[u8; 32]>, Error> {
 fn head_name<S>(hop: &Hop<S>) -> String {
     format!("{}.head", hop.id)
 }
+
+const UNREADABLE: StoreError = StoreError::Corrupt { what: "the row of a release" };
 
 const LEDGER: &str = "ledger";
 const RELEASES: &str = "releases";

@@ -13,6 +13,9 @@
 //! [peers]
 //! ca = "ca.pem"                          trust these roots for the other parties, not the system's
 //!
+//! [access]                               left out, everybody reads; an analyzer must be on loopback then
+//! tokens = "tokens.toml"                 as `throng token` wrote it
+//!
 //! [limits]                               all of it may be left out
 //! upload = 1048576                       bytes of a body with reports
 //! batch = 1099511627776                  bytes of a batch
@@ -68,6 +71,8 @@ pub struct Config {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// PEM file with the only roots that are trusted for the other parties.
     pub authority: Option<PathBuf>,
+    /// The file of the tokens that let people read.
+    pub access: Option<PathBuf>,
     /// How much it takes on.
     pub limits: Limits,
 }
@@ -88,7 +93,16 @@ impl Config {
         let all: Table =
             text.parse().map_err(|error: toml::de::Error| wrong("TOML", error.to_string()))?;
         let top = Section { name: "", table: &all, directory };
-        top.known(&["listen", "identity", "data", "collections", "tls", "peers", "limits"])?;
+        top.known(&[
+            "listen",
+            "identity",
+            "data",
+            "collections",
+            "tls",
+            "peers",
+            "access",
+            "limits",
+        ])?;
         let listen = top.text("listen")?.parse();
         let listen =
             listen.map_err(|_| top.wrong("listen", "an address such as \"127.0.0.1:8001\""))?;
@@ -100,6 +114,10 @@ impl Config {
             peers.known(&["ca"])?;
             peers.has("ca").then(|| peers.path("ca")).transpose()
         });
+        let access = top.section("access")?.map(|access| {
+            access.known(&["tokens"])?;
+            access.path("tokens")
+        });
         Ok(Self {
             role,
             listen,
@@ -108,6 +126,7 @@ impl Config {
             collections: top.paths("collections")?,
             tls: tls.transpose()?,
             authority: authority.transpose()?.flatten(),
+            access: access.transpose()?,
             limits: top.section("limits")?.map_or(Ok(Limits::default()), |part| limits(&part))?,
         })
     }
@@ -244,6 +263,7 @@ mod tests {
             "{LEAST}
             [tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"
             [peers]\nca = \"ca.pem\"
+            [access]\ntokens = \"t.toml\"
             [limits]\nupload = 1\nbatch = 2\nmemory = 3\nthreads = 4\ndrain = \"5m\"\nrequests = 6
             patience = \"7s\""
         );
@@ -251,6 +271,7 @@ mod tests {
         let [certificate, key] = ["c.pem", "k.pem"].map(|name| Path::new("/etc/throng").join(name));
         assert_eq!(config.tls, Some((certificate, key)));
         assert_eq!(config.authority.as_deref(), Some(Path::new("/etc/throng/ca.pem")));
+        assert_eq!(config.access.as_deref(), Some(Path::new("/etc/throng/t.toml")));
         let limits = Limits {
             upload: 1,
             batch: 2,

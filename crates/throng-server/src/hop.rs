@@ -305,7 +305,7 @@ impl<S: Store> Hop<S> {
     /// the mix that signed both.
     fn accuse(&self, signed: &SignedManifest) -> Result<(), Error> {
         let key = self.key(signed.unverified().first);
-        if self.store.rows(ACCUSED)?.iter().any(|(known, _)| *known == key) {
+        if !self.store.rows(ACCUSED, &key)?.is_empty() {
             return Ok(());
         }
         let value = signed.encode();
@@ -356,12 +356,9 @@ impl<S: Store> Hop<S> {
 }
 
 fn read_slots<S: Store>(store: &S, id: &CollectionId) -> Result<Slots, Error> {
-    let prefix = format!("{id}/");
     let mut slots = Slots::default();
-    for (key, row) in store.rows(SLOTS)? {
-        if key.starts_with(&prefix) {
-            slots.put(Slot::from_row(&row)?);
-        }
+    for (_, row) in store.rows(SLOTS, &format!("{id}/"))? {
+        slots.put(Slot::from_row(&row)?);
     }
     Ok(slots)
 }

@@ -5,7 +5,8 @@
 //! door      requests at once, headers of every answer
 //! routes    every path and what answers it
 //! upload    reports in          batch   batches in
-//! about     what is going on, for people and their machines
+//! guard     who may read
+//! about     what is going on, for machines      pages   the same, for people
 //! problem   every error as a status and a problem document
 //! ```
 
@@ -13,7 +14,9 @@ mod about;
 mod accept;
 mod batch;
 mod door;
+mod guard;
 mod openapi;
+mod pages;
 mod path;
 mod problem;
 mod routes;
@@ -21,4 +24,6 @@ mod tls;
 mod upload;
 
 pub(crate) use accept::serve;
+pub(crate) use guard::{Guard, Visitor};
+pub(crate) use problem::Problem;
 pub(crate) use tls::Tls;

@@ -231,7 +231,7 @@ impl<S: Store> Keyring<S> {
         let mine = self.id.to_string();
         let corrupt = || StoreError::Corrupt { what: "the row of a key" };
         let mut state = self.lock();
-        for (key, value) in self.store.rows(LIVE)? {
+        for (key, value) in self.store.rows(LIVE, &mine)? {
             if key == mine {
                 let text = String::from_utf8(value).ok();
                 state.live = text.and_then(|text| text.parse().ok()).ok_or_else(corrupt)?;
@@ -249,7 +249,7 @@ impl<S: Store> Keyring<S> {
                 state.hold(window, self.hop, layer_secret(&bytes)?);
             }
         }
-        for (key, value) in self.store.rows(DIRECTORIES)? {
+        for (key, value) in self.store.rows(DIRECTORIES, &mine)? {
             let Some(window) = key.strip_prefix(&mine).and_then(|rest| rest.strip_prefix('/'))
             else {
                 continue;

@@ -99,7 +99,9 @@ impl Ledger {
         *hash == self.start || self.entries.iter().any(|entry| entry.hash == *hash)
     }
 
-    fn entry(&self, first: u64, last: u64, honest: u64, total: Epsilon) -> Entry {
+    /// The entry with a total that is known, as in histories that are made up.
+    #[doc(hidden)]
+    pub fn entry(&self, first: u64, last: u64, honest: u64, total: Epsilon) -> Entry {
         let mut hash = Sha256::new();
         hash.update(self.head());
         for field in [first, last, honest, total.get().to_bits()] {

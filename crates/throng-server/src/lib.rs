@@ -5,9 +5,11 @@
 //! or chance is given both. [`Server`] runs any number of them in one process: it listens, ticks, learns
 //! the others' keys and hands batches over.
 
+mod access;
 mod analyzer;
 mod clock;
 mod config;
+mod dashboard;
 mod error;
 mod hop;
 mod http;
@@ -17,8 +19,9 @@ mod limits;
 mod metrics;
 mod mix;
 mod mixer;
-mod page;
 mod peel;
+mod progress;
+mod published;
 mod release;
 mod run;
 mod server;
@@ -26,6 +29,7 @@ mod shuffle;
 mod slots;
 mod store;
 
+pub use access::{Access, Reader, Token};
 pub use analyzer::Analyzer;
 pub use clock::Clock;
 pub use config::{Config, Role};
@@ -36,6 +40,9 @@ pub use ledger::{Entry, Ledger};
 pub use limits::Limits;
 pub use mix::{Mix, Outgoing};
 pub use mixer::{Mixer, Rules, Step};
+pub use published::{Left, Point, Privacy, Published};
+#[doc(hidden)]
+pub use release::{Count, Holds, release_with};
 pub use server::{Listener, Parts, Running, Server};
 pub use shuffle::Shuffler;
 pub use slots::{Slot, Slots, Stage, Why};

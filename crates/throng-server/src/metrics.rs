@@ -79,6 +79,27 @@ impl Metrics {
         out.text
     }
 
+    /// Times that two batches came for the same epochs.
+    pub fn conflicts(&self) -> u64 {
+        self.conflicts.load(Ordering::Relaxed)
+    }
+
+    /// Attempts that failed and are repeated, by task.
+    pub fn failures(&self) -> Vec<(&'static str, u64)> {
+        self.counts("throng_failures_total")
+    }
+
+    /// Batches that were not taken, by reason.
+    pub fn refused_batches(&self) -> Vec<(&'static str, u64)> {
+        self.counts("throng_batches_refused_total")
+    }
+
+    fn counts(&self, name: &str) -> Vec<(&'static str, u64)> {
+        let rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = rare.iter().filter(|((of, _), _)| *of == name);
+        of.map(|((_, label), count)| (*label, *count)).collect()
+    }
+
     fn count(&self, name: &'static str, label: &'static str) {
         let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
         *rare.entry((name, label)).or_default() += 1;

@@ -4,6 +4,7 @@ use crate::hop::{Hop, Incoming, Intake};
 use crate::keyring::Keyring;
 use crate::mixer::Step;
 use crate::peel::{Peeler, Seen};
+use crate::progress::{Acknowledged, Progress};
 use crate::shuffle::Shuffler;
 use crate::slots::{Slot, Stage, Why};
 use crate::store::{Blob, LogKey, Pending, Store, StoreError};
@@ -16,6 +17,7 @@ use throng_wire::{Collection, Identity, Loss, Manifest, Receipt, RecordDigest, S
 /// One collection at one mix.
 pub struct Mix<S> {
     hop: Hop<S>,
+    acknowledged: Acknowledged,
     /// One step at a time.
     working: Mutex<()>,
 }
@@ -42,7 +44,7 @@ impl<S: Store> Mix<S> {
         if hop.place == hop.collection.chain.hops() {
             return Err(Error::WrongPlace);
         }
-        Ok(Self { hop, working: Mutex::new(()) })
+        Ok(Self { hop, acknowledged: Acknowledged::default(), working: Mutex::new(()) })
     }
 
     /// Whether reports for an epoch are taken now.
@@ -136,6 +138,19 @@ impl<S: Store> Mix<S> {
         self.hop.place
     }
 
+    /// Reports for an epoch are on disk, and their senders are told.
+    pub(crate) fn acknowledged(&self, epoch: u64, reports: u64) {
+        self.acknowledged.add(epoch, reports);
+    }
+
+    /// How full the running epoch is, at the first mix.
+    pub(crate) fn progress(&self, now: u64) -> Option<Progress> {
+        let collection = self.collection();
+        let epoch = collection.epoch_at(now).filter(|_| self.hop() == 1)?;
+        self.admit(epoch, now).ok()?;
+        Some(self.acknowledged.tell(epoch, collection.quorum(), &collection.schedule, now))
+    }
+
     /// All slots so far.
     pub fn slots(&self) -> Vec<Slot> {
         self.hop.machine().slots().iter().cloned().collect()
@@ -147,6 +162,7 @@ impl<S: Store> Mix<S> {
         let slot = Slot { first, last, input: None, stage: Stage::Closing };
         // From this row on nothing is admitted, so that what is read below is all there is.
         hop.put(slot.clone(), &[])?;
+        self.acknowledged.forget(last);
         let shape = hop.collection.shape();
         let each = shape.report_bytes();
         let mut shuffler = self.shuffler();

@@ -27,8 +27,23 @@ pub struct Count<'a> {
     pub epochs: &'a [u64],
 }
 
+/// What holds for a batch by its number of reports and epochs, whatever was released before.
+#[derive(Debug, Clone)]
+pub struct Holds(Map<String, Value>);
+
 /// Puts a release together. `entry` is what it costs in the ledger.
 pub fn release(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<Value, Error> {
+    let holds = Holds::of(collection, count.reports, count.last - count.first + 1)?;
+    release_with(collection, count, entry, &holds)
+}
+
+/// The same with what is known to hold for so many reports and epochs.
+pub fn release_with(
+    collection: &Collection,
+    count: &Count<'_>,
+    entry: &Entry,
+    holds: &Holds,
+) -> Result<Value, Error> {
     let confidence = Probability::new("confidence", CONFIDENCE)?;
     let mut release = Map::new();
     let mut field = |name: &str, value: Value| {
@@ -40,7 +55,7 @@ pub fn release(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Res
     field("reports", count.reports.into());
     field("confidence", CONFIDENCE.into());
     field("estimates", estimates(collection, count, confidence).into());
-    field("privacy", privacy(collection, count, entry)?);
+    field("privacy", holds.and_spent(collection, entry));
     field("influence", influence(collection, count));
     field("dropped", dropped(count));
     field("batch", count.batch.to_string().into());
@@ -108,42 +123,53 @@ fn counted(period: u64, epochs: &[u64]) -> bool {
     true
 }
 
-/// What holds for this very batch, and under which conditions.
-fn privacy(collection: &Collection, count: &Count<'_>, entry: &Entry) -> Result<Value, Error> {
-    let terms = &collection.terms;
-    let promise = &terms.promise;
-    let honest = Crowd::honest(count.reports, promise.corrupt)?;
-    let epochs = count.last - count.first + 1;
-    let one = terms.profile(honest)?.epsilon(promise.delta)?;
-    let (epsilon, delta) = cost(terms, Spent { epochs, honest })?;
-    let all = Spent { epochs, honest: Crowd::new(count.reports)? };
-    let (all_honest, _) = cost(terms, all)?;
-    Ok(json!({
-        "epsilon": epsilon.get(),
-        "delta": delta.get(),
-        "epsilon_lower": one.lower.filter(|_| epochs == 1).map(|witness| witness.epsilon.get()),
-        "honest": honest.get(),
-        "corrupt": promise.corrupt,
-        "epsilon_if_all_honest": all_honest.get(),
-        "epochs_merged": epochs,
-        "local_floor": infinite(terms.mechanism.local_floor()),
-        "theorem": one.theorem.name(),
-        "source": one.theorem.source(),
-        "neighbours": if epochs == 1 {
+impl Holds {
+    /// For so many distinct valid reports from so many merged epochs, and under which conditions.
+    pub fn of(collection: &Collection, reports: u64, epochs: u64) -> Result<Self, Error> {
+        let terms = &collection.terms;
+        let promise = &terms.promise;
+        let honest = Crowd::honest(reports, promise.corrupt)?;
+        let one = terms.profile(honest)?.epsilon(promise.delta)?;
+        let (epsilon, delta) = cost(terms, Spent { epochs, honest })?;
+        let all = Spent { epochs, honest: Crowd::new(reports)? };
+        let (all_honest, _) = cost(terms, all)?;
+        let lower = one.lower.filter(|_| epochs == 1).map(|witness| witness.epsilon.get());
+        let neighbours = if epochs == 1 {
             "one person's report is replaced by another"
         } else {
             "the reports of one person, one in each epoch, are replaced by others"
-        },
-        "holds_if": holds_if(collection),
-        "spent_epsilon": entry.total.get(),
-        "spent_delta": promise.lifetime.1.get(),
-        "lifetime_epsilon": promise.lifetime.0.get(),
-    }))
+        };
+        let facts = [
+            ("epsilon", json!(epsilon.get())),
+            ("delta", json!(delta.get())),
+            ("epsilon_lower", json!(lower)),
+            ("honest", json!(honest.get())),
+            ("corrupt", json!(promise.corrupt)),
+            ("epsilon_if_all_honest", json!(all_honest.get())),
+            ("epochs_merged", json!(epochs)),
+            ("local_floor", infinite(terms.mechanism.local_floor())),
+            ("theorem", json!(one.theorem.name())),
+            ("source", json!(one.theorem.source())),
+            ("neighbours", json!(neighbours)),
+            ("holds_if", json!(holds_if(collection))),
+        ];
+        Ok(Self(facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()))
+    }
+
+    /// With what all releases up to this one cost together.
+    fn and_spent(&self, collection: &Collection, entry: &Entry) -> Value {
+        let (epsilon, delta) = collection.terms.promise.lifetime;
+        let mut facts = self.0.clone();
+        facts.insert("spent_epsilon".into(), entry.total.get().into());
+        facts.insert("spent_delta".into(), delta.get().into());
+        facts.insert("lifetime_epsilon".into(), epsilon.get().into());
+        Value::Object(facts)
+    }
 }
 
 /// ε and δ for a person with a report in every epoch of the release. Where many epochs are merged, what
 /// group privacy makes of the promised δ can pass 1; then ε at the δ of the lifetime is told instead.
-fn cost(terms: &Terms, release: Spent) -> Result<(Epsilon, Delta), Error> {
+pub(crate) fn cost(terms: &Terms, release: Spent) -> Result<(Epsilon, Delta), Error> {
     match terms.cost(release) {
         Ok(cost) => Ok(cost),
         Err(_) => Ok((terms.spent(&[release])?, terms.promise.lifetime.1)),

@@ -4,6 +4,7 @@
 //! work        makes the keys of the next window; takes every step that is due
 //! keys        asks one other party for its key and its signature, one task for each of them
 //! hand over   sends every sealed batch to the next party until that signs for it
+//! watch       asks all other parties whether they are there, to be shown
 //! ```
 //!
 //! Tasks share nothing but the collection: one that fails says so, waits, and tries again, and the others
@@ -13,8 +14,10 @@ mod hand_over;
 mod keys;
 mod peers;
 mod trouble;
+mod watch;
 
 pub(crate) use peers::Peers;
+pub(crate) use watch::{Health, Watch};
 
 use crate::server::{Node, Seat, seeded};
 use crate::{Error, Step};
@@ -30,6 +33,7 @@ use trouble::Trouble;
 /// Starts all tasks. They end soon after `stopping`; a step under way is finished first.
 pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
+    tasks.spawn(until(stopping.clone(), watch::watch(Arc::clone(node), peers.clone())));
     for seat in node.seats.values() {
         let task = Task { node: Arc::clone(node), seat: Arc::clone(seat) };
         tasks.spawn(task.clone().work(stopping.clone()));

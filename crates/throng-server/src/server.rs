@@ -11,10 +11,11 @@ mod seat;
 pub(crate) use seat::Seat;
 
 use crate::config::{unreadable, wrong};
-use crate::http::{Tls, serve};
+use crate::dashboard::{Curves, Planner};
+use crate::http::{Guard, Tls, serve};
 use crate::metrics::Metrics;
-use crate::run::{Peers, run};
-use crate::{Change, Clock, Config, DiskStore, Error, Limits, Role, Store, StoreError};
+use crate::run::{Peers, Watch, run};
+use crate::{Access, Change, Clock, Config, DiskStore, Error, Limits, Role, Store, StoreError};
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
@@ -47,6 +48,8 @@ pub struct Parts {
     pub tls: Option<(Vec<u8>, Zeroizing<Vec<u8>>)>,
     /// The only roots in PEM that are trusted for the other parties; without them, the system's.
     pub authority: Option<Vec<u8>>,
+    /// Who may read; everybody, without it, which an analyzer allows on loopback only.
+    pub access: Option<Access>,
 }
 
 /// A mix or an analyzer that is ready to listen.
@@ -78,6 +81,11 @@ pub(crate) struct Node {
     pub clock: Clock,
     pub limits: Limits,
     pub metrics: Metrics,
+    pub guard: Guard,
+    pub planner: Planner,
+    pub curves: Curves,
+    /// What was heard of the other parties.
+    pub watch: Watch,
     /// Whether the disk took a row, and when that was.
     probed: Mutex<Option<(Instant, bool)>>,
 }
@@ -108,13 +116,14 @@ impl Server {
             limits: config.limits.clone(),
             tls: tls.transpose()?,
             authority: config.authority.as_ref().map(read).transpose()?,
+            access: config.access.as_ref().map(read_access).transpose()?,
         };
         Ok(Self { listen: config.listen, ..Self::from_parts(parts, clock)? })
     }
 
     /// Opens the data directory. [`Server::start`] listens on some port of the loopback address.
     pub fn from_parts(parts: Parts, clock: Clock) -> Result<Self, Error> {
-        let Parts { role, identity, collections, data, limits, tls, authority } = parts;
+        let Parts { role, identity, collections, data, limits, tls, authority, access } = parts;
         let tls = tls.map(|(certificate, key)| Tls::new(&certificate, &key)).transpose()?;
         let peers = Peers::new(authority.as_deref(), Duration::from_secs(limits.patience))?;
         let store = Arc::new(DiskStore::open(&data)?);
@@ -128,14 +137,27 @@ impl Server {
         if seats.is_empty() {
             return Err(wrong("collections", "there is nothing to serve; name one"));
         }
-        let (metrics, probed) = (Metrics::default(), Mutex::default());
-        let node = Node { role, seats, store, clock, limits, metrics, probed };
+        let guard = Guard::new(access, tls.is_some())?;
+        let node = Node {
+            role,
+            seats,
+            store,
+            clock,
+            limits,
+            metrics: Metrics::default(),
+            guard,
+            planner: Planner::default(),
+            curves: Curves::default(),
+            watch: Watch::default(),
+            probed: Mutex::default(),
+        };
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         Ok(Self { node: Arc::new(node), peers, tls, listen })
     }
 
     /// Binds its address and listens.
     pub async fn start(self) -> Result<Running, Error> {
+        self.node.readable_at(self.listen)?;
         let listener = Listener::bind(self.listen).await?;
         self.start_on(listener)
     }
@@ -144,6 +166,7 @@ impl Server {
     pub fn start_on(self, listener: Listener) -> Result<Running, Error> {
         let Self { node, peers, tls, .. } = self;
         let (address, stop) = (listener.address()?, CancellationToken::new());
+        node.readable_at(address)?;
         let work = run(&node, &peers, &stop);
         let listening = tokio::spawn(serve(listener.0, tls, Arc::clone(&node), stop.clone()));
         tracing::info!(role = %node.role, collections = node.seats.len(), "listening");
@@ -205,24 +228,61 @@ impl Node {
         done.unwrap_or(Err(Error::Interrupted))
     }
 
+    /// Refuses to show results to everybody who reaches an address.
+    fn readable_at(&self, address: SocketAddr) -> Result<(), Error> {
+        if self.role == Role::Mix || !self.guard.is_open() || address.ip().is_loopback() {
+            return Ok(());
+        }
+        let reason = format!(
+            "everybody who reaches {address} could read the results; make a token with `throng token --role \
+             viewer --name NAME --file tokens.toml` and put tokens = \"tokens.toml\" here, or listen on \
+             127.0.0.1"
+        );
+        Err(wrong("access", reason))
+    }
+
     /// Whether the disk takes rows. Asked often, it is tried once a second.
     pub async fn writable(self: &Arc<Self>) -> bool {
         let mut probed = self.probed.lock().await;
         match *probed {
             Some((at, writable)) if at.elapsed() < PROBE_EVERY => writable,
             _ => {
-                let put = Change::Put { table: "probe", key: "", value: b"" };
-                let writable = self.blocking(move |node| Ok(node.store.commit(&[put])?)).await;
+                let writable = self.blocking(|node| Ok(node.probe()?)).await;
                 *probed = Some((Instant::now(), writable.is_ok()));
                 writable.is_ok()
             }
         }
     }
 
+    /// The same, for who may wait and is no task of the runtime.
+    pub fn writable_now(&self) -> bool {
+        let mut probed = self.probed.blocking_lock();
+        match *probed {
+            Some((at, writable)) if at.elapsed() < PROBE_EVERY => writable,
+            _ => {
+                let writable = self.probe().is_ok();
+                *probed = Some((Instant::now(), writable));
+                writable
+            }
+        }
+    }
+
+    fn probe(&self) -> Result<(), StoreError> {
+        self.store.commit(&[Change::Put { table: "probe", key: "", value: b"" }])
+    }
+
     /// Seconds since 1970.
     pub fn now(&self) -> u64 {
         self.clock.now()
     }
+}
+
+fn read_access(file: &PathBuf) -> Result<Access, Error> {
+    let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+    Access::parse(&text).map_err(|error| {
+        let (path, reason) = (file.display().to_string(), error.to_string());
+        throng_wire::Error::File { path, reason }.into()
+    })
 }
 
 /// A fresh generator for permutations and keys, seeded by the operating system.

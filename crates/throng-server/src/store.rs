@@ -31,8 +31,8 @@ use zeroize::Zeroizing;
 /// happened; every call may be repeated. Names of blobs and secrets are lower-case letters, digits,
 /// `-`, `_` and `.`, not first a dot.
 pub trait Store: Send + Sync + 'static {
-    /// All rows of a table, ordered by key.
-    fn rows(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
+    /// The rows of a table whose key begins with `prefix`, ordered by key.
+    fn rows(&self, table: &str, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
 
     /// Makes all changes, in order, or none.
     fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError>;
@@ -275,8 +275,8 @@ mod tests {
     /// Runs on an empty store; `reopen` stops it and starts it again.
     fn assert_contract<S: Store>(store: S, reopen: impl Fn(S) -> S) {
         let store = reopen(assert_rows(store));
-        assert_eq!(store.rows("a").unwrap(), [("x".to_owned(), b"3".to_vec())]);
-        assert_eq!(store.rows("b").unwrap(), [("y".to_owned(), b"2".to_vec())]);
+        assert_eq!(store.rows("a", "").unwrap(), [("x".to_owned(), b"3".to_vec())]);
+        assert_eq!(store.rows("b", "").unwrap(), [("y".to_owned(), b"2".to_vec())]);
 
         let store = reopen(assert_logs(store));
         assert_eq!(store.append(&log(5), &key(5), b"gg", 2), Err(StoreError::Closed));
@@ -298,11 +298,13 @@ mod tests {
         let put = |table, key, value| Change::Put { table, key, value };
         let changes = [put("a", "x", b"1"), put("b", "y", b"2"), put("b", "x", b"5")];
         store.commit(&changes).unwrap();
-        let keys: Vec<String> = store.rows("b").unwrap().into_iter().map(|row| row.0).collect();
-        assert_eq!(keys, ["x", "y"]);
+        let keys = |prefix| -> Vec<String> {
+            store.rows("b", prefix).unwrap().into_iter().map(|row| row.0).collect()
+        };
+        assert_eq!((keys(""), keys("y")), (vec!["x".into(), "y".into()], vec!["y".into()]));
         let gone = Change::Delete { table: "b", key: "x" };
         store.commit(&[put("a", "x", b"3"), gone, gone]).unwrap();
-        assert!(store.rows("none").unwrap().is_empty());
+        assert!(store.rows("none", "").unwrap().is_empty());
         store
     }
 

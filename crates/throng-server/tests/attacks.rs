@@ -677,7 +677,7 @@ fn a_ledger_that_was_put_back_is_refused() {
     assert!(analyzer(&mut spent()).is_ok());
     for kept in 0..2 {
         let mut network = spent();
-        let rows = network.nodes[2].store.rows("ledger").unwrap();
+        let rows = network.nodes[2].store.rows("ledger", "").unwrap();
         for (key, _) in &rows[kept..] {
             let delete = Change::Delete { table: "ledger", key };
             network.nodes[2].store.commit(&[delete]).unwrap();
@@ -685,7 +685,7 @@ fn a_ledger_that_was_put_back_is_refused() {
         assert!(matches!(analyzer(&mut network), Err(Error::Rollback { .. })), "{kept}");
     }
     let mut network = spent();
-    let rows = network.nodes[2].store.rows("ledger").unwrap();
+    let rows = network.nodes[2].store.rows("ledger", "").unwrap();
     let cheaper =
         String::from_utf8(rows[1].1.clone()).unwrap().replace("\"honest\":3", "\"honest\":4");
     let put = Change::Put { table: "ledger", key: &rows[1].0, value: cheaper.as_bytes() };
@@ -740,7 +740,7 @@ fn once(messages: impl IntoIterator<Item = u8>) -> Vec<(u8, u64)> {
 }
 
 fn releases(network: &Network) -> Vec<Value> {
-    network.analyzer().releases().unwrap()
+    network.releases()
 }
 
 fn number(value: &Value) -> f64 {
@@ -824,7 +824,7 @@ fn contains(bytes: &[u8], needle: &[u8]) -> bool {
 fn all_bytes(store: &MemoryStore) -> Vec<Vec<u8>> {
     let tables =
         ["slots", "taken", "accused", "live", "directories", "releases", "ledger", "tallies"];
-    let rows = tables.iter().flat_map(|table| store.rows(table).unwrap()).map(|(_, row)| row);
+    let rows = tables.iter().flat_map(|table| store.rows(table, "").unwrap()).map(|(_, row)| row);
     let blobs = store.blobs().unwrap().into_iter().map(|name| {
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut store.open(&name).unwrap(), &mut bytes).unwrap();

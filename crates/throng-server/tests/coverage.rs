@@ -27,7 +27,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
         network.upload(0, words.iter().map(|word| *word as u8));
         network.close(0);
         network.run();
-        let release = network.analyzer().releases().unwrap().remove(0);
+        let release = network.releases().remove(0);
         assert_eq!(release["reports"], people);
         assert_eq!(release["confidence"], 0.95);
         let interval = release["estimates"][0]["interval"].as_array().unwrap();

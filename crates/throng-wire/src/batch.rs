@@ -9,6 +9,28 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// What a mix says of the batch it made.
+///
+/// ```
+/// use throng_wire::{CollectionId, Loss, Manifest, RecordDigest};
+///
+/// let records = [0; 98];
+/// let mut digest = RecordDigest::default();
+/// digest.update(&records);
+/// let manifest = Manifest {
+///     collection: CollectionId::new([7; 32]),
+///     first: 4,
+///     last: 5,
+///     record_bytes: 49,
+///     records: 2,
+///     losses: vec![Loss { replayed: 1, malformed: 0 }],
+///     source: [0; 32],
+///     digest: digest.finish(),
+/// };
+/// assert_eq!((manifest.hop(), manifest.bytes()), (1, Some(98)));
+///
+/// // The name is a hash of all it says.
+/// assert_ne!(Manifest { last: 6, ..manifest.clone() }.id(), manifest.id());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     /// The collection.
@@ -30,6 +52,15 @@ pub struct Manifest {
 }
 
 /// Records that a mix left out.
+///
+/// ```
+/// use throng_wire::Loss;
+///
+/// // What the mixes of a chain left out, the first mix first.
+/// let losses = [Loss { replayed: 3, malformed: 1 }, Loss::default()];
+/// let all: u64 = losses.iter().map(|loss| loss.replayed + loss.malformed).sum();
+/// assert_eq!(all, 4);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Loss {
     /// Seen before in the same window.
@@ -39,6 +70,12 @@ pub struct Loss {
 }
 
 /// SHA-256 of a manifest: the name of a batch.
+///
+/// ```
+/// use throng_wire::BatchId;
+///
+/// assert_eq!(BatchId([0xab; 32]).to_string(), "ab".repeat(32));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BatchId(pub [u8; 32]);
 
@@ -87,6 +124,32 @@ impl Manifest {
 }
 
 /// A [`Manifest`] with the signature of the mix that made the batch.
+///
+/// ```
+/// # use throng_wire::{CollectionId, Identity, Loss, Manifest, RecordDigest, SignedManifest};
+/// # let mut digest = RecordDigest::default();
+/// # digest.update(&[0; 98]);
+/// # let manifest = Manifest {
+/// #     collection: CollectionId::new([7; 32]),
+/// #     first: 0,
+/// #     last: 0,
+/// #     record_bytes: 49,
+/// #     records: 2,
+/// #     losses: vec![Loss::default()],
+/// #     source: [0; 32],
+/// #     digest: digest.finish(),
+/// # };
+/// let [mix, other] = [1, 2].map(|seed| Identity::from_seed(&[seed; 32]));
+/// let bytes = SignedManifest::sign(manifest.clone(), &mix).encode();
+///
+/// // The first bytes of a batch tell how many belong to its manifest.
+/// assert_eq!(SignedManifest::length(&bytes[..SignedManifest::START]), Some(bytes.len()));
+///
+/// let received = SignedManifest::decode(&bytes)?;
+/// assert_eq!(received.verify(&mix.public())?, &manifest);
+/// assert!(received.verify(&other.public()).is_err());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedManifest {
     manifest: Manifest,
@@ -162,6 +225,30 @@ impl SignedManifest {
 }
 
 /// Follows records as they pass, and tells at the end what they were.
+///
+/// ```
+/// # use throng_wire::{CollectionId, Loss, Manifest, RecordDigest};
+/// # let mut digest = RecordDigest::default();
+/// # digest.update(&[0; 98]);
+/// # let manifest = Manifest {
+/// #     collection: CollectionId::new([7; 32]),
+/// #     first: 0,
+/// #     last: 0,
+/// #     record_bytes: 49,
+/// #     records: 2,
+/// #     losses: vec![Loss::default()],
+/// #     source: [0; 32],
+/// #     digest: digest.finish(),
+/// # };
+/// // Records come in pieces, wherever the network cuts them.
+/// let mut passing = RecordDigest::default();
+/// passing.update(&[0; 40]);
+/// assert!(passing.clone().matches(&manifest).is_err());
+/// passing.update(&[0; 58]);
+/// assert_eq!(passing.bytes(), 98);
+/// passing.matches(&manifest)?;
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct RecordDigest {
     hash: Sha256,
@@ -198,6 +285,20 @@ impl RecordDigest {
 }
 
 /// The receiver's word that a batch is on its disk.
+///
+/// ```
+/// use throng_wire::{BatchId, Identity, Receipt};
+///
+/// let (batch, mix) = (BatchId([7; 32]), Identity::from_seed(&[2; 32]));
+/// let receipt = Receipt::sign(batch, 2, &mix);
+/// let received = Receipt::decode(&receipt.encode())?;
+/// received.verify(&batch, 2, &mix.public())?;
+///
+/// // It is no receipt for another batch.
+/// let error = received.verify(&BatchId([8; 32]), 2, &mix.public()).unwrap_err();
+/// assert_eq!(error.to_string(), "the receipt belongs to another batch");
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     /// The batch.

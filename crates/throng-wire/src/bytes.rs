@@ -63,6 +63,10 @@ impl Reader<'_> {
 }
 
 /// Lower-case hexadecimal.
+///
+/// ```
+/// assert_eq!(throng_wire::hex(&[0, 10, 255]), "000aff");
+/// ```
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
@@ -72,6 +76,14 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// The bytes of lower-case hexadecimal: one text per value.
+///
+/// ```
+/// use throng_wire::unhex;
+///
+/// assert_eq!(unhex("000aff"), Some(vec![0, 10, 255]));
+/// assert_eq!(unhex("000AFF"), None);
+/// assert_eq!(unhex("0"), None);
+/// ```
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let (pairs, []) = text.as_bytes().as_chunks() else { return None };
     pairs.iter().map(|pair| unhex_byte(*pair)).collect()

@@ -21,6 +21,25 @@ use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Mechanism, Question};
 
 /// What is asked, what is promised, and the mechanism that keeps the promise. A draft of a collection.
+///
+/// ```
+/// # use throng_wire::Terms;
+/// # let terms = Terms::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # "#)?;
+/// // One bit in one message of one byte: 145 bytes through two mixes.
+/// assert_eq!((terms.messages(), terms.payload()), (1, 1));
+/// assert_eq!(terms.shape(2).report_bytes(), 145);
+///
+/// // A thousand honest reports are sure to be among so many, when a tenth may be corrupt.
+/// let mut wary = terms.clone();
+/// wary.promise.corrupt = 0.1;
+/// assert_eq!((terms.quorum(), wary.quorum()), (1000, 1112));
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// What users are asked.
@@ -62,6 +81,13 @@ impl Terms {
 }
 
 /// A question in words, and how its answers read.
+///
+/// ```
+/// use throng_wire::Prompt;
+///
+/// let prompt = Prompt { high: 24.0, unit: "hours".into(), ..Prompt::new("How long do you sleep?") };
+/// assert_eq!((prompt.low, prompt.high), (0.0, 24.0));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
     /// The question.
@@ -84,6 +110,19 @@ impl Prompt {
 }
 
 /// What everyone who takes part is promised.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// # use throng_wire::Promise;
+/// // Four weeks. What is added up simply covers all of them, whatever the mechanism.
+/// let (epsilon, delta, epochs) = (Epsilon::new(0.1)?, Delta::new(1e-8)?, 4);
+/// let (total, failure) = throng_account::compose::basic(epsilon, delta.get(), epochs);
+/// let lifetime = (Epsilon::new(total)?, Delta::new(failure)?);
+/// let crowd = Crowd::new(10_000)?;
+/// let promise = Promise { epsilon, delta, crowd, corrupt: 0.05, epochs, lifetime };
+/// assert!((promise.lifetime.0.get() - 0.4).abs() < 1e-8);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Promise {
     /// ε of one report against who sees the shuffled messages.
@@ -101,6 +140,42 @@ pub struct Promise {
 }
 
 /// A collection that can be run.
+///
+/// ```
+/// use throng_wire::Collection;
+///
+/// let file = r#"
+///     question = { text = "Do you cycle to work?", value = "bit" }
+///     mechanism = { key = "bit-sum", flip = "567064570277940032" }
+///     schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
+///
+///     [promise]
+///     epsilon = 1.0
+///     delta = 1e-6
+///     crowd = 1000
+///     epochs = 1
+///     lifetime_epsilon = 1.0
+///     lifetime_delta = 1e-6
+///
+///     [[mix]]
+///     name = "north"
+///     url = "https://north.example"
+///     identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c"
+///
+///     [analyzer]
+///     name = "counter"
+///     url = "https://counter.example"
+///     identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394"
+/// "#;
+/// let collection = Collection::parse(file)?;
+/// assert_eq!((collection.epoch_at(1000), collection.epoch_at(87_400)), (Some(0), None));
+///
+/// // The id is one of what it says, not of how: a comment does not change it, a question does.
+/// assert_eq!(Collection::parse(&collection.to_toml())?.id(), collection.id());
+/// let other = Collection::parse(&file.replace("cycle", "walk"))?;
+/// assert_ne!(other.id(), collection.id());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collection {
     /// Question, promise and mechanism.
@@ -140,6 +215,17 @@ impl Collection {
 }
 
 /// When epochs begin and end, in seconds since 1970-01-01 UTC.
+///
+/// ```
+/// use throng_wire::{Below, Schedule};
+///
+/// // Days, each with an hour of grace; a short one waits for the rest of its week.
+/// let (day, below) = (86_400, Below::Merge { window: 7 });
+/// let schedule = Schedule { start: 0, every: day, grace: 3_600, below };
+/// assert_eq!(schedule.epoch_at(10 * day + 5), Some(10));
+/// assert_eq!((schedule.start_of(10), schedule.deadline(10)), (10 * day, 11 * day + 3_600));
+/// assert_eq!(schedule.window_epochs(10), 7..14);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// Begin of epoch 0.
@@ -189,6 +275,14 @@ impl Schedule {
 }
 
 /// What happens to an epoch with too few reports.
+///
+/// ```
+/// use throng_wire::{Below, Schedule};
+///
+/// let expire = Schedule { start: 0, every: 60, grace: 0, below: Below::Expire };
+/// let merge = Schedule { below: Below::Merge { window: 4 }, ..expire };
+/// assert_eq!((expire.window_epochs(6), merge.window_epochs(6)), (6..7, 4..8));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
     /// They are discarded.
@@ -201,6 +295,18 @@ pub enum Below {
 }
 
 /// One who runs a mix or the analyzer.
+///
+/// ```
+/// use throng_wire::{Identity, Party};
+///
+/// let identity = Identity::from_seed(&[1; 32]);
+/// let party = Party {
+///     name: "north".into(),
+///     url: "https://north.example".into(),
+///     identity: identity.public(),
+/// };
+/// assert!(party.identity.verify("label", b"body", &identity.sign("label", b"body")));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     /// What people call it.
@@ -212,6 +318,23 @@ pub struct Party {
 }
 
 /// The way of a report: one mix after the other, then the analyzer.
+///
+/// ```
+/// # use throng_wire::{Chain, Identity, Party};
+/// # let party = |name: &str, seed| Party {
+/// #     name: name.into(),
+/// #     url: format!("https://{name}.example"),
+/// #     identity: Identity::from_seed(&[seed; 32]).public(),
+/// # };
+/// # let (mixes, analyzer) = (vec![party("north", 1), party("south", 2)], party("counter", 3));
+/// # let chain = Chain { mixes, analyzer };
+/// // Through north and south to the counter.
+/// assert_eq!(chain.hops(), 3);
+/// let names: Vec<_> = chain.parties().map(|(hop, party)| (hop, &party.name[..])).collect();
+/// assert_eq!(names, [(1, "north"), (2, "south"), (3, "counter")]);
+/// assert_eq!(chain.hop_of(&chain.mixes[1].identity), Some(2));
+/// assert_eq!(chain.party(4), None);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
     /// In the order of the way, hops 1 to k.
@@ -244,6 +367,12 @@ impl Chain {
 }
 
 /// What one person holds, as a word of the file.
+///
+/// ```
+/// use throng_mechanism::Question;
+///
+/// assert_eq!(throng_wire::value_name(Question::Category { size: 5 }), "category");
+/// ```
 pub fn value_name(question: Question) -> &'static str {
     match question {
         Question::Bit => "bit",

@@ -8,6 +8,21 @@ use crate::bytes::{Reader, Writer};
 use crate::{CollectionId, Error, Identity, LayerPublic, PublicIdentity};
 
 /// One party's key for one window, signed by that party.
+///
+/// ```
+/// use throng_wire::{CollectionId, Identity, KeyStatement, LayerSecret};
+///
+/// let (collection, mix) = (CollectionId::new([7; 32]), Identity::from_seed(&[1; 32]));
+/// let key = LayerSecret::from_bytes(&[3; 32]).public();
+/// let statement = KeyStatement::sign(collection, 0, 1, key, &mix);
+/// let received = KeyStatement::decode(&statement.encode())?;
+/// assert_eq!(received.verify(&collection, 0, 1, &mix.public())?, key);
+///
+/// // It is not for the next window.
+/// let error = received.verify(&collection, 1, 1, &mix.public()).unwrap_err();
+/// assert_eq!(error.to_string(), "the key belongs to another window");
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyStatement {
     /// The collection.
@@ -86,6 +101,21 @@ impl KeyStatement {
 }
 
 /// The keys of all parties for one window, in the order of the chain.
+///
+/// ```
+/// use throng_wire::{CollectionId, Directory, Identity, LayerSecret};
+///
+/// let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
+/// let directory = Directory { collection: CollectionId::new([7; 32]), window: 0, keys };
+/// let mix = Identity::from_seed(&[1; 32]);
+/// let signature = directory.cosign(&mix);
+/// assert!(directory.cosigned(&mix.public(), &signature));
+///
+/// // Whoever signs a list signs the keys of all others too.
+/// let mut swapped = directory.clone();
+/// swapped.keys.reverse();
+/// assert!(!swapped.cosigned(&mix.public(), &signature));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directory {
     /// The collection.
@@ -119,6 +149,23 @@ impl Directory {
 }
 
 /// A [`Directory`] with a signature of every party, in the same order.
+///
+/// ```
+/// # use throng_wire::{CollectionId, Directory, Identity, LayerSecret, SignedDirectory};
+/// # let collection = CollectionId::new([7; 32]);
+/// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
+/// # let directory = Directory { collection, window: 0, keys };
+/// let parties = [1, 2].map(|seed| Identity::from_seed(&[seed; 32]));
+/// let known = parties.each_ref().map(Identity::public);
+/// let signatures = parties.iter().map(|party| directory.cosign(party)).collect();
+/// let signed = SignedDirectory::new(directory.clone(), signatures);
+/// let received = SignedDirectory::decode(&signed.encode())?;
+/// assert_eq!(received.verify(&collection, 0, &known)?, &directory);
+///
+/// // All have to have signed, each in their place.
+/// assert!(received.verify(&collection, 0, &[known[1], known[0]]).is_err());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedDirectory {
     directory: Directory,

@@ -3,6 +3,15 @@
 use thiserror::Error;
 
 /// Everything that can go wrong here. No variant holds a value, a key or what a peer sent.
+///
+/// ```
+/// use throng_wire::{CollectionId, Error};
+///
+/// let error = "crashes".parse::<CollectionId>().unwrap_err();
+/// assert!(matches!(error, Error::Malformed { .. }));
+/// let text = "malformed bytes: a collection id of 64 hexadecimal digits expected";
+/// assert_eq!(error.to_string(), text);
+/// ```
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {

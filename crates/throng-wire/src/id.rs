@@ -7,6 +7,15 @@ use std::str::FromStr;
 
 /// SHA-256 of a collection's canonical bytes. Bound into every layer, so that nobody changes a promise
 /// after the fact.
+///
+/// ```
+/// use throng_wire::CollectionId;
+///
+/// let id = CollectionId::new([7; 32]);
+/// assert_eq!(id.to_string(), "07".repeat(32));
+/// assert_eq!(id.to_string().parse::<CollectionId>()?, id);
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CollectionId([u8; 32]);
 

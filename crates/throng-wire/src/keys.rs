@@ -13,6 +13,18 @@ use zeroize::Zeroizing;
 
 /// A party's long-term Ed25519 key: it signs keys, directories, manifests and receipts. Wiped when
 /// dropped, and `Debug` does not show it.
+///
+/// ```
+/// use throng_wire::Identity;
+///
+/// let identity = Identity::from_seed(&[1; 32]);
+/// let signature = identity.sign("label", b"body");
+/// assert!(identity.public().verify("label", b"body", &signature));
+///
+/// // What is signed under one label is not signed under another.
+/// assert!(!identity.public().verify("other", b"body", &signature));
+/// assert_eq!(format!("{identity:?}"), format!("Identity({})", identity.public()));
+/// ```
 #[derive(Clone)]
 pub struct Identity(SigningKey);
 
@@ -40,6 +52,20 @@ impl Identity {
     }
 
     /// Writes a new file that only its owner may read. A file that exists is never replaced.
+    ///
+    /// ```
+    /// use throng_wire::Identity;
+    ///
+    /// # #[cfg(unix)] {
+    /// # let file = std::env::temp_dir().join(format!("throng-identity-{}", std::process::id()));
+    /// let identity = Identity::from_seed(&[1; 32]);
+    /// identity.write(&file)?;
+    /// assert_eq!(Identity::read(&file)?.public(), identity.public());
+    /// assert!(Identity::from_seed(&[2; 32]).write(&file).is_err());
+    /// # std::fs::remove_file(&file).unwrap();
+    /// # }
+    /// # Ok::<(), throng_wire::Error>(())
+    /// ```
     pub fn write(&self, file: &Path) -> Result<(), Error> {
         let seed = Zeroizing::new(self.0.to_bytes());
         let text = Zeroizing::new(format!("{FILE_PREFIX}{}\n", *Zeroizing::new(hex(&*seed))));
@@ -64,6 +90,20 @@ impl fmt::Debug for Identity {
 }
 
 /// The public half of an [`Identity`], as pinned in a collection.
+///
+/// ```
+/// use throng_wire::{Identity, PublicIdentity};
+///
+/// // Test 1 of RFC 8032, section 7.1.
+/// let seed = throng_wire::unhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
+/// let public = Identity::from_seed(&seed.unwrap().try_into().unwrap()).public();
+/// let known = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+/// assert_eq!(known.parse::<PublicIdentity>()?, public);
+///
+/// // A point of small order, for which anybody can sign.
+/// assert!(PublicIdentity::new([0; 32]).is_err());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PublicIdentity([u8; 32]);
 
@@ -113,6 +153,17 @@ impl FromStr for PublicIdentity {
 }
 
 /// The X25519 key of one party for one window, which opens layers. Wiped when dropped.
+///
+/// ```
+/// use throng_wire::{LayerSecret, hex, unhex};
+///
+/// // RFC 7748, section 6.1.
+/// let secret = unhex("77076d0a7318a57d3c16c17251b26645df4c2f92ebc0992ac177fba51db92c2a");
+/// let secret = LayerSecret::from_bytes(&secret.unwrap().try_into().unwrap());
+/// let public = "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a";
+/// assert_eq!(hex(secret.public().as_bytes()), public);
+/// assert_eq!(format!("{secret:?}"), "LayerSecret(..)");
+/// ```
 #[derive(Clone)]
 pub struct LayerSecret(Zeroizing<[u8; 32]>);
 
@@ -150,6 +201,17 @@ impl fmt::Debug for LayerSecret {
 }
 
 /// The public half of a [`LayerSecret`].
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # use throng_wire::{Binding, CollectionId, Layer, LayerPublic};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # let collection = CollectionId::new([7; 32]);
+/// # let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
+/// // Zero is a point of small order: with it, everyone would agree on the same secret.
+/// let layer = Layer::new(&LayerPublic::new([0; 32]), &binding);
+/// assert!(layer.and_then(|layer| layer.seal(b"yes", &mut rng)).is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerPublic([u8; 32]);
 

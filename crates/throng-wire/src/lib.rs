@@ -1,6 +1,39 @@
 //! Bytes, keys and onion layers: what clients, mixes and analyzers agree on.
 //!
 //! `docs/protocol.md` is the normative description of every layout here.
+//!
+//! ```
+//! # #[cfg(feature = "open")] {
+//! # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+//! # let mut rng = ChaCha12Rng::seed_from_u64(1);
+//! use throng_wire::{Binding, CollectionId, LayerSecret, Opener, Seal, Shape};
+//!
+//! // One mix, and an answer of one byte: every report has 97 of them.
+//! let shape = Shape { mixes: 1, messages: 1, payload: 1 };
+//! let [mix, analyzer] = [1, 2].map(|seed| LayerSecret::from_bytes(&[seed; 32]));
+//! let collection = CollectionId::new([7; 32]);
+//! let seal = Seal::new(&shape, collection, 0, 0, &[mix.public(), analyzer.public()])?;
+//! let report = seal.report(&[1], &mut rng)?;
+//! assert_eq!(report.len(), 97);
+//!
+//! // The mix takes off its layer, and cannot take off the analyzer's.
+//! let binding = |hop, analyzer| Binding { collection, epoch: 0, hop, analyzer };
+//! let (mut onion, mut message) = ([0; 49], [0]);
+//! Opener::new(&mix, &binding(1, false))?.open(&report, &mut onion)?;
+//! assert!(Opener::new(&mix, &binding(2, true))?.open(&onion, &mut message).is_err());
+//! Opener::new(&analyzer, &binding(2, true))?.open(&onion, &mut message)?;
+//! assert_eq!(message, [1]);
+//! # }
+//! # Ok::<(), throng_wire::Error>(())
+//! ```
+//!
+//! | module | |
+//! |---|---|
+//! | `collection` | [`Collection`]: the file, its id, its promise in words; [`Account`]: what was spent |
+//! | `keys`, `directory` | [`Identity`], [`LayerSecret`]; [`SignedDirectory`]: the keys of a window |
+//! | `seal`, `open` | [`Seal`] for clients; with the feature `open`, `Opener` for mixes and the analyzer |
+//! | `shape`, `suite` | [`Shape`]: how long everything is; [`Binding`]: what a layer is for |
+//! | `batch` | [`SignedManifest`], [`Receipt`]: batches down the chain, receipts back |
 
 mod batch;
 mod bytes;

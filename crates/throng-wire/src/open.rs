@@ -11,6 +11,26 @@ use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use std::{fmt, mem, thread};
 
 /// Opens the layers that are sealed to one key for one binding.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_wire::{Binding, CollectionId, Layer, LayerSecret, Opener};
+///
+/// let secret = LayerSecret::from_bytes(&[1; 32]);
+/// let collection = CollectionId::new([7; 32]);
+/// let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
+/// let sealed = Layer::new(&secret.public(), &binding)?.seal(b"yes", &mut rng)?;
+/// let mut opened = [0; 3];
+/// Opener::new(&secret, &binding)?.open(&sealed, &mut opened)?;
+/// assert_eq!(&opened, b"yes");
+///
+/// // Not an epoch later.
+/// let late = Opener::new(&secret, &Binding { epoch: 1, ..binding })?;
+/// assert!(late.open(&sealed, &mut opened).is_err());
+/// assert_eq!(opened, [0; 3]);
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 pub struct Opener {
     key: AgreementKey,
     schedule: KeySchedule,
@@ -31,6 +51,22 @@ impl Opener {
     ///
     /// A layer that does not open has `ok` false and zeros in its place; its neighbours are none
     /// the worse. An error means that the lengths do not fit together, and nothing is opened then.
+    ///
+    /// ```
+    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// # use throng_wire::{Binding, CollectionId, LAYER, Layer, LayerSecret, Opener};
+    /// # let secret = LayerSecret::from_bytes(&[1; 32]);
+    /// # let collection = CollectionId::new([7; 32]);
+    /// # let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
+    /// # let layer = Layer::new(&secret.public(), &binding)?;
+    /// let mut sealed = [layer.seal(b"one", &mut rng)?, layer.seal(b"two", &mut rng)?].concat();
+    /// sealed[40] ^= 1;
+    /// let (mut opened, mut ok) = ([7; 6], [false; 2]);
+    /// Opener::new(&secret, &binding)?.open_batch(&sealed, 3 + LAYER, &mut opened, &mut ok, 2)?;
+    /// assert_eq!((&opened, ok), (b"\0\0\0two", [false, true]));
+    /// # Ok::<(), throng_wire::Error>(())
+    /// ```
     pub fn open_batch(
         &self,
         sealed: &[u8],

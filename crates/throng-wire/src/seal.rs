@@ -20,6 +20,25 @@ use std::mem;
 use zeroize::Zeroizing;
 
 /// Seals the reports of one epoch of a collection.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use throng_wire::{CollectionId, LayerSecret, Seal, Shape};
+///
+/// // Three messages of one byte, through two mixes to the analyzer.
+/// let shape = Shape { mixes: 2, messages: 3, payload: 1 };
+/// let keys = [1, 2, 3].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public());
+/// let seal = Seal::new(&shape, CollectionId::new([7; 32]), 0, 0, &keys)?;
+/// let [one, other] = [[0, 0, 1], [0, 0, 1]].map(|messages| seal.report(&messages, &mut rng));
+/// let (one, other) = (one?, other?);
+///
+/// // The same messages, the same length, and nothing in common.
+/// assert_eq!((one.len(), other.len()), (shape.report_bytes(), shape.report_bytes()));
+/// assert_ne!(one, other);
+/// assert!(seal.report(&[0, 1], &mut rng).is_err());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Seal {
     shape: Shape,
@@ -84,6 +103,22 @@ impl Seal {
 }
 
 /// One layer: a key and what it is bound to.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// # use throng_wire::{Binding, CollectionId, LayerSecret};
+/// use throng_wire::{LAYER, Layer};
+///
+/// let key = LayerSecret::from_bytes(&[1; 32]).public();
+/// let collection = CollectionId::new([7; 32]);
+/// let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
+/// let layer = Layer::new(&key, &binding)?;
+/// let sealed = layer.seal(b"yes", &mut rng)?;
+/// assert_eq!(sealed.len(), 3 + LAYER);
+/// assert_ne!(layer.seal(b"yes", &mut rng)?, sealed);
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Layer(Sealer);
 

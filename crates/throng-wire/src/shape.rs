@@ -3,6 +3,20 @@
 //! A mix knows a collection by these three numbers alone.
 
 /// The lengths of a collection: nothing a client sends depends on its value.
+///
+/// ```
+/// use throng_wire::Shape;
+///
+/// // One message of one byte through two mixes; each hop takes off 48 bytes.
+/// let shape = Shape { mixes: 2, messages: 1, payload: 1 };
+/// assert_eq!([1, 2, 3].map(|hop| shape.record_bytes(hop)), [145, 97, 49]);
+/// assert_eq!(shape.analyzer(), 3);
+///
+/// // Nine messages share the outermost layer, and then go their own ways.
+/// let many = Shape { messages: 9, ..shape };
+/// assert_eq!(many.report_bytes(), 48 + 9 * 97);
+/// assert_eq!([1, 2].map(|hop| many.records_per_report(hop)), [1, 9]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Mixes in the chain, k ≥ 1.

@@ -5,6 +5,16 @@
 use crate::CollectionId;
 
 /// What a layer was sealed for. It opens for nothing else.
+///
+/// ```
+/// use throng_wire::{Binding, CollectionId};
+///
+/// let collection = CollectionId::new([7; 32]);
+/// let binding = Binding { collection, epoch: 3, hop: 2, analyzer: true };
+/// let info = binding.info();
+/// assert!(info.starts_with(b"throng/1 envelope\0"));
+/// assert_eq!(info[50..], [0, 0, 0, 0, 0, 0, 0, 3, 2, 2]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Binding {
     /// The collection, and so its promise.

@@ -9,6 +9,21 @@ use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use std::fmt;
 
 /// A [`LayerSecret`] made ready for many agreements.
+///
+/// ```
+/// use throng_wire::{AgreementKey, LayerSecret};
+///
+/// let [alice, bob] = [1, 2].map(|seed| LayerSecret::from_bytes(&[seed; 32]));
+/// let agree = |secret: &LayerSecret, point: [u8; 32]| {
+///     let mut agreed = None;
+///     AgreementKey::new(secret)?.agree([&point], |shared| agreed = shared.copied());
+///     Ok::<_, throng_wire::Error>(agreed)
+/// };
+/// let shared = agree(&alice, *bob.public().as_bytes())?;
+/// assert_eq!(shared, agree(&bob, *alice.public().as_bytes())?);
+/// assert!(shared.is_some() && agree(&alice, [0; 32])?.is_none());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 pub struct AgreementKey(PrivateKey);
 
 impl AgreementKey {

@@ -3,11 +3,13 @@
 mod account;
 mod chain;
 mod collection;
+mod operate;
 mod plan;
 
 pub use account::{BurstArgs, CoinArgs, Plain};
 pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use collection::{Below, Collection, NewCollection, Words};
+pub use operate::{Doctor, Manual, Token};
 pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValueType, ValuesArgs, Wish};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,6 +18,10 @@ use std::path::PathBuf;
 /// Statistics from many people without learning what one of them reported.
 #[derive(Parser)]
 #[command(version, max_term_width = 100, propagate_version = true)]
+#[command(after_help = "Examples:
+  throng demo
+  throng plan --value bit --n 1e6 --epsilon 1 --delta 1e-8
+  throng account amplify --n 1e6 --epsilon0 1 --delta 1e-6")]
 pub struct Cli {
     /// Print one JSON object on standard output and nothing else there
     #[arg(long, global = true)]
@@ -31,9 +37,13 @@ pub enum Command {
     Demo(Demo),
     /// How private is it? Epsilon at a delta, or delta at an epsilon
     #[command(subcommand)]
+    #[command(after_help = "Example:
+  throng account amplify --n 1e6 --epsilon0 1 --delta 1e-6")]
     Account(Account),
     /// How much noise does a promise need?
     #[command(subcommand)]
+    #[command(after_help = "Example:
+  throng calibrate bit-sum --n 1e6 --epsilon 1 --delta 1e-6")]
     Calibrate(Calibrate),
     /// Every mechanism for a question, calibrated: error, messages, bytes, local floor
     Plan(Plan),
@@ -43,15 +53,26 @@ pub enum Command {
     Audit(Audit),
     /// Run one party of a chain
     #[command(subcommand)]
+    #[command(after_help = "Example:
+  throng serve mix --config mix-north.toml")]
     Serve(Serve),
     /// Report the rows of a file to a running chain
     Send(Send),
     /// Show what an analyzer has published
     Results(Results),
+    /// Check this machine, a party or a chain, and say what to do
+    Doctor(Doctor),
+    /// Let somebody read at an analyzer or a mix
+    Token(Token),
     /// Write, verify and state the promise of a collection
     #[command(subcommand)]
+    #[command(after_help = "Example:
+  throng collection show crashes.toml")]
     Collection(Collection),
     /// Make the identity of a mix or an analyzer
+    #[command(after_help = "Examples:
+  throng keygen --out north.key
+  throng keygen --show north.key")]
     Keygen {
         /// The file of the secret half to write; it must not exist
         #[arg(long, required_unless_present = "show")]
@@ -61,17 +82,25 @@ pub enum Command {
         show: Option<PathBuf>,
     },
     /// Draw the figures of the papers, corrected, as SVG and CSV
+    #[command(after_help = "Example:
+  throng figures --out figures")]
     Figures {
         /// Directory to write to; created if missing
         #[arg(long)]
         out: PathBuf,
     },
     /// Measure speed, side by side with a limit of the same run
+    #[command(after_help = "Example:
+  throng bench account")]
     Bench {
         /// What to measure
         target: BenchTarget,
     },
+    /// Write the manual pages
+    Manual(Manual),
     /// Print a completion script for a shell
+    #[command(after_help = "Example:
+  throng completions bash > throng.bash")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -100,6 +129,8 @@ pub enum BenchTarget {
 #[derive(Subcommand)]
 pub enum Account {
     /// Everyone sends one bit, flipped now and then: exact over all datasets
+    #[command(after_help = "Example:
+  throng account bit-sum --n 1e4 --lambda 68 --delta 1e-6")]
     BitSum {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -112,6 +143,8 @@ pub enum Account {
         alpha: Vec<f64>,
     },
     /// Everyone sends the true bit and a separate noise bit: exact
+    #[command(after_help = "Example:
+  throng account two-message-count --n 1e4 --p 0.0035 --epsilon 1")]
     TwoMessageCount {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -122,6 +155,8 @@ pub enum Account {
         query: Query,
     },
     /// Everyone sends r flipped bits into one untagged bag: exact over all datasets
+    #[command(after_help = "Example:
+  throng account real-sum --n 1e4 --lambda 2373 --r 100 --delta 1e-6")]
     RealSum {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -136,6 +171,10 @@ pub enum Account {
     #[command(flatten)]
     Plain(Plain),
     /// Any randomizer with a known local epsilon, shuffled
+    #[command(after_help = "Examples:
+  throng account amplify --n 1e6 --epsilon0 1 --delta 1e-6
+  throng account amplify --n 1e6 --epsilon0 4 --delta 1e-8 \\
+      --mechanism kary-response --k 100")]
     Amplify {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -167,6 +206,8 @@ pub enum Account {
         query: Query,
     },
     /// Several rounds of a shuffled randomizer together
+    #[command(after_help = "Example:
+  throng account compose --n 1e6 --epsilon0 4 --delta 1e-6 --rounds 1000")]
     Compose {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -181,6 +222,8 @@ pub enum Account {
         rounds: u64,
     },
     /// RAPPOR: one report, several, and all reports on one value
+    #[command(after_help = "Example:
+  throng account rappor --f 0.5 --p 0.5 --q 0.75 --hashes 2 --reports 10")]
     Rappor {
         /// Probability that the permanent response replaces a bit by a coin
         #[arg(long)]
@@ -199,6 +242,8 @@ pub enum Account {
         reports: u64,
     },
     /// A bit followed over many periods: the lifetime guarantee, local and shuffled
+    #[command(after_help = "Example:
+  throng account longitudinal --periods 64 --epsilon0 1 --n 1e6 --delta 1e-6")]
     Longitudinal {
         /// Periods, a power of two
         #[arg(long, value_parser = whole)]
@@ -234,10 +279,16 @@ pub enum Randomizer {
 #[derive(Subcommand)]
 pub enum Calibrate {
     /// The least lambda of bit-sum
+    #[command(after_help = "Example:
+  throng calibrate bit-sum --n 1e6 --epsilon 1 --delta 1e-6")]
     BitSum(Promise),
     /// The least p of two-message-count
+    #[command(after_help = "Example:
+  throng calibrate two-message-count --n 1e4 --epsilon 1 --delta 1e-6")]
     TwoMessageCount(Promise),
     /// The least lambda of real-sum
+    #[command(after_help = "Example:
+  throng calibrate real-sum --n 1e3 --epsilon 1 --delta 1e-6 --max-messages 8")]
     RealSum {
         #[command(flatten)]
         promise: Promise,
@@ -249,6 +300,8 @@ pub enum Calibrate {
         max_messages: Option<u64>,
     },
     /// The largest local epsilon of k-ary response
+    #[command(after_help = "Example:
+  throng calibrate kary-response --k 10 --n 1e4 --epsilon 0.1 --delta 1e-6")]
     KaryResponse {
         #[command(flatten)]
         promise: Promise,
@@ -257,12 +310,18 @@ pub enum Calibrate {
         k: u64,
     },
     /// The largest local epsilon of binary randomized response
+    #[command(after_help = "Example:
+  throng calibrate randomized-response --n 1e4 --epsilon 0.1 --delta 1e-6")]
     RandomizedResponse(Promise),
     #[command(flatten)]
     Fitted(Fitted),
     /// The largest local epsilon of any randomizer
+    #[command(after_help = "Example:
+  throng calibrate general --n 1e4 --epsilon 0.1 --delta 1e-6")]
     General(Promise),
     /// The smallest crowd for a given local epsilon
+    #[command(after_help = "Example:
+  throng calibrate crowd --epsilon0 1 --epsilon 0.1 --delta 1e-6")]
     Crowd {
         /// Local epsilon of the randomizer
         #[arg(long)]
@@ -333,5 +392,51 @@ fn whole(text: &str) -> Result<u64, String> {
     match plain.parse::<f64>() {
         Ok(value) if (0.0..9e15).contains(&value) && value.fract() == 0.0 => Ok(value as u64),
         _ => Err("not a whole number of at most 9e15".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command as Page, CommandFactory};
+    use throng_wire::Identity;
+
+    #[test]
+    fn every_command_has_examples_that_are_understood() {
+        let mut throng = Cli::command().disable_help_subcommand(true);
+        throng.build();
+        understood(&throng);
+    }
+
+    fn understood(page: &Page) {
+        let path = page.get_bin_name().unwrap_or("throng");
+        let help = page.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let help = help.replace("\\\n", " ");
+        let examples: Vec<&str> =
+            help.lines().filter(|line| line.starts_with("  throng ")).collect();
+        assert!(examples.iter().any(|example| example[2..].starts_with(path)), "{path}");
+        for example in examples {
+            let parsed = Cli::try_parse_from(words(example));
+            assert!(parsed.is_ok(), "{example}: {}", parsed.err().unwrap());
+        }
+        page.get_subcommands().for_each(understood);
+    }
+
+    /// As a shell would split it, without comments and redirections.
+    fn words(example: &str) -> Vec<String> {
+        let identity = Identity::from_seed(&[1; 32]).public().to_string();
+        let line = example.split(" #").next().unwrap().split(" >").next().unwrap();
+        let mut words = Vec::new();
+        for (place, part) in line.split('"').enumerate() {
+            if place % 2 == 1 {
+                words.push(part.to_owned());
+            } else {
+                words.extend(part.split_whitespace().map(|word| match word.split_once('$') {
+                    Some((before, _)) => format!("{before}{identity}"),
+                    None => word.to_owned(),
+                }));
+            }
+        }
+        words
     }
 }

@@ -1,31 +1,51 @@
-//! `throng demo`: the whole system on loopback.
+//! `throng demo`: the whole system on loopback, told step by step.
 
-use crate::args::Demo;
+mod answer;
+mod passage;
+mod samples;
+mod story;
+mod tell;
+
+pub use story::Story;
+
+use crate::args::{Cli, Demo};
 use crate::crowd::Population;
 use crate::local::LocalChain;
-use crate::parallel::{generator, seed};
-use crate::report::{Report, Rows, number};
-use crate::results::Analyzer;
+use crate::parallel::seed;
+use crate::report::Report;
+use answer::{answer, sentence, summary};
 use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use passage::{Passage, Watch};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use story::People;
+use tell::{Steps, grouped};
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
-use throng_mechanism::{Ask, Question, Values, sample};
-use throng_wire::{Promise, Prompt, Terms};
+use throng_mechanism::{Ask, Key};
+use throng_wire::{Promise, Terms};
 
-/// Runs it all, and returns what there is to print. Without `--headless` the results page stays up
-/// until Ctrl-C, after printing.
+/// Runs it all, and returns whether all is well. Without `--headless` the dashboard stays up until
+/// Ctrl-C, after printing.
 pub fn run(request: &Demo, json: bool) -> Result<bool> {
-    let terms = terms(request)?;
+    let story = request.question;
+    let clients = request.clients.unwrap_or(story.usual_clients());
+    let epochs = request.epochs.unwrap_or(story.usual_epochs());
+    if epochs > story.most_epochs() {
+        usage(&format!("there are values for {} epochs, not for {epochs}", story.most_epochs()));
+    }
+    let terms = terms(request, clients, epochs)?;
     let seed = seed(request.seed)?;
+    let people = People::new(story, clients, epochs, seed);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let chain = LocalChain::start(terms, request.mixes).await?;
+        let scene = Scene { story, people, clients, epochs, seed, chain: &chain };
         let shown = tokio::select! {
-            report = story(request, &chain, seed) => report?.print(json),
+            report = scene.play(request.seed) => report?.print(json),
             _ = tokio::signal::ctrl_c() => {
                 chain.stop().await;
                 bail!("stopped; nothing is left behind");
@@ -34,8 +54,11 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
         if !request.headless {
             let page = &chain.collection.chain.analyzer.url;
             eprintln!(
-                "\nResults page: {page}/   (Ctrl-C ends the demonstration and removes its data)"
+                "\nDashboard: {page}/   (Ctrl-C ends the demonstration and removes its data)"
             );
+            if epochs == 1 {
+                eprintln!("With --epochs 7 it has a line over time to show.");
+            }
             tokio::signal::ctrl_c().await?;
         }
         chain.stop().await;
@@ -43,183 +66,138 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
     })
 }
 
-async fn story(request: &Demo, chain: &LocalChain, seed: u64) -> Result<Report> {
-    let collection = &chain.collection;
-    let id = collection.id().to_string();
-    eprintln!("collection  {id}");
-    eprintln!("question    {}", collection.terms.question.text);
-    for (hop, party) in collection.chain.parties() {
-        eprintln!("hop {hop}       {:9} {}", party.name, party.url);
+/// Everything that a demonstration is made of.
+struct Scene<'a> {
+    story: Story,
+    people: People,
+    clients: u64,
+    epochs: u64,
+    seed: u64,
+    chain: &'a LocalChain,
+}
+
+impl Scene<'_> {
+    /// All epochs, one after the other. The noise is drawn from `noise`, if there is such a seed.
+    async fn play(&self, noise: Option<u64>) -> Result<Report> {
+        let collection = &self.chain.collection;
+        let mut steps = Steps::default();
+        tell::open(&format!("{} {}", collection.terms.question.text, self.people.about()));
+        steps.keys(collection);
+        steps.collection(collection);
+
+        let uploader = Arc::new(Uploader::new(collection)?);
+        let watch = Watch::new(self.chain)?;
+        let clients = (0..self.clients).map(|_| Client::new(collection.clone()));
+        let mut population = Population::new(clients.collect::<Result<_, _>>()?, noise);
+        let mut releases = Vec::new();
+        let mut truth = Vec::new();
+        let mut sending = Duration::ZERO;
+        let started = Instant::now();
+        for epoch in 0..self.epochs {
+            self.chain.begin(epoch);
+            let directory = Arc::new(self.chain.directory(&uploader, epoch).await?);
+            let values = Arc::new(self.people.values(epoch));
+            truth = self.people.truth(&values, epoch);
+            let start = Instant::now();
+            population.report(&values, epoch, &directory, &uploader, false).await?;
+            let taken = start.elapsed();
+            sending += taken;
+            if epoch == 0 {
+                steps.next("clients", &self.sent(taken));
+            }
+            self.chain.end(epoch);
+            let passage = watch.through(epoch).await?;
+            let told = answer(self.story, &passage.release, epoch, &truth);
+            self.tell(&mut steps, &passage, &told);
+            releases.push(told);
+        }
+        eprintln!();
+        let reports = (self.clients * self.epochs) as f64;
+        let rate = reports / started.elapsed().as_secs_f64();
+        Ok(summary(self.story, collection, &releases, &truth, rate)
+            .field("question", collection.terms.question.text.clone())
+            .field("mechanism", collection.terms.mechanism.key().name())
+            .field("upload_reports_per_second", reports / sending.as_secs_f64())
+            .field("seed", self.seed)
+            .field("collection", collection.id().to_string()))
     }
-    for sentence in collection.plain() {
-        eprintln!("  {sentence}");
+
+    /// What the clients did.
+    fn sent(&self, taken: Duration) -> String {
+        let (seconds, bytes) = (taken.as_secs_f64(), self.chain.collection.shape().report_bytes());
+        format!(
+            "{} reports of {} bytes, randomized, sealed, acknowledged: {seconds:.1} s, {} a second",
+            grouped(self.clients),
+            grouped(bytes as u64),
+            grouped((self.clients as f64 / seconds).round() as u64)
+        )
     }
-    let uploader = Arc::new(Uploader::new(collection)?);
-    let clients = (0..request.clients).map(|_| Client::new(collection.clone()));
-    let mut population = Population::new(clients.collect::<Result<_, _>>()?, request.seed);
-    let analyzer = Analyzer::new(&collection.chain.analyzer.url)?;
-    let mut releases = Vec::new();
-    let mut sending = Duration::ZERO;
-    let started = Instant::now();
-    for epoch in 0..request.epochs {
-        chain.begin(epoch);
-        let directory = Arc::new(chain.directory(&uploader, epoch).await?);
-        let values = Arc::new(crashes(request.clients, epoch, seed));
-        let truth = collection.terms.mechanism.truth(&values)[0];
-        let start = Instant::now();
-        population.report(&values, epoch, &directory, &uploader, false).await?;
-        sending += start.elapsed();
-        eprintln!(
-            "epoch {epoch}     {} reports acknowledged; the deadline passes",
-            request.clients
+
+    /// Every step of the first epoch, and a line for each further one.
+    fn tell(&self, steps: &mut Steps, passage: &Passage, told: &Value) {
+        let epoch = told["epoch"].as_u64().unwrap_or(0);
+        if epoch > 0 {
+            return tell::aside(&format!("epoch {epoch}"), &sentence(self.story, told));
+        }
+        let messages = u64::from(self.chain.collection.shape().messages);
+        for (place, mix) in passage.mixes.iter().enumerate() {
+            // After the first mix the messages of a report are on their own.
+            let (went_on, what) = match (place, messages) {
+                (0, _) | (_, 1) => (mix.reports, "reports"),
+                _ => (mix.reports * messages, "messages"),
+            };
+            let dropped = mix.repeated + mix.malformed;
+            let text = format!(
+                "{} {what}, {} repeated or malformed dropped; permuted; {} signed for them",
+                grouped(went_on + dropped),
+                grouped(dropped),
+                mix.to
+            );
+            steps.next(&mix.mix, &text);
+        }
+        let dropped = &passage.release["dropped"]["analyzer"];
+        let dropped = ["replayed", "malformed", "nonsense"].map(|why| dropped[why].as_u64());
+        let text = format!(
+            "{} reports opened and counted; {} messages dropped",
+            grouped(passage.release["reports"].as_u64().unwrap_or(0)),
+            dropped.iter().flatten().sum::<u64>()
         );
-        chain.end(epoch);
-        let release = released(chain, &analyzer, &id, epoch).await?;
-        releases.push(shown(&release, epoch, truth));
+        steps.next("analyzer", &text);
+        steps.next("release", &sentence(self.story, told));
     }
-    let reports = request.clients * request.epochs;
-    let rate = reports as f64 / started.elapsed().as_secs_f64();
-    Ok(summary(collection.shape().report_bytes(), &releases, rate)
-        .field("upload_reports_per_second", reports as f64 / sending.as_secs_f64())
-        .field("seed", seed)
-        .field("collection", id))
 }
 
 /// The question, with the mechanism calibrated for the honest part of nine tenths of the clients.
-fn terms(request: &Demo) -> Result<Terms> {
+fn terms(request: &Demo, clients: u64, epochs: u64) -> Result<Terms> {
+    let story = request.question;
+    let (question, corrupt) = (story.question(epochs), request.corrupt);
+    let key = request.mechanism.unwrap_or(story.usual_mechanism());
+    if !question.keys().contains(&key) {
+        let known: Vec<&str> = question.keys().iter().map(|key| key.name()).collect();
+        usage(&format!("{key} does not answer this question; take one of {}", known.join(", ")));
+    }
     let (epsilon, delta) = (Epsilon::new(request.epsilon)?, Delta::new(request.delta)?);
-    let crowd = Crowd::honest(request.clients * 9 / 10, request.corrupt)
-        .context("--clients has to be 2 or more")?;
+    let crowd =
+        Crowd::honest(clients * 9 / 10, corrupt).context("--clients has to be 2 or more")?;
     let ask = Ask {
-        question: Question::Bit,
-        reports: request.clients,
+        question,
+        reports: clients,
         crowd,
         epsilon,
         delta,
         max_messages: 64,
         local_floor: None,
-        fragile: false,
+        // Whoever names it wants it.
+        fragile: key == Key::SplitAndMix,
     };
-    if !Question::Bit.keys().contains(&request.mechanism) {
-        let known: Vec<&str> = Question::Bit.keys().iter().map(|key| key.name()).collect();
-        bail!("{} does not count bits; take one of {}", request.mechanism, known.join(", "));
-    }
-    let mechanism = ask.calibrate(request.mechanism)?;
-    let (corrupt, epochs) = (request.corrupt, request.epochs);
     let lifetime = (epsilon, delta);
     let promise = Promise { epsilon, delta, crowd, corrupt, epochs, lifetime };
-    let question = Prompt::new("Did the application crash today?");
-    let mut terms = Terms { question, promise, mechanism };
+    let mut terms = Terms { question: story.prompt(), promise, mechanism: ask.calibrate(key)? };
     terms.promise.lifetime = terms.lifetime(1, None)?;
     Ok(terms)
 }
 
-/// Whose application crashed: three in a hundred, and one more in a hundred every epoch.
-fn crashes(clients: u64, epoch: u64, seed: u64) -> Values {
-    let mut rng = generator(seed, u64::MAX - epoch);
-    Values::Bits((0..clients).map(|_| sample::below(100, &mut rng) < 3 + epoch).collect())
+/// Ends as other wrong arguments do.
+fn usage(reason: &str) -> ! {
+    Cli::command().error(ErrorKind::ValueValidation, reason).exit()
 }
-
-/// Waits for the release of an epoch, and says where its batch is.
-async fn released(chain: &LocalChain, analyzer: &Analyzer, id: &str, epoch: u64) -> Result<Value> {
-    let spinner = ProgressBar::new_spinner();
-    spinner
-        .set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a constant template"));
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    let parties: Vec<(String, Analyzer)> = chain
-        .collection
-        .chain
-        .parties()
-        .map(|(_, party)| Ok((party.name.clone(), Analyzer::new(&party.url)?)))
-        .collect::<Result<_>>()?;
-    let patience = Instant::now();
-    while patience.elapsed() < PATIENCE {
-        let releases = analyzer.releases(id).await?;
-        if let Some(release) = releases.iter().find(|r| r["last"].as_u64() == Some(epoch)) {
-            spinner.finish_and_clear();
-            return Ok(release.clone());
-        }
-        let mut stages = Vec::new();
-        for (name, party) in &parties {
-            let status = party.status(id).await?;
-            let slots = status["slots"].as_array().cloned().unwrap_or_default();
-            let slot = slots.iter().find(|slot| slot["last"].as_u64() == Some(epoch));
-            let stage = slot.map_or("waiting", |slot| slot["stage"].as_str().unwrap_or("-"));
-            if DROPPED.contains(&stage) {
-                bail!("{name} dropped the epoch instead of releasing it ({stage})");
-            }
-            stages.push(format!("{name}: {stage}"));
-        }
-        spinner.set_message(stages.join("   "));
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    bail!("no release after {} s; this machine may be too busy", PATIENCE.as_secs())
-}
-
-/// The fields of a release that the demonstration prints.
-fn shown(release: &Value, epoch: u64, truth: f64) -> Value {
-    let estimate = &release["estimates"][0];
-    let privacy = &release["privacy"];
-    json!({
-        "epoch": epoch,
-        "truth": truth,
-        "estimate": estimate["value"],
-        "standard_error": estimate["standard_error"],
-        "interval": estimate["interval"],
-        "reports": release["reports"],
-        "epsilon": privacy["epsilon"],
-        "delta": privacy["delta"],
-        "local_floor": privacy["local_floor"],
-        "honest": privacy["honest"],
-        "spent_epsilon": privacy["spent_epsilon"],
-        "spent_delta": privacy["spent_delta"],
-        "dropped": release["dropped"],
-    })
-}
-
-fn summary(bytes: usize, releases: &[Value], rate: f64) -> Report {
-    let of = |value: &Value| value.as_f64().map_or_else(|| "-".into(), number);
-    let rows = releases.iter().map(|release| {
-        vec![
-            of(&release["epoch"]),
-            of(&release["truth"]),
-            of(&release["estimate"]),
-            of(&release["standard_error"]),
-            of(&release["interval"][0]),
-            of(&release["interval"][1]),
-            of(&release["reports"]),
-            of(&release["epsilon"]),
-            of(&release["spent_epsilon"]),
-        ]
-    });
-    let head =
-        vec!["epoch", "truth", "estimate", "error", "low", "high", "reports", "epsilon", "spent"];
-    let mut report = Report::default().field("releases", releases);
-    if let Some(last) = releases.last() {
-        let floor = match &last["local_floor"] {
-            Value::String(_) => "infinite: a report by itself shows the value".into(),
-            floor => of(floor),
-        };
-        report = report
-            .say(
-                "against everyone, one mix honest",
-                format!(
-                    "epsilon {} at delta {}, counting on {} honest reports",
-                    of(&last["epsilon"]),
-                    of(&last["delta"]),
-                    of(&last["honest"])
-                ),
-            )
-            .say("with nobody honest", format!("epsilon {floor} (local floor)"));
-    }
-    report
-        .line("bytes_per_report", "bytes per report", bytes)
-        .line("reports_per_second", "reports per second, end to end", rate.round())
-        .table(Rows { head, rows: rows.collect() })
-}
-
-/// Stages that nothing follows.
-const DROPPED: [&str; 3] = ["short", "budget", "keys"];
-
-/// How long a release may take.
-const PATIENCE: Duration = Duration::from_mins(5);

@@ -3,7 +3,6 @@
 mod errors;
 mod sample_size;
 
-use crate::chart::{Axis, Chart, Scale, Series, Stroke};
 use crate::report::Report;
 use anyhow::{Context, Result};
 use std::fs;
@@ -13,6 +12,7 @@ use throng_account::{
     TradeOff, TwoMessageCount, calibrate, compose, gaussian_beta, gaussian_delta, published,
     shuffled_rounds,
 };
+use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 
 /// Draws every figure into `out`, one SVG and one CSV each, saying on standard error how far it is.
 pub fn write(out: &Path) -> Result<Report> {
@@ -209,11 +209,7 @@ fn amplification(local: f64) -> Result<Chart> {
             let y = bound.epsilon.ok().filter(useful).map_or(f64::NAN, Epsilon::get);
             match upper.iter_mut().find(|series| series.name == name) {
                 Some(series) => series.points.push((n, y)),
-                None => upper.push(Series {
-                    name: name.into(),
-                    stroke: Stroke::Dashed,
-                    points: vec![(n, y)],
-                }),
+                None => upper.push(Series::new(name, Stroke::Dashed, vec![(n, y)])),
             }
         }
         if let Some(witness) = mechanism.epsilon(delta)?.lower {
@@ -226,7 +222,7 @@ fn amplification(local: f64) -> Result<Chart> {
     if let Some(best) = upper.first_mut() {
         best.stroke = Stroke::Solid;
     }
-    upper.insert(0, Series { name: "lower bound".into(), stroke: Stroke::Dotted, points: lower });
+    upper.insert(0, Series::new("lower bound", Stroke::Dotted, lower));
     Ok(Chart {
         title: format!("Amplification by shuffling, ε₀ = {local}, δ = 10⁻⁶"),
         x: axis("reports in the crowd, n", Scale::Log),
@@ -289,19 +285,19 @@ fn composition() -> Result<Chart> {
         x: axis("rounds, T", Scale::Log),
         y: axis("ε of all rounds", Scale::Log),
         series: vec![
-            Series {
-                name: "lower bound (binary response)".into(),
-                stroke: Stroke::Dotted,
-                points: bands
+            Series::new(
+                "lower bound (binary response)",
+                Stroke::Dotted,
+                bands
                     .iter()
                     .filter_map(|(t, g)| Some((*t, g.lower.as_ref()?.epsilon.get())))
                     .collect(),
-            },
-            Series {
-                name: "dominating pairs, composed numerically".into(),
-                stroke: Stroke::Solid,
-                points: bands.iter().map(|(t, g)| (*t, g.epsilon.get())).collect(),
-            },
+            ),
+            Series::new(
+                "dominating pairs, composed numerically",
+                Stroke::Solid,
+                bands.iter().map(|(t, g)| (*t, g.epsilon.get())).collect(),
+            ),
             series("advanced composition", Stroke::Dashed, rounds(), |t| {
                 Some(compose::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
             }),
@@ -353,15 +349,11 @@ fn closed_form_profile(epsilon: impl Fn(Delta) -> Option<f64>) -> Series {
         .into_iter()
         .filter_map(|d| Some((epsilon(Delta::new(d).ok()?)?, d)))
         .collect();
-    Series { name: "Cheu et al. Corollary 17, where valid".into(), stroke: Stroke::Dashed, points }
+    Series::new("Cheu et al. Corollary 17, where valid", Stroke::Dashed, points)
 }
 
 fn trade_off_chart(title: &str, mut series: Vec<Series>) -> Chart {
-    series.push(Series {
-        name: "perfect privacy".into(),
-        stroke: Stroke::Dotted,
-        points: vec![(0.0, 1.0), (1.0, 0.0)],
-    });
+    series.push(Series::new("perfect privacy", Stroke::Dotted, vec![(0.0, 1.0), (1.0, 0.0)]));
     let unit = |label: &str| Axis { range: Some((0.0, 1.0)), ..axis(label, Scale::Linear) };
     Chart { title: title.into(), x: unit("type I error α"), y: unit("type II error β"), series }
 }
@@ -381,7 +373,7 @@ fn composed_delta(rounds: &Composition, epsilon: f64) -> Option<f64> {
 
 fn series(name: &str, stroke: Stroke, xs: Vec<f64>, y: impl Fn(f64) -> Option<f64>) -> Series {
     let points = xs.into_iter().map(|x| (x, y(x).unwrap_or(f64::NAN))).collect();
-    Series { name: name.into(), stroke, points }
+    Series::new(name, stroke, points)
 }
 
 fn axis(label: &str, scale: Scale) -> Axis {

@@ -53,6 +53,7 @@ impl LocalChain {
                 limits: Limits::default(),
                 tls: None,
                 authority: None,
+                access: None,
             };
             running.push(Server::from_parts(parts, clock.clone())?.start_on(listener)?);
         }

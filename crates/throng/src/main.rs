@@ -7,12 +7,13 @@ mod ask;
 mod audit;
 mod bench;
 mod calibrate;
-mod chart;
 mod collection;
 mod crowd;
 mod demo;
+mod doctor;
 mod figures;
 mod local;
+mod manual;
 mod parallel;
 mod plan;
 mod report;
@@ -20,6 +21,7 @@ mod results;
 mod send;
 mod serve;
 mod simulate;
+mod token;
 mod values;
 
 use args::{BenchTarget, Cli, Command};
@@ -45,6 +47,9 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Serve(party) => return serve::run(&party).map(|()| true),
         Command::Send(request) => send::run(&request)?,
         Command::Results(request) => results::run(&request)?,
+        Command::Doctor(request) => doctor::run(&request)?,
+        Command::Token(request) => return token::run(&request, cli.json),
+        Command::Manual(request) => manual::write(&request.out)?,
         Command::Account(query) => account::run(query)?,
         Command::Calibrate(request) => calibrate::run(request)?,
         Command::Plan(request) => plan::run(&request)?,

@@ -1,13 +1,13 @@
 //! `throng plan`: which mechanism?
 
 use crate::args::Plan as Request;
-use crate::chart::{Axis, Chart, Scale, Series, Stroke};
 use crate::collection::{draft, write_new};
 use crate::report::{Report, Rows, number};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::fs;
 use throng_account::{Crowd, Epsilon};
+use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::{Ask, Mechanism, Offer, Plan, Question};
 
 /// Calibrates everything that applies and recommends one.
@@ -144,7 +144,7 @@ pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
         .find(|s| s.name == name)
     {
         Some(found) => found.points.push(point),
-        None => series.push(Series { name: name.into(), stroke, points: vec![point] }),
+        None => series.push(Series::new(name, stroke, vec![point])),
     };
     let share = ask.crowd.get() as f64 / ask.reports as f64;
     for decade in 3..=8 {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use throng_client::{Client, Uploader};
+use throng_client::{Client, Patience, Uploader};
 use throng_mechanism::Values;
 use throng_wire::{Collection, duration_text};
 
@@ -29,7 +29,10 @@ pub fn run(request: &Send) -> Result<Report> {
     let sent = runtime.block_on(async {
         let uploader = Arc::new(Uploader::new(&collection)?);
         let window = collection.schedule.window_of(epoch);
-        let directory = Arc::new(uploader.directory(window).await?);
+        // Somebody waits at the terminal: if nobody answers at first, they want to know.
+        let first = Patience { attempts: 3, ..Patience::default() };
+        let directory = Uploader::with_patience(&collection, first)?.directory(window).await;
+        let directory = Arc::new(directory.with_context(|| no_keys(request, &collection))?);
         let mut population = Population::new(clients, None);
         population.report(&Arc::new(values), epoch, &directory, &uploader, true).await
     })?;
@@ -39,6 +42,13 @@ pub fn run(request: &Send) -> Result<Report> {
         .line("reports", "reports acknowledged", sent)
         .line("already", "rows that had reported before", count - sent)
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes()))
+}
+
+/// Before what went wrong.
+fn no_keys(request: &Send, collection: &Collection) -> String {
+    let mix = collection.chain.mixes.first().map_or("", |mix| &mix.url);
+    let file = request.collection.display();
+    format!("no keys from {mix} (throng doctor --collection {file} says why)")
 }
 
 /// The epoch asked for or the current one, if it takes reports now.

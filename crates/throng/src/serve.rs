@@ -8,16 +8,20 @@ use tracing_subscriber::EnvFilter;
 
 /// Serves until it is told to stop.
 pub fn run(party: &Serve) -> Result<()> {
-    let (role, ServeArgs { config, log_json }) = match party {
+    let (role, ServeArgs { config: file, log_json }) = match party {
         Serve::Mix(args) => (Role::Mix, args),
         Serve::Analyzer(args) => (Role::Analyzer, args),
     };
     log_to_stderr(*log_json);
-    let config = Config::read(role, config)?;
-    let server = Server::open(&config, Clock::System)?;
+    let advice = || {
+        let file = file.display();
+        format!("cannot start (throng doctor --config {file} --role {role} says more)")
+    };
+    let config = Config::read(role, file).with_context(advice)?;
+    let server = Server::open(&config, Clock::System).with_context(advice)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let running = server.start().await.context("cannot listen")?;
+        let running = server.start().await.with_context(advice)?;
         if !log_json {
             eprintln!("{role} listening on {}", running.address());
         }

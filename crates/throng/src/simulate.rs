@@ -2,7 +2,6 @@
 
 use crate::args::{Simulate, ValueType};
 use crate::ask::value_of;
-use crate::chart::{Axis, Chart, Scale, Series, Stroke};
 use crate::collection::read_terms;
 use crate::parallel::{generator, seed, spread};
 use crate::report::{Report, Rows, number};
@@ -12,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
 use throng_account::Probability;
+use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::{
     Control, DecodeOptions, Estimate, Mechanism, Selection, Tally, Values, Winner, decode,
     norm_sub, simulate,
@@ -358,7 +358,7 @@ fn first_run(truth: &[f64], run: &[Estimate], names: &[String]) -> Rows {
 /// Estimates against the truth: of cells if there are several, otherwise run by run.
 fn picture(mechanism: &Mechanism, truth: &[f64], runs: &[Vec<Estimate>]) -> Chart {
     let axis = |label: &str| Axis { label: label.into(), scale: Scale::Linear, range: None };
-    let named = |name: &str, stroke, points| Series { name: name.into(), stroke, points };
+    let named = |name: &str, stroke, points| Series::new(name, stroke, points);
     let (x, estimates, line, low, high) = if truth.len() > 1 {
         let cell = |f: &dyn Fn(&Estimate) -> f64| -> Vec<(f64, f64)> {
             runs[0].iter().enumerate().map(|(i, e)| (i as f64 + 1.0, f(e))).collect()

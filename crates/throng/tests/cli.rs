@@ -2,6 +2,9 @@
 
 use assert_cmd::Command;
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn every_account_answers_with_the_fields_of_the_contract() {
@@ -477,6 +480,76 @@ fn columns_of_files_are_simulated_and_bad_ones_say_where() {
         assert_ne!(output.status.code(), Some(0), "{line}");
         assert!(error.contains(says), "{line}: {error}");
     }
+}
+
+#[test]
+fn a_token_is_shown_once_and_kept_as_a_digest() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens.toml");
+    let named = |more: &str| format!("token {more} --file {}", file.display());
+    let output =
+        throng().args(named("--role viewer --name me").split_whitespace()).output().unwrap();
+    assert!(output.status.success());
+    let secret = String::from_utf8(output.stdout).unwrap();
+    let secret = secret.strip_suffix('\n').unwrap();
+    assert!(secret.starts_with("throng_") && secret.len() == 7 + 64, "{}", secret.len());
+    assert!(!String::from_utf8_lossy(&output.stderr).contains(secret));
+    let kept = std::fs::read_to_string(&file).unwrap();
+    assert!(kept.contains("name = \"me\"") && !kept.contains(&secret[7..]));
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let made = json(&named("--role operator --name night"));
+    assert!(made["token"].is_string() && made["role"] == "operator");
+    for (line, code, says) in [
+        (named("--role viewer --name me"), 1, "choose another name"),
+        (named("--revoke you"), 1, "it has me, night"),
+        (named("--role admin --name x"), 2, "viewer, operator"),
+        (named("--name x"), 2, "--role"),
+    ] {
+        let output = throng().args(line.split_whitespace()).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{line}: {error}");
+        assert!(error.contains(says), "{line}: {error}");
+    }
+    assert_eq!(json(&named("--revoke me"))["revoked"], "me");
+    let left = std::fs::read_to_string(&file).unwrap();
+    assert!(!left.contains("\"me\"") && left.contains("night"), "{left}");
+}
+
+/// An analyzer that answers everyone the same: whoever reads is told what to do.
+#[test]
+fn results_say_what_to_do_about_a_missing_or_wrong_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token").display().to_string();
+    std::fs::write(&file, "throng_00\n").unwrap();
+    for (status, more, says) in [
+        ("401 Unauthorized", String::new(), "asks for a token"),
+        ("401 Unauthorized", format!("--token-file {file}"), "does not know this token"),
+        ("403 Forbidden", format!("--token-file {file}"), "token of an operator"),
+        ("404 Not Found", String::new(), "is 127.0.0.1 an analyzer?"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).unwrap();
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            stream.write_all(answer.as_bytes()).unwrap();
+            String::from_utf8_lossy(&request[..length]).into_owned()
+        });
+        let line = format!("results --analyzer http://{address} {more}");
+        let output = throng().args(line.split_whitespace()).env_remove("THRONG_TOKEN").output();
+        let error = String::from_utf8(output.unwrap().stderr).unwrap();
+        let error = error.replace(&address.to_string(), "127.0.0.1").replace("http://", "");
+        assert!(error.contains(says), "{line}: {error}");
+        let request = server.join().unwrap().to_lowercase();
+        assert_eq!(request.contains("authorization: bearer throng_00"), !more.is_empty());
+    }
+    let line = format!("results --analyzer http://192.0.2.1:8003 --token-file {file}");
+    let output = throng().args(line.split_whitespace()).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("in the clear"));
 }
 
 fn json(line: &str) -> Value {

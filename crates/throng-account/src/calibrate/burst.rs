@@ -23,6 +23,19 @@ use crate::{
 /// At ε = 1, δ = 10⁻⁸, for ten thousand users: 2.28 with 4 slots, 1.52 with 8, 1.41 with 12, where the
 /// central model has 1.36. Refused when the crowd is too small to carry the noise with one event per
 /// user.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::{burst_count, coin_count};
+///
+/// // Four slots for bursts: less than half the error of coins at the same promise.
+/// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let bursts = burst_count(crowd, 4, epsilon, delta)?.mechanism;
+/// let coins = coin_count(crowd, epsilon, delta)?.mechanism;
+/// assert!(bursts.bursts().slots() <= 4);
+/// assert!(2.0 * bursts.standard_error() < coins.standard_error());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn burst_count(
     crowd: Crowd,
     slots: u64,
@@ -55,6 +68,17 @@ pub fn burst_count(
 ///
 /// Each category is hidden by the users who drew it, so the crowd needs a few hundred users per
 /// category, and more for smaller ε.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::{Error, calibrate::burst_histogram};
+///
+/// // Twenty users cannot hide ten categories, at whatever noise.
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let found = burst_histogram(Crowd::new(20)?, 10, 4, epsilon, delta);
+/// assert!(matches!(found, Err(Error::CannotCalibrate { .. })));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn burst_histogram(
     crowd: Crowd,
     categories: u64,

@@ -10,6 +10,19 @@ use crate::{
 };
 
 /// The fewest slots, and in them the fewest coins, for `coin-count`.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::coin_count;
+///
+/// // 85 fair coins among a thousand users hide one bit: √85/2 = 4.6.
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let count = coin_count(Crowd::new(1_000)?, epsilon, delta)?.mechanism;
+/// assert_eq!(count.slots(), 1);
+/// assert!((1_000.0 * count.chance().probability() - 84.87).abs() < 0.01);
+/// assert!((count.standard_error() - 4.606).abs() < 0.001);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn coin_count(
     crowd: Crowd,
     epsilon: Epsilon,
@@ -19,6 +32,18 @@ pub fn coin_count(
 }
 
 /// The fewest slots, and in them the fewest drawn categories, for `additive-histogram`.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::{additive_histogram, coin_count};
+///
+/// // Two of four categories get half of what is drawn: twice as much has to be.
+/// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let four = additive_histogram(crowd, 4, epsilon, delta)?.mechanism.chance();
+/// let bit = coin_count(crowd, epsilon, delta)?.mechanism.chance();
+/// assert!((four.probability() / bit.probability() - 2.0).abs() < 1e-5);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn additive_histogram(
     crowd: Crowd,
     categories: u64,
@@ -29,6 +54,18 @@ pub fn additive_histogram(
 }
 
 /// The least λ for columns of which `changing` change together. The coin flips a bit.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::{bit_sum, columns};
+///
+/// // One column is a `bit_sum`.
+/// let (crowd, epsilon, delta) = (Crowd::new(100)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let (one, bit) = (columns(crowd, 1, epsilon, delta)?, bit_sum(crowd, epsilon, delta)?);
+/// let ratio = one.coin.probability() / bit.coin.probability();
+/// assert!((ratio - 1.0).abs() < 1e-4);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn columns(
     crowd: Crowd,
     changing: u64,

@@ -12,6 +12,18 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile, SlicedSum};
 /// The least error, noise and rounding together, for `sliced-sum` with at most `max_messages`
 /// messages per user. Of settings within a hundredth of the least error, the one with the fewest
 /// messages.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::sliced_sum;
+///
+/// let (epsilon, delta) = (Epsilon::new(2.0)?, Delta::new(1e-4)?);
+/// let found = sliced_sum(Crowd::new(100)?, epsilon, delta, 4)?;
+/// assert!(found.mechanism.messages() <= 4 && found.delta <= 1e-4);
+/// // The lowest level gets the most coins: they cost the sum the least.
+/// assert!(found.mechanism.weights().is_sorted_by(|low, high| low >= high));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
 pub fn sliced_sum(
     crowd: Crowd,
     epsilon: Epsilon,

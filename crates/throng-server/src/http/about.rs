@@ -1,28 +1,19 @@
-//! What is going on, for people and their machines. Everything here is public.
+//! What is going on, for machines. Keys and directories are for everybody; results, status and metrics
+//! for those whose token says so.
 
+use super::guard::{Operator, Viewer};
 use super::path::{Here, Number};
 use super::problem::Problem;
 use crate::metrics::reports;
+use crate::progress::Progress;
 use crate::server::{Node, Seat};
-use crate::{Error, Role, Slot};
+use crate::Slot;
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode};
-use axum::response::Html;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// `GET /`: the results, for people.
-pub async fn page(
-    State(node): State<Arc<Node>>,
-) -> Result<([(HeaderName, &'static str); 2], Html<String>), Problem> {
-    if node.role != Role::Analyzer {
-        return Err(Error::WrongPlace.into());
-    }
-    let html = node.blocking(|node| crate::page::render(node.seats.values())).await?;
-    Ok(([(CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, "no-cache")], Html(html)))
-}
 
 /// `GET /healthz`: the process is up.
 pub async fn health() -> &'static str {
@@ -41,7 +32,10 @@ pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
 }
 
 /// `GET /metrics`.
-pub async fn metrics(State(node): State<Arc<Node>>) -> ([(HeaderName, &'static str); 1], String) {
+pub async fn metrics(
+    State(node): State<Arc<Node>>,
+    _: Operator,
+) -> ([(HeaderName, &'static str); 1], String) {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], node.metrics.render(&node))
 }
 
@@ -88,9 +82,13 @@ pub async fn directory(
     Ok(([media, (CACHE_CONTROL, format!("public, max-age={left}"))], directory))
 }
 
-/// `GET /v1/collections/{id}/status`: how far each range of epochs is. Nothing is told of fewer reports
-/// than a crowd while they wait.
-pub async fn status(State(node): State<Arc<Node>>, Here(seat): Here) -> Json<Value> {
+/// `GET /v1/collections/{id}/status`: how far each range of epochs is, and at the first mix how full the
+/// running epoch. Nothing is told of fewer reports than a crowd while they wait.
+pub async fn status(
+    State(node): State<Arc<Node>>,
+    _: Operator,
+    Here(seat): Here,
+) -> Json<Value> {
     let shown = |slot: &Slot| {
         json!({
             "first": slot.first,
@@ -105,6 +103,7 @@ pub async fn status(State(node): State<Arc<Node>>, Here(seat): Here) -> Json<Val
         "hop": seat.hop(),
         "epoch": seat.collection().epoch_at(node.now()),
         "epochs": seat.collection().terms.promise.epochs,
+        "open": seat.mix().ok().and_then(|mix| mix.progress(node.now())).map(Progress::to_json),
         "slots": seat.slots().iter().map(shown).collect::<Vec<_>>(),
     }))
 }
@@ -112,11 +111,15 @@ pub async fn status(State(node): State<Arc<Node>>, Here(seat): Here) -> Json<Val
 /// `GET /v1/collections/{id}/releases`: everything that was published, and what it cost.
 pub async fn releases(
     State(node): State<Arc<Node>>,
+    _: Viewer,
     Here(seat): Here,
-) -> Result<Json<Value>, Problem> {
-    let id = seat.id.to_string();
+) -> Result<([(HeaderName, &'static str); 2], String), Problem> {
+    let id = seat.id;
     let releases = node.blocking(move |_| seat.analyzer()?.releases()).await?;
-    Ok(Json(json!({ "collection": id, "releases": releases })))
+    let head = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
+    // Each is one JSON object already.
+    let all = format!(r#"{{"collection":"{id}","releases":[{}]}}"#, releases.join(","));
+    Ok((head, all))
 }
 
 /// The parties whose key or signature this one waits for, if any.
@@ -129,6 +132,3 @@ fn missing(seat: &Seat, now: u64) -> Option<Value> {
     let id = seat.id.to_string();
     Some(json!({ "collection": id, "window": window, "keys": keys, "signatures": signatures }))
 }
-
-/// Nothing external, no script.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";

@@ -58,16 +58,18 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let visit = Visit::begin(&self.visits);
+        let reader = super::pages::person(&request);
         let watched = WATCHED.contains(&request.uri().path());
         let permit = Arc::clone(&self.room).try_acquire_owned().ok();
         if permit.is_none() && !watched {
-            return Box::pin(async { Ok(dressed(Problem::from(Error::Busy).into_response())) });
+            let busy = Problem::from(Error::Busy).into_response();
+            return Box::pin(async { Ok(dressed(super::pages::told(busy, reader))) });
         }
         let answer = self.routes.call(request);
         Box::pin(async move {
             let answer = answer.await;
             drop((permit, visit));
-            answer.map(dressed)
+            answer.map(|answer| dressed(super::pages::told(answer, reader)))
         })
     }
 }
@@ -88,11 +90,13 @@ impl Drop for Visit {
     }
 }
 
-/// Nothing here is to be sniffed, framed, scripted or told to others.
+/// Nothing here is to be sniffed, framed, opened by others or told to them.
 fn dressed(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
     response
 }

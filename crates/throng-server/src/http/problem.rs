@@ -3,7 +3,7 @@
 //! Bodies never echo what the caller sent, and what goes wrong inside stays inside.
 
 use crate::{Error, StoreError};
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -32,9 +32,24 @@ impl Problem {
     pub const CUT: Self =
         Self::fixed(StatusCode::BAD_REQUEST, "cut", "the body ended before its time");
 
+    /// Nobody, or nobody known.
+    pub const TOKEN: Self =
+        Self::fixed(StatusCode::UNAUTHORIZED, "token", "this needs a token: Authorization: Bearer …");
+    /// Somebody who may see less.
+    pub const OPERATOR: Self =
+        Self::fixed(StatusCode::FORBIDDEN, "operator", "this needs the token of an operator");
     const fn fixed(status: StatusCode, name: &'static str, title: &'static str) -> Self {
         Self { status, name, title: Cow::Borrowed(title) }
     }
+}
+
+/// What a problem said, on its response, so that people can be told the same on a page.
+#[derive(Clone)]
+pub struct Said {
+    /// The status.
+    pub status: StatusCode,
+    /// A sentence.
+    pub title: Cow<'static, str>,
 }
 
 /// The one place where an error becomes a status.
@@ -85,6 +100,11 @@ impl IntoResponse for Problem {
         });
         let media = [(CONTENT_TYPE, "application/problem+json")];
         let mut response = (self.status, media, body.to_string()).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let how = HeaderValue::from_static("Bearer realm=\"throng\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, how);
+        }
+        response.extensions_mut().insert(Said { status: self.status, title: self.title });
         let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
         if later.contains(&self.status) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(LATER));

@@ -1,7 +1,7 @@
 //! Every path and what answers it.
 
 use super::problem::Problem;
-use super::{about, batch, openapi, upload};
+use super::{about, batch, openapi, pages, upload};
 use crate::server::Node;
 use axum::Router;
 use axum::routing::{MethodRouter, get, post, put};
@@ -21,11 +21,20 @@ pub fn routes(node: Arc<Node>) -> Router {
 
 fn table() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
     vec![
-        ("/", get(about::page)),
+        ("/", get(pages::home)),
         ("/healthz", get(about::health)),
         ("/readyz", get(about::ready)),
         ("/metrics", get(about::metrics)),
         ("/openapi.json", get(openapi::document)),
+        ("/login", get(pages::ask).post(pages::login)),
+        ("/logout", post(pages::logout)),
+        ("/assets/{name}", get(pages::asset)),
+        ("/collections/{id}", get(pages::collection)),
+        ("/collections/{id}/privacy", get(pages::privacy)),
+        ("/operations", get(pages::operations)),
+        ("/planner", get(pages::planner)),
+        ("/docs", get(pages::contents)),
+        ("/docs/{*path}", get(pages::book)),
         ("/v1/collections", get(about::collections)),
         ("/v1/collections/{id}", get(about::collection)),
         ("/v1/collections/{id}/keys/{window}", get(about::statement)),
@@ -33,6 +42,7 @@ fn table() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
         ("/v1/collections/{id}/directories/{window}", get(about::directory)),
         ("/v1/collections/{id}/status", get(about::status)),
         ("/v1/collections/{id}/releases", get(about::releases)),
+        ("/v1/collections/{id}/releases.csv", get(pages::csv)),
         ("/v1/collections/{id}/epochs/{epoch}/reports", post(upload::submit)),
         ("/v1/collections/{id}/batches/{hop}/{first}/{last}", put(batch::receive)),
     ]
@@ -49,7 +59,8 @@ mod tests {
         let documented = document["paths"].as_object().unwrap();
         let table = table();
         for (path, _) in &table {
-            assert!(documented.contains_key(*path), "{path}");
+            let path = path.replace("{*", "{");
+            assert!(documented.contains_key(&path), "{path}");
         }
         assert_eq!(documented.len(), table.len());
     }

@@ -51,7 +51,7 @@ async fn drained(mut body: Body, most: usize) -> Result<(), Problem> {
 }
 
 /// The whole body, which is not read beyond `most` bytes.
-async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
+pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > most as u64 {
         // Whoever is a little over should get the answer, not a broken connection.
         drained(body, most.saturating_add(LINGER)).await?;

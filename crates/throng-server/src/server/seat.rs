@@ -2,7 +2,7 @@
 
 use crate::config::wrong;
 use crate::{
-    Analyzer, DiskStore, Error, Incoming, Intake, Keyring, Limits, Mix, Pending, Role, Slot, Step,
+    Analyzer, DiskStore, Error, Incoming, Intake, Keyring, Limits, Mix, Role, Slot, Step,
 };
 use rand_core::CryptoRng;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,11 +71,23 @@ impl Seat {
     }
 
     /// Takes reports for an epoch. They count once the answer is there.
-    pub fn submit(&self, epoch: u64, reports: &[u8], now: u64) -> Result<Pending, Error> {
-        self.mix()?.submit(epoch, reports, now).map_err(|error| match error {
+    pub fn submit(
+        &self,
+        epoch: u64,
+        reports: &[u8],
+        now: u64,
+    ) -> Result<impl Future<Output = Result<(), Error>>, Error> {
+        let mix = self.mix()?;
+        let pending = mix.submit(epoch, reports, now).map_err(|error| match error {
             // Nobody can have sealed to keys that are not there.
             Error::NoKeys => Error::EpochClosed,
             other => other,
+        })?;
+        let count = reports.len() / self.collection().shape().report_bytes();
+        Ok(async move {
+            pending.await?;
+            mix.acknowledged(epoch, count as u64);
+            Ok(())
         })
     }
 

@@ -117,8 +117,8 @@ impl DiskStore {
 }
 
 impl Store for DiskStore {
-    fn rows(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        self.rows.all(table)
+    fn rows(&self, table: &str, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.rows.under(table, prefix)
     }
 
     fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {

@@ -13,9 +13,9 @@
 //! store.commit(&[Change::Put { table: "t", key: "a", value: b"1" }])?;
 //! let put = Change::Put { table: "t", key: "b", value: b"2" };
 //! assert!(store.commit(&[put]).is_err());
-//! assert!(store.rows("t").is_err());
+//! assert!(store.rows("t", "").is_err());
 //! store.restart();
-//! assert_eq!(store.rows("t")?.len(), 2);
+//! assert_eq!(store.rows("t", "")?.len(), 2);
 //! # Ok::<(), throng_server::StoreError>(())
 //! ```
 
@@ -158,9 +158,10 @@ impl Default for MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn rows(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    fn rows(&self, table: &str, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.operate(Operation::Rows, |disk| {
             let rows = disk.rows.get(table).into_iter().flatten();
+            let rows = rows.filter(|(key, _)| key.starts_with(prefix));
             Ok(rows.map(|(key, value)| (key.clone(), value.clone())).collect())
         })
     }
@@ -430,9 +431,9 @@ mod tests {
             store.set_faults(Faults::at(0, fault));
             assert_eq!(store.commit(&put(b"1")).is_ok(), fault == Fault::None);
             assert_eq!(store.crashed(), crashed);
-            assert_eq!(store.rows("t").is_err(), crashed);
+            assert_eq!(store.rows("t", "").is_err(), crashed);
             store.restart();
-            assert_eq!(store.rows("t").unwrap().len(), usize::from(happened));
+            assert_eq!(store.rows("t", "").unwrap().len(), usize::from(happened));
         }
     }
 
@@ -451,7 +452,7 @@ mod tests {
     #[test]
     fn a_run_can_be_interrupted_at_every_operation() {
         let run = |store: &MemoryStore| -> Result<(), StoreError> {
-            let done = !store.rows("t")?.is_empty();
+            let done = !store.rows("t", "")?.is_empty();
             if !done {
                 store.create("b")?.finish()?;
                 store.commit(&put(b"done"))?;
@@ -469,7 +470,7 @@ mod tests {
                 store.restart();
                 store.set_faults(Faults::none());
                 run(&store).unwrap();
-                assert_eq!(store.rows("t").unwrap().len(), 1);
+                assert_eq!(store.rows("t", "").unwrap().len(), 1);
                 assert_eq!(store.blobs().unwrap(), ["b"]);
             }
         }

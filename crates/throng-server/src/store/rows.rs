@@ -23,14 +23,13 @@ impl Rows {
         Ok(Self(Mutex::new(connection)))
     }
 
-    /// All rows of a table, ordered by key.
-    pub fn all(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    /// The rows of a table whose key begins with `prefix`, ordered by key.
+    pub fn under(&self, table: &str, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let doing = failed("reading the database");
         let connection = self.lock();
         let mut select = connection.prepare_cached(SELECT).map_err(&doing)?;
-        let rows =
-            select.query_map([table], |row| Ok((row.get(0)?, row.get(1)?))).map_err(&doing)?;
-        rows.collect::<Result<_, _>>().map_err(&doing)
+        let rows = select.query_map([table, prefix], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.map_err(&doing)?.collect::<Result<_, _>>().map_err(&doing)
     }
 
     /// Makes all changes, in order, or none.
@@ -86,7 +85,8 @@ const SCHEMA: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-const SELECT: &str = "SELECT key, value FROM rows WHERE name = ?1 ORDER BY key";
+const SELECT: &str = "SELECT key, value FROM rows 
+    WHERE name = ?1 AND key >= ?2 AND key < ?2 || char(1114111) ORDER BY key";
 
 const PUT: &str = "INSERT INTO rows VALUES (?1, ?2, ?3)
     ON CONFLICT (name, key) DO UPDATE SET value = excluded.value";

@@ -227,7 +227,13 @@ impl Network {
     /// How often each category was counted, release by release.
     pub fn counted(&self) -> Vec<Vec<(u8, u64)>> {
         let terms = &self.collection.terms;
-        self.analyzer().releases().unwrap().iter().map(|release| counts(terms, release)).collect()
+        self.releases().iter().map(|release| counts(terms, release)).collect()
+    }
+
+    /// Everything that was published.
+    pub fn releases(&self) -> Vec<serde_json::Value> {
+        let rows = self.analyzer().releases().unwrap();
+        rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect()
     }
 }
 

@@ -51,7 +51,10 @@ async fn problems_are_documents_that_repeat_nothing() {
         (Method::GET, world.at(0, "/cosignatures/9"), 404),
         (Method::GET, world.at(0, "/directories/9"), 404),
         (Method::GET, world.at(0, "/releases"), 404),
-        (Method::GET, format!("{root}/"), 404),
+        (Method::GET, format!("{root}/planner"), 404),
+        (Method::GET, format!("{root}/operations"), 404),
+        (Method::GET, format!("{root}/assets/canary"), 404),
+        (Method::GET, format!("{root}/docs/canary"), 404),
         (Method::PUT, world.at(1, "/batches/2/0/0"), 400),
         (Method::POST, world.at(0, "/epochs/0/reports"), 400),
     ] {
@@ -93,6 +96,7 @@ async fn everything_that_is_documented_is_there() {
     for (path, operations) in document["paths"].as_object().unwrap() {
         let (id, hop) = (world.id.to_string(), if path.contains("batches") { "3" } else { "" });
         let filled = path.replace("{id}", &id).replace("{hop}", hop);
+        let filled = filled.replace("{name}", "dashboard.css").replace("{path}", "README.md");
         let filled = ["{window}", "{epoch}", "{first}", "{last}"]
             .iter()
             .fold(filled, |path, name| path.replace(name, "0"));

@@ -1,5 +1,6 @@
 //! Real servers on loopback, spoken to over HTTP. Clocks are set by hand.
 
+mod access;
 mod batches;
 mod chain;
 mod errors;
@@ -7,4 +8,5 @@ mod leaks;
 mod slow;
 mod stop;
 mod tls;
+mod watch;
 mod world;

@@ -48,6 +48,7 @@ fn a_key_of_another_certificate_is_refused() {
             limits: limits(),
             tls: Some((certificate.clone(), key.clone().into())),
             authority: None,
+            access: None,
         };
         let refused = throng_server::Server::from_parts(parts, throng_server::Clock::System);
         assert!(refused.err().unwrap().to_string().starts_with(field));

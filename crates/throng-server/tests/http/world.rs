@@ -1,6 +1,6 @@
 //! Two mixes and an analyzer, and what everyone needs to talk to them.
 
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, redirect};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ impl World {
         let collection = collection(&identities, |hop| {
             format!("{scheme}://localhost:{}", addresses[hop].port())
         });
-        let http = Client::builder().no_proxy();
+        let http = Client::builder().no_proxy().redirect(redirect::Policy::none());
         let http = match &pem {
             Some(pem) => {
                 http.tls_certs_only([reqwest::Certificate::from_pem(&pem.authority).unwrap()])
@@ -97,6 +97,7 @@ impl World {
             limits: self.limits.clone(),
             tls: None,
             authority: None,
+            access: None,
         }
     }
 

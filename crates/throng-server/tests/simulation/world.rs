@@ -506,8 +506,8 @@ impl World {
         if node.role.is_none() {
             return;
         }
-        let releases = node.store.rows("releases").unwrap();
-        let entries = node.store.rows("ledger").unwrap();
+        let releases = node.store.rows("releases", "").unwrap();
+        let entries = node.store.rows("ledger", "").unwrap();
         assert_eq!(releases.len(), entries.len(), "one entry per release");
         let rows: BTreeMap<String, Vec<u8>> = releases
             .into_iter()
@@ -598,7 +598,7 @@ impl World {
     fn check_receipt(&self, party: usize, receipt: &Receipt) {
         self.disks[party].lock().unwrap().observed = true;
         let node = &self.network.nodes[party];
-        let rows = node.store.rows("slots").unwrap();
+        let rows = node.store.rows("slots", "").unwrap();
         let mut slots = rows.iter().map(|(_, row)| Slot::from_row(row).unwrap());
         let slot = slots.find(|slot| slot.input == Some(receipt.batch)).expect("a batch on disk");
         if matches!(slot.stage, Stage::Received(_)) {

@@ -13,6 +13,30 @@ use toml::{Table, Value};
 
 impl Terms {
     /// Reads a draft, or the draft in a whole collection. Refuses one whose promise is not kept.
+    ///
+    /// ```
+    /// use throng_wire::Terms;
+    ///
+    /// let draft = r#"
+    ///     question = { text = "Do you cycle to work?", value = "bit" }
+    ///     mechanism = { key = "bit-sum", flip = "567064570277940032" }
+    ///
+    ///     [promise]
+    ///     epsilon = 1.0
+    ///     delta = 1e-6
+    ///     crowd = 1000
+    ///     epochs = 1
+    ///     lifetime_epsilon = 1.0
+    ///     lifetime_delta = 1e-6
+    /// "#;
+    /// let terms = Terms::parse(draft)?;
+    /// assert_eq!(Terms::parse(&terms.to_toml())?, terms);
+    ///
+    /// // A crowd a fifth smaller does not hide a person that well, and the error says what would.
+    /// let error = Terms::parse(&draft.replace("crowd = 1000", "crowd = 800")).unwrap_err();
+    /// assert!(error.to_string().contains("the promise is not kept"));
+    /// # Ok::<(), throng_wire::Error>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, Error> {
         let all = table(text)?;
         if ["schedule", "mix", "analyzer"].iter().any(|name| all.contains_key(*name)) {
@@ -145,6 +169,13 @@ impl Collection {
 }
 
 /// Seconds from a text such as `90s`, `15m`, `24h` or `7d`.
+///
+/// ```
+/// use throng_wire::seconds;
+///
+/// assert_eq!(seconds("24h"), Some(86_400));
+/// assert_eq!((seconds("1.5h"), seconds("90"), seconds("-1s")), (None, None, None));
+/// ```
 pub fn seconds(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let (_, each) = UNITS.iter().find(|(name, _)| *name == unit)?;
@@ -153,6 +184,14 @@ pub fn seconds(text: &str) -> Option<u64> {
 }
 
 /// The shortest text that [`seconds`] reads so.
+///
+/// ```
+/// use throng_wire::{duration_text, seconds};
+///
+/// assert_eq!(duration_text(5_400), "90m");
+/// assert_eq!(duration_text(86_400), "1d");
+/// assert_eq!(seconds(&duration_text(86_401)), Some(86_401));
+/// ```
 pub fn duration_text(seconds: u64) -> String {
     let divides = |(_, each): &&(&str, u64)| seconds > 0 && seconds.is_multiple_of(*each);
     let (unit, each) = UNITS.iter().find(divides).unwrap_or(&("s", 1));

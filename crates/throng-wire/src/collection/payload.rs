@@ -30,6 +30,25 @@ impl Terms {
 
     /// Appends the bytes of whole messages, as [`Mechanism::encode`] makes them. For `longitudinal`
     /// a message is what [`throng_mechanism::Client::report`] returns.
+    ///
+    /// ```
+    /// # use throng_wire::Terms;
+    /// # let terms = Terms::parse(r#"
+    /// # question = { text = "Do you cycle to work?", value = "bit" }
+    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+    /// #             lifetime_delta = 1e-6 }
+    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+    /// # "#)?;
+    /// let mut bytes = Vec::new();
+    /// terms.encode_payload(&[1, 0], &mut bytes)?;
+    /// assert_eq!(bytes, [1, 0]);
+    ///
+    /// let mut messages = Vec::new();
+    /// terms.decode_payload(&bytes, 0, &mut messages)?;
+    /// assert_eq!(messages, [1, 0]);
+    /// assert!(terms.encode_payload(&[256], &mut bytes).is_err());
+    /// # Ok::<(), throng_wire::Error>(())
+    /// ```
     pub fn encode_payload(&self, messages: &[u64], bytes: &mut Vec<u8>) -> Result<(), Error> {
         let (words, payload) = (self.mechanism.words(), self.payload());
         let fits = |word: &u64| payload >= WORD || word >> (8 * payload) == 0;

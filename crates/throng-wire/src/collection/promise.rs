@@ -8,6 +8,25 @@ use throng_account::{Composition, Crowd, Delta, Epsilon, Profile, terms_visited}
 use throng_mechanism::Mechanism;
 
 /// How the losses of several epochs add up.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
+/// # use throng_mechanism::{Bloom, Mechanism, Rappor};
+/// # use throng_wire::{Promise, Prompt, Spending, Terms};
+/// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+/// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// # let lifetime = (rappor.privacy().forever(), delta);
+/// # let promise =
+/// #     Promise { epsilon, delta, crowd: Crowd::new(1000)?, corrupt: 0.0, epochs: 10, lifetime };
+/// # let question = Prompt::new("Which browser is it?");
+/// # let terms = Terms { question, promise, mechanism: Mechanism::Rappor(rappor) };
+/// // `rappor` in ten epochs, and in one.
+/// assert_eq!(terms.spending(), Spending::Memoized);
+/// let once = Terms { promise: Promise { epochs: 1, ..terms.promise }, ..terms };
+/// assert_eq!(once.spending(), Spending::PerEpoch);
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spending {
     /// Every epoch draws its randomness anew: releases compose.
@@ -22,6 +41,25 @@ pub enum Spending {
 }
 
 /// One release that has been made.
+///
+/// ```
+/// # use throng_account::Crowd;
+/// # use throng_wire::{Spent, Terms};
+/// # let terms = Terms::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # "#)?;
+/// // Promised is ε = 1 among a thousand. Among ten thousand, the same report costs a third.
+/// let (epsilon, _) = terms.cost(Spent { epochs: 1, honest: Crowd::new(10_000)? })?;
+/// assert!(epsilon.get() < 0.34);
+///
+/// // Two epochs merged into one release show two reports of one person.
+/// let (both, _) = terms.cost(Spent { epochs: 2, honest: Crowd::new(10_000)? })?;
+/// assert!(both.get() >= 2.0 * epsilon.get());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spent {
     /// Epochs that were merged into it; 1 if none were.
@@ -200,6 +238,29 @@ impl Terms {
 }
 
 /// What a person who takes part in every epoch has spent. It keeps the profiles it has looked at.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
+/// # use throng_mechanism::{Bloom, Mechanism, Rappor};
+/// # use throng_wire::{Account, Promise, Prompt, Spent, Terms};
+/// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+/// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// # let lifetime = (rappor.privacy().forever(), delta);
+/// # let promise =
+/// #     Promise { epsilon, delta, crowd: Crowd::new(1000)?, corrupt: 0.0, epochs: 10, lifetime };
+/// # let question = Prompt::new("Which browser is it?");
+/// # let terms = Terms { question, promise, mechanism: Mechanism::Rappor(rappor) };
+/// // With `rappor` a device shows one memoized response again and again: each release costs less than
+/// // the one before, and all of them at most 4·ln 3.
+/// let mut account = Account::new(&terms);
+/// let release = Spent { epochs: 1, honest: Crowd::new(1000)? };
+/// let one = account.total(&[release])?.get();
+/// let two = account.total(&[release; 2])?.get();
+/// let ten = account.total(&[release; 10])?.get();
+/// assert!(one < two && two < 2.0 * one && ten < 4.0 * 3_f64.ln());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
 pub struct Account {
     terms: Terms,
     delta: Delta,

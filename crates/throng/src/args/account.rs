@@ -8,14 +8,24 @@ use std::path::PathBuf;
 #[derive(Subcommand)]
 pub enum Plain {
     /// Binary response with a known local epsilon, shuffled: exact over all datasets
+    #[command(after_help = "Example:
+  throng account randomized-response --n 1e4 --epsilon0 2 --delta 1e-6")]
     RandomizedResponse(LocalArgs),
     /// k-ary response with a known local epsilon, shuffled: by its blanket
+    #[command(after_help = "Example:
+  throng account kary-response --n 1e4 --epsilon0 2 --k 10 --delta 1e-6")]
     KaryResponse(LocalArgs),
     /// Subset selection with a known local epsilon, shuffled: by its blanket
+    #[command(after_help = "Example:
+  throng account subset-selection --n 1e4 --epsilon0 2 --k 10 --delta 1e-6")]
     SubsetSelection(LocalArgs),
     /// Laplace noise with a known local epsilon, shuffled: as any randomizer
+    #[command(after_help = "Example:
+  throng account laplace-mean --n 1e4 --epsilon0 2 --delta 1e-6")]
     LaplaceMean(LocalArgs),
     /// Numbers rounded to one flipped bit: exact over all datasets
+    #[command(after_help = "Example:
+  throng account one-bit-mean --n 1e4 --lambda 68 --delta 1e-6")]
     OneBitMean {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -25,6 +35,8 @@ pub enum Plain {
         query: Query,
     },
     /// One flipped bit per category: two columns change
+    #[command(after_help = "Example:
+  throng account histogram --n 1e4 --lambda 200 --delta 1e-6")]
     Histogram {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -34,6 +46,8 @@ pub enum Plain {
         query: Query,
     },
     /// One flipped bit per attribute: all of them change
+    #[command(after_help = "Example:
+  throng account selection --n 1e4 --lambda 1000 --size 5 --delta 1e-6")]
     Selection {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -46,6 +60,8 @@ pub enum Plain {
         query: Query,
     },
     /// The true bit and, now and then, a fair coin: exact
+    #[command(after_help = "Example:
+  throng account coin-count --n 1e4 --p 0.01 --delta 1e-6")]
     CoinCount {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -55,6 +71,8 @@ pub enum Plain {
         query: Query,
     },
     /// The true category and, now and then, a uniform one: exact
+    #[command(after_help = "Example:
+  throng account additive-histogram --n 1e4 --p 0.1 --size 10 --delta 1e-6")]
     AdditiveHistogram {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -67,6 +85,9 @@ pub enum Plain {
         query: Query,
     },
     /// The true bit and at most one burst of noise: exact
+    #[command(after_help = "Example:
+  throng account burst-count --n 1e4 --pairs 0.01,0.005 \\
+      --plus 3e-5,1e-5 --minus 3e-5,1e-5 --epsilon 1")]
     BurstCount {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -76,6 +97,9 @@ pub enum Plain {
         query: Query,
     },
     /// The true category and at most one burst of noise in a random cell
+    #[command(after_help = "Example:
+  throng account burst-histogram --n 1e4 --size 4 --pairs 0.1,0.05 \\
+      --plus 4e-3,4e-3 --minus 4e-3,4e-3 --delta 1e-5")]
     BurstHistogram {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -88,6 +112,8 @@ pub enum Plain {
         query: Query,
     },
     /// Numbers bit by bit, with labelled coins
+    #[command(after_help = "Example:
+  throng account sliced-sum --n 1e4 --weights 0.03,0.03,0.02 --delta 1e-5")]
     SlicedSum {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -101,6 +127,9 @@ pub enum Plain {
         query: Query,
     },
     /// Sums split into random shares: a crowd's promise, and the messages it takes
+    #[command(after_help = "Example:
+  throng account split-and-mix --n 1e4 --noise-epsilon 1 --noise-delta 1e-9 \\
+      --delta 1e-5")]
     SplitAndMix {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -117,6 +146,8 @@ pub enum Plain {
         query: Query,
     },
     /// Any mechanism, as written in a collection file
+    #[command(after_help = "Example:
+  throng account collection plan.toml --delta 1e-6")]
     Collection {
         /// The file, as written by throng plan --write
         file: PathBuf,

@@ -1,6 +1,7 @@
 //! Arguments of what runs the chain: the demonstration, servers, senders and readers.
 
 use super::whole;
+use crate::demo::Story;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use throng_mechanism::Key;
@@ -9,19 +10,23 @@ use throng_mechanism::Key;
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng demo
-  throng demo --headless --clients 2000 --epochs 3
-  throng demo --headless --json --mechanism coin-count")]
+  throng demo --epochs 7
+  throng demo --question names
+  throng demo --headless --json --clients 2000 --mechanism coin-count")]
 pub struct Demo {
-    /// Simulated clients, each of which reports once per epoch
-    #[arg(long, default_value_t = 20_000, value_parser = whole)]
-    pub clients: u64,
+    /// The question that is put, and to whom
+    #[arg(long, value_enum, default_value_t = Story::Crash)]
+    pub question: Story,
+    /// Clients, each of which reports once per epoch; 20000 if not given, 8192 aircraft
+    #[arg(long, value_parser = whole)]
+    pub clients: Option<u64>,
     /// Mixes in the chain
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub mixes: u8,
-    /// Epochs
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
-    pub epochs: u64,
-    /// Exit after the last release instead of leaving the results page up
+    /// Epochs; 1 if not given, 8 of aircraft, and with several the dashboard shows a line over time
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub epochs: Option<u64>,
+    /// Exit after the last release instead of leaving the dashboard up
     #[arg(long)]
     pub headless: bool,
     /// Epsilon to promise for one epoch
@@ -33,9 +38,9 @@ pub struct Demo {
     /// Fraction of the clients that may be corrupt
     #[arg(long, visible_alias = "gamma", default_value_t = 0.05)]
     pub corrupt: f64,
-    /// The mechanism, one that counts bits
-    #[arg(long, default_value = "bit-sum", value_parser = super::plan::key)]
-    pub mechanism: Key,
+    /// The mechanism, one that answers the question; a simple one of it if not given
+    #[arg(long, value_parser = super::plan::key)]
+    pub mechanism: Option<Key>,
     /// Seed of the clients' values and, if given, of their noise; else each client draws its own
     #[arg(long)]
     pub seed: Option<u64>,
@@ -45,8 +50,12 @@ pub struct Demo {
 #[derive(Subcommand)]
 pub enum Serve {
     /// Collect a crowd of reports, peel a layer, permute, hand over
+    #[command(after_help = "Example:
+  throng serve mix --config mix-north.toml")]
     Mix(ServeArgs),
     /// Open, count, estimate, publish releases
+    #[command(after_help = "Example:
+  throng serve analyzer --config analyzer.toml")]
     Analyzer(ServeArgs),
 }
 
@@ -86,8 +95,9 @@ pub struct Send {
 
 /// What to read.
 #[derive(Args)]
-#[command(after_help = "Example:
-  throng results --analyzer http://127.0.0.1:8003")]
+#[command(after_help = "Examples:
+  throng results --analyzer http://127.0.0.1:8003
+  throng results --analyzer https://counter.example --token-file viewer.token --wait 60")]
 pub struct Results {
     /// The analyzer's address
     #[arg(long)]
@@ -95,4 +105,10 @@ pub struct Results {
     /// One collection, by its id or the beginning of it; all if not given
     #[arg(long)]
     pub collection: Option<String>,
+    /// A file with the token to read with, if the analyzer asks for one; else THRONG_TOKEN is taken
+    #[arg(long)]
+    pub token_file: Option<PathBuf>,
+    /// Wait for the first release, for at most so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub wait: Option<u64>,
 }

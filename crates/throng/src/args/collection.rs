@@ -13,11 +13,15 @@ pub enum Collection {
     /// Write a collection: a calibrated mechanism, its promise, a schedule and a chain
     New(Box<NewCollection>),
     /// Verify that a collection keeps its promise; say what would do if not
+    #[command(after_help = "Example:
+  throng collection check crashes.toml")]
     Check {
         /// The file
         file: PathBuf,
     },
     /// State the promise in plain words
+    #[command(after_help = "Example:
+  throng collection show crashes.toml")]
     Show {
         /// The file
         file: PathBuf,
@@ -29,8 +33,9 @@ pub enum Collection {
 #[command(after_help = "Example:
   throng collection new crashes.toml --value bit --text \"Did it crash today?\" \\
       --n 10000 --corrupt 0.1 --epsilon 1 --delta 1e-8 --epochs 30 --every 24h \\
-      --mix north=https://north.example=IDENTITY --mix south=https://south.example=IDENTITY \\
-      --analyzer counter=https://counter.example=IDENTITY")]
+      --mix north=https://north.example=$NORTH --mix south=https://south.example=$SOUTH \\
+      --analyzer counter=https://counter.example=$COUNTER
+  Identities are what throng keygen prints, here in $NORTH, $SOUTH and $COUNTER.")]
 pub struct NewCollection {
     /// The file to write; it must not exist
     pub file: PathBuf,

@@ -7,7 +7,9 @@ use throng_mechanism::Key;
 
 /// What is asked of a planner.
 #[derive(Args)]
-#[command(after_help = "Example: throng plan --value bit --n 1e6 --epsilon 1 --delta 1e-8")]
+#[command(after_help = "Examples:
+  throng plan --value bit --n 1e6 --epsilon 1 --delta 1e-8
+  throng plan --value category --size 16 --n 2e4 --epsilon 1 --delta 1e-6 --write plan.toml")]
 pub struct Plan {
     /// What one user holds
     #[arg(long, value_enum)]
@@ -26,8 +28,8 @@ pub struct Plan {
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng simulate burst-count --n 1e6 --epsilon 1 --delta 1e-8 --repeat 200
-  throng simulate sliced-sum --values data/flights.csv --column delay_minutes --low -15 --high 120 \\
-      --epsilon 1 --delta 1e-6
+  throng simulate sliced-sum --values data/flights.csv --column delay_minutes \\
+      --low -15 --high 120 --epsilon 1 --delta 1e-6
   throng simulate --collection plan.toml --values data/flights.csv --column carrier")]
 pub struct Simulate {
     /// The mechanism to calibrate, unless a collection is given
@@ -81,7 +83,7 @@ pub struct ValuesArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng audit bit-sum --n 1000 --epsilon 1 --delta 1e-6
-  throng audit burst-count --n 1000 --epsilon 1 --delta 1e-6 --weaken 2   # is a planted bug caught?")]
+  throng audit burst-count --n 1000 --epsilon 1 --delta 1e-6 --weaken 2   # a planted bug")]
 pub struct Audit {
     /// The mechanism to calibrate
     #[arg(value_parser = key)]
@@ -180,30 +182,58 @@ pub struct Limits {
 #[derive(Subcommand)]
 pub enum Fitted {
     /// Coins of coin-count
+    #[command(after_help = "Example:
+  throng calibrate coin-count --n 1e4 --epsilon 1 --delta 1e-6")]
     CoinCount(Wish),
     /// The catalogue of burst-count
+    #[command(after_help = "Example:
+  throng calibrate burst-count --n 1e4 --epsilon 1 --delta 1e-6 --max-messages 9")]
     BurstCount(Wish),
     /// The largest local epsilon of laplace-mean
+    #[command(after_help = "Example:
+  throng calibrate laplace-mean --n 1e4 --epsilon 1 --delta 1e-6")]
     LaplaceMean(Wish),
     /// The flip of one-bit-mean
+    #[command(after_help = "Example:
+  throng calibrate one-bit-mean --n 1e4 --epsilon 1 --delta 1e-6")]
     OneBitMean(Wish),
     /// Levels and coins of sliced-sum
+    #[command(after_help = "Example:
+  throng calibrate sliced-sum --n 1e4 --epsilon 1 --delta 1e-6")]
     SlicedSum(Wish),
     /// Shares and noise of split-and-mix (needs --fragile)
+    #[command(after_help = "Example:
+  throng calibrate split-and-mix --n 1e4 --epsilon 1 --delta 1e-6 --fragile")]
     SplitAndMix(Wish),
     /// The flip of histogram (--size categories)
+    #[command(after_help = "Example:
+  throng calibrate histogram --size 10 --n 1e4 --epsilon 1 --delta 1e-6")]
     Histogram(Wish),
     /// The largest local epsilon of subset-selection (--size categories)
+    #[command(after_help = "Example:
+  throng calibrate subset-selection --size 10 --n 1e4 --epsilon 1 --delta 1e-6")]
     SubsetSelection(Wish),
     /// Fake messages of additive-histogram (--size categories)
+    #[command(after_help = "Example:
+  throng calibrate additive-histogram --size 10 --n 1e4 --epsilon 1 \\
+      --delta 1e-6")]
     AdditiveHistogram(Wish),
     /// The catalogue of burst-histogram (--size categories)
+    #[command(after_help = "Example:
+  throng calibrate burst-histogram --size 10 --n 1e4 --epsilon 1 --delta 1e-6 \\
+      --max-messages 9")]
     BurstHistogram(Wish),
     /// The flip of selection (--size attributes)
+    #[command(after_help = "Example:
+  throng calibrate selection --size 5 --n 1e4 --epsilon 1 --delta 1e-6")]
     Selection(Wish),
     /// Filter and coins of rappor (--size bits)
+    #[command(after_help = "Example:
+  throng calibrate rappor --size 64 --n 1e5 --epsilon 1 --delta 1e-6")]
     Rappor(Wish),
     /// The coin of longitudinal (--size periods, --changes)
+    #[command(after_help = "Example:
+  throng calibrate longitudinal --size 8 --n 1e5 --epsilon 1 --delta 1e-6")]
     Longitudinal(Wish),
 }
 

@@ -1,9 +1,9 @@
 //! The error of every mechanism against the crowd.
 
-use crate::chart::Chart;
 use crate::plan::errors_against_crowd;
 use anyhow::Result;
 use throng_account::{Crowd, Delta, Epsilon};
+use throng_chart::Chart;
 use throng_mechanism::{Ask, Question};
 
 /// Counts of ones.

@@ -5,11 +5,11 @@
 //! of 100 counts for a histogram, and for a selection when the attribute picked among 100 is held by
 //! at most α·n fewer users than the commonest.
 
-use crate::chart::{Axis, Chart, Scale, Series, Stroke};
 use crate::parallel::spread;
 use anyhow::{Context, Result};
 use chacha20::ChaCha12Rng;
 use throng_account::{Crowd, Delta, Epsilon, Probability};
+use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::{
     Ask, BinaryResponse, CentralSelection, CentralSum, Key, Mechanism, Protocol, Question,
     SubsetSelection, Tally, UnarySum, Values, sample, simulate,
@@ -30,7 +30,7 @@ pub fn chart() -> Result<Chart> {
             Model::Shuffled => Stroke::Solid,
             Model::Local => Stroke::Dashed,
         };
-        series.push(Series { name: name(problem, model), stroke, points });
+        series.push(Series::new(name(problem, model), stroke, points));
     }
     let axis = |label: &str| Axis { label: label.into(), scale: Scale::Log, range: None };
     Ok(Chart {

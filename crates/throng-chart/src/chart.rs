@@ -1,0 +1,223 @@
+//! What a line chart shows.
+
+use crate::span::Span;
+use crate::text::number;
+
+/// A line chart: series of points over two labelled axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// The heading, which is also the accessible name of the picture.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The series, in the order of the legend.
+    pub series: Vec<Series>,
+}
+
+/// One axis of a chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The quantity, with its unit.
+    pub label: String,
+    /// How values map to positions.
+    pub scale: Scale,
+    /// The interval to show, its ends in either order; `None`, or an interval the scale cannot
+    /// show (empty, not finite, not positive on a log axis), fits the data.
+    pub range: Option<(f64, f64)>,
+}
+
+/// How an axis maps values to positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences are equal distances.
+    Linear,
+    /// Equal ratios are equal distances; only positive values have a position.
+    Log,
+    /// Equal differences are equal distances, of things that are counted, such as epochs: ticks are
+    /// whole numbers, and an axis that fits its data ends where they end.
+    Whole,
+}
+
+/// A named sequence of points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// The name in the legend; an unnamed series has no legend entry.
+    pub name: String,
+    /// How the points are drawn.
+    pub stroke: Stroke,
+    /// The points, joined in this order; one without a position on the axes interrupts the line.
+    pub points: Vec<(f64, f64)>,
+    /// From where to where each point may really lie, drawn as an area behind the line: one
+    /// interval per point, or none at all. One without a position interrupts the area.
+    pub band: Vec<(f64, f64)>,
+    /// On a page, what is to be read at each point: a point with a note has a marker that shows it
+    /// when pointed at or focused. One per point, or none at all; empty ones do not count.
+    pub notes: Vec<String>,
+}
+
+/// How the points of a series are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stroke {
+    /// An unbroken line.
+    Solid,
+    /// A line of dashes.
+    Dashed,
+    /// A line of round dots.
+    Dotted,
+    /// A level line across the whole plot at the height of each point, wherever that is.
+    Limit,
+    /// The points alone, without a line.
+    Markers,
+}
+
+impl Chart {
+    /// Every point of every series, drawn or not, one to a row under the labels of the axes; the
+    /// numbers read back to the same bits.
+    pub fn csv(&self) -> String {
+        let head = format!("series,{},{}\n", field(&self.x.label), field(&self.y.label));
+        let rows = self.series.iter().flat_map(|series| {
+            let name = field(&series.name);
+            series.points.iter().map(move |(x, y)| format!("{name},{x:?},{y:?}\n"))
+        });
+        std::iter::once(head).chain(rows).collect()
+    }
+
+    /// The points that have a position, but for those of limits, which have only a height.
+    pub(crate) fn drawn(&self) -> impl Iterator<Item = &(f64, f64)> {
+        let lines = self.series.iter().filter(|series| series.stroke != Stroke::Limit);
+        lines.flat_map(|series| &series.points).filter(|point| self.admits(**point))
+    }
+
+    /// The interval of the horizontal axis, between these pixels.
+    pub(crate) fn across(&self, pixels: (f64, f64)) -> Span {
+        Span::new(&self.x, self.drawn().map(|point| point.0), pixels)
+    }
+
+    /// The interval of the vertical axis, between these pixels.
+    pub(crate) fn upward(&self, pixels: (f64, f64)) -> Span {
+        let heights = self.series.iter().flat_map(|series| {
+            let level = series.stroke == Stroke::Limit;
+            let points = series.points.iter().filter(move |point| level || self.admits(**point));
+            let ends = series.points.iter().zip(&series.band);
+            let ends = ends.filter(|((x, _), _)| self.x.scale.admits(*x));
+            points.map(|point| point.1).chain(ends.flat_map(|(_, (low, high))| [*low, *high]))
+        });
+        Span::new(&self.y, heights, pixels)
+    }
+
+    /// Whether a point has a position on the axes.
+    pub(crate) fn admits(&self, (x, y): (f64, f64)) -> bool {
+        self.x.scale.admits(x) && self.y.scale.admits(y)
+    }
+
+    /// What is seen, in words.
+    pub(crate) fn description(&self) -> String {
+        let Some((first, last)) = extremes(self.drawn().map(|point| point.0)) else {
+            return NO_DATA.to_owned();
+        };
+        let mut words = format!(
+            "{} against {}, {} to {}.",
+            self.y.label,
+            self.x.label,
+            number(first),
+            number(last)
+        );
+        for series in &self.series {
+            if let Some(seen) = self.described(series) {
+                let name = if series.name.is_empty() { &self.y.label } else { &series.name };
+                words.extend([" ", name, ": ", &seen, "."]);
+            }
+        }
+        words
+    }
+
+    /// What is seen of a series.
+    fn described(&self, series: &Series) -> Option<String> {
+        if series.stroke == Stroke::Limit {
+            let level = series.points.iter().find(|point| self.y.scale.admits(point.1))?;
+            return Some(format!("limit at {}", number(level.1)));
+        }
+        let at = series.points.iter().rposition(|point| self.admits(*point))?;
+        let points = series.points.iter().filter(|point| self.admits(**point));
+        let (least, most) = extremes(points.map(|point| point.1))?;
+        let [least, most, last] = [least, most, series.points[at].1].map(number);
+        let ends = series.band.get(at).and_then(|ends| range(*ends));
+        let ends = ends.map_or(String::new(), |ends| format!(", which may lie {ends}"));
+        Some(format!("from {least} to {most}, the last {last}{ends}"))
+    }
+}
+
+impl Series {
+    /// A series without band and notes.
+    pub fn new(name: impl Into<String>, stroke: Stroke, points: Vec<(f64, f64)>) -> Self {
+        Self { name: name.into(), stroke, points, band: vec![], notes: vec![] }
+    }
+
+    /// A level line, such as a budget, with its name.
+    pub fn limit(name: impl Into<String>, level: f64) -> Self {
+        Self::new(name, Stroke::Limit, vec![(f64::NAN, level)])
+    }
+}
+
+impl Scale {
+    /// Whether a value has a position on an axis of this scale.
+    pub(crate) fn admits(self, value: f64) -> bool {
+        value.is_finite() && (self != Self::Log || value > 0.0)
+    }
+}
+
+/// An interval in words, if both its ends are numbers.
+pub(crate) fn range((low, high): (f64, f64)) -> Option<String> {
+    let (least, most) = (number(low.min(high)), number(low.max(high)));
+    (low.is_finite() && high.is_finite()).then(|| format!("from {least} to {most}"))
+}
+
+/// The least and the greatest of some values.
+fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |ends, value| {
+        let (least, most) = ends.unwrap_or((value, value));
+        Some((least.min(value), most.max(value)))
+    })
+}
+
+/// A CSV field, quoted where RFC 4180 asks for it.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\r', '\n']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
+}
+
+/// What stands where there is nothing to draw.
+pub(crate) const NO_DATA: &str = "no data";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{chart, series};
+
+    #[test]
+    fn csv_numbers_read_back_to_the_same_bits() {
+        let values = [0.1 + 0.2, -0.0, 1e300, 5e-324, 1.0 / 3.0, f64::NEG_INFINITY, 12345678.9];
+        let points: Vec<_> = values.into_iter().zip(values.into_iter().rev()).collect();
+        let csv = chart(Scale::Log, None, vec![series("a", Stroke::Solid, &points)]).csv();
+        let read = csv.lines().skip(1).map(|row| {
+            let fields: Vec<&str> = row.split(',').collect();
+            let number = |field: &str| field.parse::<f64>().expect("a number").to_bits();
+            assert_eq!((fields.len(), fields[0]), (3, "a"));
+            (number(fields[1]), number(fields[2]))
+        });
+        let bits = points.iter().map(|(x, y)| (x.to_bits(), y.to_bits()));
+        assert!(read.eq(bits), "{csv}");
+    }
+
+    #[test]
+    fn csv_quotes_fields_that_hold_separators() {
+        let mut it =
+            chart(Scale::Linear, None, vec![series("a, \"b\"", Stroke::Solid, &[(1.0, 2.5)])]);
+        it.x.label = "time, s".to_owned();
+        assert_eq!(it.csv(), "series,\"time, s\",quantity\n\"a, \"\"b\"\"\",1.0,2.5\n");
+    }
+}

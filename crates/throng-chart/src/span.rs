@@ -1,0 +1,415 @@
+//! What an axis shows: the interval, its pixels, and ticks at round numbers.
+
+use crate::chart::{Axis, Scale};
+use crate::text::{RAISED, TEXT, px, widest, width};
+
+/// The interval that an axis shows, and the pixels of its ends.
+pub(crate) struct Span {
+    pub(crate) scale: Scale,
+    pub(crate) lo: f64,
+    pub(crate) hi: f64,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+}
+
+/// A grid line, of the lesser kind without a label.
+pub(crate) struct Tick {
+    pub(crate) value: f64,
+    /// A number, with a `^` before an exponent.
+    pub(crate) label: String,
+}
+
+impl Span {
+    /// The range the axis asks for, or else the data's widened to round numbers.
+    pub(crate) fn new(
+        axis: &Axis,
+        values: impl Iterator<Item = f64>,
+        (from, to): (f64, f64),
+    ) -> Self {
+        let scale = axis.scale;
+        let span = |(lo, hi): (f64, f64)| Self { scale, lo, hi, from, to };
+        let asked = bounds(axis.range.into_iter().flat_map(<[f64; 2]>::from), scale);
+        // A narrower interval is rounding noise about a constant and has no ticks to tell apart.
+        let wide =
+            |(lo, hi): (f64, f64)| hi - lo > (lo.abs().max(hi.abs()) * RESOLUTION).max(SMALLEST);
+        if wide(asked) {
+            return span(asked);
+        }
+        let fitted = match (bounds(values, scale), scale) {
+            (data, _) if wide(data) => data,
+            ((f64::INFINITY, _), Scale::Linear | Scale::Whole) => (0.0, 1.0),
+            ((f64::INFINITY, _), Scale::Log) => (1.0, 10.0),
+            ((value, _), Scale::Log) => (value / 2.0, value * 2.0),
+            ((value, _), Scale::Whole) => {
+                let around = (value.abs() * 1e-9).max(1.0);
+                (value - around, value + around)
+            }
+            ((value, _), Scale::Linear) => {
+                let around = if value.abs() > SMALLEST { value.abs() / 2.0 } else { 1.0 };
+                (value - around, value + around)
+            }
+        };
+        if scale == Scale::Whole { span(fitted) } else { span(fitted).rounded() }
+    }
+
+    /// The span with its ends moved outward onto ticks.
+    fn rounded(mut self) -> Self {
+        if self.scale == Scale::Log {
+            let below = [5, 2, 1].map(|digit| decimal(digit, exponent(self.lo)));
+            let above = [1, 2, 5, 10].map(|digit| decimal(digit, exponent(self.hi)));
+            self.lo = below.into_iter().find(|v| *v <= self.lo * (1.0 + SLACK)).unwrap_or(self.lo);
+            self.hi = above.into_iter().find(|v| *v >= self.hi * (1.0 - SLACK)).unwrap_or(self.hi);
+            return self;
+        }
+        // Widening can call for a coarser step, whose multiples the ends then have to reach.
+        loop {
+            let (digit, power) = step(self.hi - self.lo);
+            let first = quotient(self.lo, decimal(digit, power)).floor() as i64;
+            let last = quotient(self.hi, decimal(digit, power)).ceil() as i64;
+            (self.lo, self.hi) = (decimal(first * digit, power), decimal(last * digit, power));
+            if step(self.hi - self.lo) == (digit, power) {
+                return self;
+            }
+        }
+    }
+
+    /// The pixel of a value that the scale admits.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        let along = |value: f64| if self.scale == Scale::Log { value.log10() } else { value };
+        let (lo, hi) = (along(self.lo), along(self.hi));
+        let part = ((along(value) - lo) / (hi - lo)).clamp(-FAR, FAR);
+        self.from + part * (self.to - self.from)
+    }
+
+    /// Whether a pixel lies between the ends, give or take a line's width.
+    pub(crate) fn holds(&self, pixel: f64) -> bool {
+        (self.from.min(self.to) - BLEED..=self.from.max(self.to) + BLEED).contains(&pixel)
+    }
+
+    /// The ticks, each of whose labels takes up this many pixels of the axis. A label too close to
+    /// the one before is left out.
+    pub(crate) fn ticks(&self, extent: impl Fn(&Tick) -> f64) -> Vec<Tick> {
+        let mut ticks = match self.scale {
+            Scale::Linear => self.linear_ticks(),
+            Scale::Log => self.log_ticks(),
+            Scale::Whole => self.whole_ticks(),
+        };
+        // One extent for all of them: thinned labels then keep a regular pattern.
+        let extent = widest(ticks.iter().map(extent));
+        let mut last = f64::INFINITY;
+        for tick in ticks.iter_mut().filter(|tick| !tick.label.is_empty()) {
+            let at = self.place(tick.value);
+            if (at - last).abs() < extent {
+                tick.label.clear();
+            } else {
+                last = at;
+            }
+        }
+        ticks
+    }
+
+    /// Ticks at the multiples of a round step.
+    pub(crate) fn linear_ticks(&self) -> Vec<Tick> {
+        let (digit, power) = step(self.hi - self.lo);
+        let first = quotient(self.lo, decimal(digit, power)).ceil() as i64;
+        let last = quotient(self.hi, decimal(digit, power)).floor() as i64;
+        let plain = (1e-3..1e6).contains(&self.lo.abs().max(self.hi.abs()));
+        (first..=last).map(|multiple| Tick::new(multiple * digit, power, plain)).collect()
+    }
+
+    /// Ticks at the multiples of a round whole step, written out.
+    pub(crate) fn whole_ticks(&self) -> Vec<Tick> {
+        let (digit, power) = step(self.hi - self.lo);
+        let (digit, power) = if power < 0 { (1, 0) } else { (digit, power) };
+        let first = quotient(self.lo, decimal(digit, power)).ceil() as i64;
+        let last = quotient(self.hi, decimal(digit, power)).floor() as i64;
+        let plain = self.lo.abs().max(self.hi.abs()) < 1e15;
+        (first..=last).map(|multiple| Tick::new(multiple * digit, power, plain)).collect()
+    }
+
+    /// Ticks at the powers of ten, or at 1, 2 and 5 times these where the powers are too few.
+    pub(crate) fn log_ticks(&self) -> Vec<Tick> {
+        let decades = self.hi.log10() - self.lo.log10() + SLACK;
+        let (first, last) = (exponent(self.lo), exponent(self.hi));
+        let (digit, power) = step(decades);
+        let stride = decimal(digit, power).max(1.0) as i32;
+        let digits = if stride == 1 { 1..=9 } else { 1..=1 };
+        let all = (first..=last).flat_map(|power| digits.clone().map(move |digit| (digit, power)));
+        let ticks = all.filter_map(|(digit, power)| match digit {
+            1 if power % stride == 0 => Some(Tick::new(digit, power, power.abs() < 3)),
+            2 | 5 if decades < FEW_DECADES => Some(Tick::new(digit, power, power.abs() < 3)),
+            _ if stride > DENSE_STRIDE => None,
+            _ => Some(Tick { value: decimal(digit, power), label: String::new() }),
+        });
+        let shown = self.lo * (1.0 - SLACK)..=self.hi * (1.0 + SLACK);
+        let ticks: Vec<Tick> = ticks.filter(|tick| shown.contains(&tick.value)).collect();
+        // Over less than a decade the round numbers can be too few, and the scale is near linear.
+        let labelled = ticks.iter().filter(|tick| !tick.label.is_empty()).count();
+        if decades < 1.0 && labelled < 3 { self.linear_ticks() } else { ticks }
+    }
+}
+
+impl Tick {
+    /// The tick at `number * 10^power`, written out if `plain`, or else as a multiple of a power
+    /// of ten.
+    pub(crate) fn new(number: i64, power: i32, plain: bool) -> Self {
+        let value = decimal(number, power);
+        let digits = number.unsigned_abs().to_string();
+        let raised = power + digits.len() as i32 - 1;
+        let sign = if number < 0 { "-" } else { "" };
+        let label = match digits.trim_end_matches('0').split_at_checked(1) {
+            _ if plain => format!("{value:.*}", (-power).max(0) as usize),
+            None => "0".to_owned(),
+            Some(("1", "")) => format!("{sign}10^{raised}"),
+            Some((first, "")) => format!("{sign}{first}×10^{raised}"),
+            Some((first, rest)) => format!("{sign}{first}.{rest}×10^{raised}"),
+        };
+        Self { value, label: label.replace('-', "−") }
+    }
+
+    /// About how wide its label is.
+    pub(crate) fn width(&self) -> f64 {
+        let (number, raised) = self.label.split_once('^').unwrap_or((&self.label, ""));
+        width(number) + width(raised) * RAISED / TEXT
+    }
+
+    /// The label at its place.
+    pub(crate) fn text(&self, (x, y): (f64, f64), style: &str) -> String {
+        let label = self.label.split_once('^').map(|(number, raised)| {
+            format!(r#"{number}<tspan dy="-5" font-size="{RAISED}">{raised}</tspan>"#)
+        });
+        let label = label.as_ref().unwrap_or(&self.label);
+        format!(r#"<text x="{}" y="{}" {style}>{label}</text>"#, px(x), px(y))
+    }
+}
+
+/// The least and the greatest of the values that the scale admits.
+fn bounds(values: impl Iterator<Item = f64>, scale: Scale) -> (f64, f64) {
+    let least = if scale == Scale::Log { 1.0 / HUGE } else { -HUGE };
+    let values = values.filter(|value| scale.admits(*value)).map(|value| value.clamp(least, HUGE));
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    values.fold(none, |(lo, hi), value| (lo.min(value), hi.max(value)))
+}
+
+/// The finest round step, 1, 2 or 5 times a power of ten, with few enough of them in a width. The
+/// width of the narrowest span has four digits, so more than that are not compared.
+pub(crate) fn step(width: f64) -> (i64, i32) {
+    let least = width / MOST_STEPS * 0.999;
+    let power = least.log10().floor() as i32;
+    let digit = [1, 2, 5].into_iter().find(|digit| decimal(*digit, power) >= least);
+    digit.map_or((1, power + 1), |digit| (digit, power))
+}
+
+/// `number * 10^power`, dividing for a negative power: only its inverse is an exact float.
+pub(crate) fn decimal(number: i64, power: i32) -> f64 {
+    let scale = 10_f64.powi(power.abs());
+    if power < 0 { number as f64 / scale } else { number as f64 * scale }
+}
+
+/// How many times a size goes into a value: a whole number, where only rounding says otherwise.
+fn quotient(value: f64, size: f64) -> f64 {
+    let exact = value / size;
+    let whole = exact.round();
+    if (exact - whole).abs() < SLACK.max(4.0 * f64::EPSILON * exact.abs()) { whole } else { exact }
+}
+
+/// The power of ten at or below a positive value.
+pub(crate) fn exponent(value: f64) -> i32 {
+    quotient(value.log10(), 1.0).floor() as i32
+}
+
+/// How far beyond the frame a line may reach: about its width.
+pub(crate) const BLEED: f64 = 1.5;
+/// Most steps between the ticks of a linear axis.
+const MOST_STEPS: f64 = 8.0;
+/// A log axis shorter than this has too few powers of ten to be read by them alone.
+const FEW_DECADES: f64 = 2.0;
+/// A log axis that labels powers of ten farther apart than this has no room for the others.
+const DENSE_STRIDE: i32 = 10;
+/// The error forgiven a value that should be a tick.
+pub(crate) const SLACK: f64 = 1e-9;
+/// The narrowest span of an axis relative to its values, and absolutely.
+const RESOLUTION: f64 = 1e-12;
+const SMALLEST: f64 = 1e-304;
+/// The end of every axis, far enough from the largest float for its width to be one.
+const HUGE: f64 = 1e300;
+/// The farthest a point is placed, in sizes of the plot: renderers lose the precision of a much
+/// longer line, or its dashes.
+const FAR: f64 = 1e3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{axis, chart};
+    use crate::text::LINE;
+
+    /// Intervals of every size and place, from a fixed linear congruence.
+    fn intervals() -> impl Iterator<Item = (f64, f64)> {
+        let mut state = 1_u64;
+        let mut uniform = move || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..20_000).map(move |_| {
+            let lo = (uniform() - 0.5) * 10_f64.powf(40.0 * uniform() - 20.0);
+            (lo, lo + lo.abs() * 10_f64.powf(24.0 * uniform() - 13.0))
+        })
+    }
+
+    fn fitted(scale: Scale, (lo, hi): (f64, f64)) -> Span {
+        Span::new(&axis(scale, None), [lo, hi].into_iter(), (0.0, 600.0))
+    }
+
+    #[test]
+    fn a_fitted_linear_axis_covers_the_data_from_tick_to_tick() {
+        for (lo, hi) in intervals() {
+            let span = fitted(Scale::Linear, (lo, hi));
+            let forgiven = SLACK * (hi - lo) + 8.0 * f64::EPSILON * lo.abs().max(hi.abs());
+            assert!(span.lo <= lo + forgiven && hi - forgiven <= span.hi, "{lo} to {hi}");
+            let ticks = span.linear_ticks();
+            assert_eq!((ticks[0].value, ticks[ticks.len() - 1].value), (span.lo, span.hi));
+            assert!((4..=9).contains(&ticks.len()), "{} ticks for {lo} to {hi}", ticks.len());
+        }
+    }
+
+    #[test]
+    fn a_fitted_log_axis_covers_the_data_and_ends_at_one_two_or_five() {
+        for (lo, hi) in intervals().map(|(lo, hi)| (lo.abs(), hi.abs())) {
+            let (lo, hi) = (lo.min(hi), lo.max(hi));
+            let span = fitted(Scale::Log, (lo, hi));
+            assert!(span.lo <= lo * (1.0 + SLACK) && hi * (1.0 - SLACK) <= span.hi);
+            for end in [span.lo, span.hi] {
+                let digit = end / decimal(1, exponent(end));
+                assert!([1.0, 2.0, 5.0].iter().any(|d| (digit - d).abs() < 1e-6), "{end}");
+            }
+            assert!(lo / span.lo < 2.6 && span.hi / hi < 2.6 || hi / lo < 1.0 + 1e-9);
+        }
+    }
+
+    #[test]
+    fn an_axis_fits_exactly_data_that_ends_on_round_numbers_far_from_zero() {
+        let span = fitted(Scale::Linear, (1.0, 1.00000001));
+        assert_eq!((span.lo, span.hi), (1.0, 1.00000001));
+        assert_eq!(span.linear_ticks().len(), 6);
+    }
+
+    #[test]
+    fn an_asked_range_is_kept_and_its_ticks_reach_within_a_step_of_its_ends() {
+        for (a, b) in [(0.3, 1.9), (-7.0, 1234.5), (9.0, -2.0), (1e-7, 3.3e-7)] {
+            let span = Span::new(&axis(Scale::Linear, Some((a, b))), [5.0].into_iter(), (0.0, 1.0));
+            assert_eq!((span.lo, span.hi), (a.min(b), a.max(b)));
+            let ticks = span.linear_ticks();
+            let (digit, power) = step(span.hi - span.lo);
+            let size = decimal(digit, power);
+            assert!((0.0..size).contains(&(ticks[0].value - span.lo)));
+            assert!((0.0..size).contains(&(span.hi - ticks[ticks.len() - 1].value)));
+        }
+    }
+
+    #[test]
+    fn a_range_the_scale_cannot_show_gives_way_to_the_data() {
+        for range in [(-1.0, 10.0), (0.0, 10.0), (3.0, 3.0), (1.0, f64::NAN), (1.0, f64::INFINITY)]
+        {
+            let asking = axis(Scale::Log, Some(range));
+            let span = Span::new(&asking, [20.0, 500.0].into_iter(), (0.0, 1.0));
+            assert_eq!((span.lo, span.hi), (20.0, 500.0), "{range:?}");
+        }
+    }
+
+    #[test]
+    fn tick_labels_keep_their_distance() {
+        for scale in [Scale::Linear, Scale::Log] {
+            for ends in intervals().map(|(lo, hi)| (lo.abs(), hi.abs())) {
+                let span = fitted(scale, ends);
+                let ticks = span.ticks(|tick| tick.width() + LINE);
+                let labelled: Vec<_> = ticks.iter().filter(|tick| !tick.label.is_empty()).collect();
+                assert!(labelled.len() >= 2, "{ends:?}");
+                for pair in labelled.windows(2) {
+                    let apart = span.place(pair[1].value) - span.place(pair[0].value);
+                    let halves = f64::midpoint(pair[0].width(), pair[1].width());
+                    assert!(apart > halves + LINE / 2.0, "{} {}", pair[0].label, pair[1].label);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn labels_of_one_axis_are_all_different() {
+        for ends in intervals() {
+            let span = fitted(Scale::Linear, ends);
+            let mut labels: Vec<_> = span.linear_ticks().into_iter().map(|t| t.label).collect();
+            let count = labels.len();
+            labels.sort();
+            labels.dedup();
+            assert_eq!(labels.len(), count, "{labels:?}");
+        }
+    }
+
+    fn labels(span: &Span) -> Vec<String> {
+        let labels = span.ticks(|_| LINE).into_iter().map(|tick| tick.label);
+        labels.filter(|label| !label.is_empty()).collect()
+    }
+
+    #[test]
+    fn a_log_axis_labels_decades_and_raises_exponents_from_three_on() {
+        let span = fitted(Scale::Log, (1e-4, 1e3));
+        assert_eq!(labels(&span), ["10^−4", "10^−3", "0.01", "0.1", "1", "10", "100", "10^3"]);
+        assert_eq!(span.log_ticks().iter().filter(|tick| tick.label.is_empty()).count(), 7 * 8);
+        let svg = chart(Scale::Log, Some((1e-4, 1e3)), vec![]).svg();
+        assert!(svg.contains(r#">10<tspan dy="-5" font-size="9.5">−4</tspan></text>"#));
+    }
+
+    #[test]
+    fn a_log_axis_of_hundreds_of_decades_labels_round_exponents_only() {
+        let span = fitted(Scale::Log, (1e-200, 1.0));
+        let expected = ["10^−200", "10^−150", "10^−100", "10^−50", "1"];
+        assert_eq!(labels(&span), expected);
+        assert_eq!(span.log_ticks().len(), expected.len());
+    }
+
+    #[test]
+    fn a_short_log_axis_labels_one_two_and_five() {
+        assert_eq!(labels(&fitted(Scale::Log, (0.5, 20.0))), ["0.5", "1", "2", "5", "10", "20"]);
+        let small = fitted(Scale::Log, (2e-4, 1e-3));
+        assert_eq!(labels(&small), ["2×10^−4", "5×10^−4", "10^−3"]);
+    }
+
+    #[test]
+    fn a_log_axis_within_one_digit_has_the_ticks_of_a_linear_one() {
+        let asking = axis(Scale::Log, Some((3.0, 4.0)));
+        let span = Span::new(&asking, std::iter::empty(), (0.0, 600.0));
+        assert_eq!(labels(&span), ["3.0", "3.2", "3.4", "3.6", "3.8", "4.0"]);
+    }
+
+    #[test]
+    fn linear_labels_share_their_decimals_or_turn_to_powers_of_ten() {
+        assert_eq!(
+            labels(&fitted(Scale::Linear, (-0.5, 1.0))),
+            ["−0.6", "−0.4", "−0.2", "0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(
+            labels(&fitted(Scale::Linear, (-5e5, 1.5e6))),
+            ["−5×10^5", "0", "5×10^5", "10^6", "1.5×10^6"]
+        );
+    }
+    #[test]
+    fn a_constant_series_runs_inside_the_plot() {
+        for (scale, value) in [(Scale::Linear, 0.0), (Scale::Linear, -3.0), (Scale::Log, 1e-12)] {
+            let span = fitted(scale, (value, value));
+            assert!(span.lo < value && value < span.hi);
+            let noisy = fitted(scale, (value, value + value.abs() * 1e-15));
+            assert_eq!((noisy.lo, noisy.hi), (span.lo, span.hi));
+        }
+    }
+
+    #[test]
+    fn a_whole_axis_ends_where_the_data_do_and_has_no_fractions() {
+        let span = fitted(Scale::Whole, (1.0, 365.0));
+        assert_eq!((span.lo, span.hi), (1.0, 365.0));
+        assert_eq!(labels(&span), ["50", "100", "150", "200", "250", "300", "350"]);
+        assert_eq!(labels(&fitted(Scale::Whole, (1.0, 2.0))), ["1", "2"]);
+        assert_eq!(labels(&fitted(Scale::Whole, (7.0, 7.0))), ["6", "7", "8"]);
+        let late = fitted(Scale::Whole, (29_712_345.0, 29_712_348.0));
+        assert_eq!(labels(&late), ["29712345", "29712346", "29712347", "29712348"]);
+    }
+}

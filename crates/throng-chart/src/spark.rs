@@ -1,0 +1,96 @@
+//! Lines as small as a word.
+
+use crate::chart::{Axis, NO_DATA, Scale, Series, Stroke, range};
+use crate::span::Span;
+use crate::text::{TEXT, escape, number, tenth};
+
+/// A line with its band and without axes, for a cell of a table: a value, the lower and the upper
+/// end of its interval, at equal steps. One that is no number interrupts the line, or the band.
+pub fn sparkline(points: &[(f64, f64, f64)]) -> String {
+    let values = points.iter().enumerate().map(|(at, point)| (at as f64, point.0)).collect();
+    let band = points.iter().map(|point| (point.1, point.2)).collect();
+    let series = Series { band, ..Series::new("", Stroke::Solid, values) };
+    let mut drawn = series.points.iter().zip(points).filter(|(point, _)| point.1.is_finite());
+    let Some((end, (value, low, high))) = drawn.next_back() else {
+        let empty = format!(
+            "<title>{NO_DATA}</title><text class=\"chart-text\" x=\"0\" y=\"18\">{NO_DATA}</text>"
+        );
+        return picture(&empty);
+    };
+    let (x, y) = (across(points.len()), upward(points));
+    let mark = format!("M{} {}{MARK}", tenth(x.place(end.0)), tenth(y.place(end.1)));
+    let ends = range((*low, *high)).map_or(String::new(), |ends| format!(", {ends}"));
+    let title = escape(&format!("{} values, the last {}{ends}", points.len(), number(*value)));
+    picture(&format!(
+        "<title>{title}</title>\
+         <path class=\"chart-band chart-1\" d=\"{}\"/>\
+         <path class=\"chart-line chart-1\" fill=\"none\" stroke-width=\"1.5\" d=\"{}\"/>\
+         <path class=\"chart-mark chart-1\" d=\"{mark}\"/>",
+        series.area(&x, &y, tenth),
+        series.path(0, &x, &y, tenth)
+    ))
+}
+
+fn picture(parts: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart-spark\" role=\"img\" \
+         width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         font-size=\"{TEXT}\">{parts}</svg>\n"
+    )
+}
+
+fn across(count: usize) -> Span {
+    let range = Some((0.0, count.saturating_sub(1).max(1) as f64));
+    let axis = Axis { label: String::new(), scale: Scale::Linear, range };
+    Span::new(&axis, std::iter::empty(), (EDGE, WIDTH - EDGE))
+}
+
+/// From the least to the greatest, without the room of an axis that ends at round numbers.
+fn upward(points: &[(f64, f64, f64)]) -> Span {
+    let ends = points.iter().flat_map(|(value, low, high)| [*value, *low, *high]);
+    let axis = Axis { label: String::new(), scale: Scale::Whole, range: None };
+    Span::new(&axis, ends, (HEIGHT - EDGE, EDGE))
+}
+
+// Sizes in pixels.
+const WIDTH: f64 = 120.0;
+const HEIGHT: f64 = 28.0;
+/// Room for half the marker of the last point.
+const EDGE: f64 = 3.5;
+/// A small circle around the point.
+const MARK: &str = "m-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0 -5 0z";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_fit_for_a_page, corners, values};
+
+    #[test]
+    fn a_sparkline_is_small_and_says_its_last_value() {
+        let points: Vec<_> = (0..30).map(f64::from).map(|v| (v, v - 2.0, v + 3.0)).collect();
+        let line = sparkline(&points);
+        assert_fit_for_a_page(&line);
+        println!("a sparkline of 30 points: {} bytes", line.len());
+        assert!(line.len() < 1_500);
+        assert!(line.contains("<title>30 values, the last 29, from 27 to 32</title>"));
+        for (x, y) in corners(values(&line, "chart-band", "d")[0]) {
+            assert!((0.0..=WIDTH).contains(&x) && (0.0..=HEIGHT).contains(&y));
+        }
+    }
+
+    #[test]
+    fn a_sparkline_of_nothing_is_no_data_and_gaps_stay_gaps() {
+        let none = (f64::NAN, f64::NAN, f64::NAN);
+        for points in [vec![], vec![none; 3], vec![(f64::INFINITY, 0.0, 1.0)]] {
+            assert!(sparkline(&points).contains(">no data</text>"));
+            assert_fit_for_a_page(&sparkline(&points));
+        }
+        let some = (1.0, 0.0, 2.0);
+        let gapped = sparkline(&[some, some, none, some, some]);
+        assert_fit_for_a_page(&gapped);
+        assert_eq!(values(&gapped, "chart-line", "d")[0].matches('M').count(), 2);
+        assert_fit_for_a_page(&sparkline(&[some]));
+        assert_fit_for_a_page(&sparkline(&[(1.0, f64::NEG_INFINITY, f64::INFINITY), some]));
+        assert_fit_for_a_page(&sparkline(&[(f64::MAX, f64::MIN, 5e-324), some]));
+    }
+}

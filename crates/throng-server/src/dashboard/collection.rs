@@ -1,0 +1,449 @@
+//! One collection: its estimates over time, or by answer, with their intervals.
+
+use super::number::{Short, Upper, Whole};
+use super::post::{plausible, words};
+use super::query::Query;
+use super::time::{Epochs, Moment};
+use super::{Frame, shown};
+use crate::server::{Node, Seat};
+use crate::{Error, Point, Published};
+use askama::Template;
+use std::cmp::Ordering;
+use std::sync::Arc;
+use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
+use throng_mechanism::Question;
+use throng_wire::{Collection, Terms};
+
+/// The page, or with `part` in the query what depends on the form.
+pub(crate) fn collection(
+    node: &Node,
+    seat: &Seat,
+    query: &str,
+    frame: Frame,
+) -> Result<String, Error> {
+    let query = Query::parse(query);
+    let releases = seat.analyzer()?.published()?;
+    let view = View::new(seat.collection(), &releases, &query);
+    if query.part() {
+        let answers = view.answers();
+        return shown(&Part { answers: answers.as_ref(), query: &query });
+    }
+    let collection = seat.collection();
+    let terms = &collection.terms;
+    shown(&Page {
+        frame,
+        id: seat.id.to_string(),
+        question: &terms.question.text,
+        mechanism: terms.mechanism.key().name(),
+        latest: latest(terms, releases.last().map(|release| &**release)),
+        summary: view.release.map(|release| summary(collection, release)),
+        post: view.post,
+        post_words: words(terms),
+        query: &query,
+        story: view.story(),
+        answers: view.answers(),
+        releases: view.releases(),
+        running: collection.epoch_at(node.now()),
+        file: collection.to_toml(),
+    })
+}
+
+/// What the last release says, in one line.
+pub fn latest(terms: &Terms, release: Option<&Published>) -> String {
+    let Some(release) = release else { return "no release yet".to_owned() };
+    let unit = &terms.question.unit;
+    let space = if unit.is_empty() { "" } else { " " };
+    let points = release.labels.iter().zip(&release.estimates);
+    match terms.mechanism.question() {
+        Question::Bit => release.estimates.first().map_or_else(String::new, |point| {
+            format!("{} of {} said yes", interval(point), Whole(release.reports))
+        }),
+        Question::Real => release
+            .estimates
+            .first()
+            .map_or_else(String::new, |point| format!("{}{space}{unit}", interval(point))),
+        Question::State { .. } => {
+            release.estimates.last().map_or("no period complete".to_owned(), |point| {
+                format!("{} of {} say yes", interval(point), Whole(release.reports))
+            })
+        }
+        Question::Category { .. } | Question::Attributes { .. } | Question::Text { .. } => points
+            .max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))
+            .map_or("nothing stands out".to_owned(), |(label, point)| {
+                format!("{label}: {}", interval(point))
+            }),
+    }
+}
+
+fn interval(point: &Point) -> String {
+    let reach = (point.high - point.low) / 2.0;
+    if reach.is_finite() {
+        format!("{} ± {}", Short(point.value), Upper(reach))
+    } else {
+        Short(point.value).to_string()
+    }
+}
+
+/// What is looked at.
+struct View<'a> {
+    collection: &'a Collection,
+    releases: &'a [Arc<Published>],
+    /// The release whose answers are shown.
+    release: Option<&'a Published>,
+    post: bool,
+    query: &'a Query,
+}
+
+impl<'a> View<'a> {
+    fn new(collection: &'a Collection, releases: &'a [Arc<Published>], query: &'a Query) -> Self {
+        let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
+        let chosen = first.and_then(|first| releases.iter().find(|r| r.first == first));
+        let release = chosen.or(releases.last()).map(|release| &**release);
+        Self { collection, releases, release, post: query.get("view") == Some("post"), query }
+    }
+
+    fn points(&self, release: &Published) -> Vec<Point> {
+        if self.post {
+            plausible(&self.collection.terms, release)
+        } else {
+            release.estimates.clone()
+        }
+    }
+
+    fn is_state(&self) -> bool {
+        matches!(self.collection.terms.mechanism.question(), Question::State { .. })
+    }
+
+    /// Whether a release has one number.
+    fn is_single(&self) -> bool {
+        matches!(self.collection.terms.mechanism.question(), Question::Bit | Question::Real)
+    }
+
+    /// A line over epochs, if there is one to draw.
+    fn story(&self) -> Option<Story> {
+        let release = self.release?;
+        if self.is_state() {
+            let points = self.points(release);
+            let named = release.labels.iter().zip(points);
+            let named = named.map(|(label, point)| (period(label), label.clone(), point));
+            return Some(self.line("Say yes", "period", named.collect()));
+        }
+        if self.is_single() {
+            let named = self.releases.iter().filter_map(|release| {
+                let point = *self.points(release).first()?;
+                let epochs = Epochs(release.first, release.last);
+                Some((release.last as f64, format!("epoch {epochs}"), point))
+            });
+            let name = if release.labels.first().is_some_and(|label| label == "mean") {
+                "Mean"
+            } else {
+                "Said yes"
+            };
+            return Some(self.line(name, "epoch", named.collect()));
+        }
+        let label = self.query.get("label")?;
+        let named = self.releases.iter().filter_map(|release| {
+            let place = release.labels.iter().position(|known| known == label)?;
+            let point = *self.points(release).get(place)?;
+            let epochs = Epochs(release.first, release.last);
+            Some((release.last as f64, format!("epoch {epochs}"), point))
+        });
+        let named: Vec<_> = named.collect();
+        (!named.is_empty()).then(|| self.line(label, "epoch", named))
+    }
+
+    fn line(&self, name: &str, over: &str, points: Vec<(f64, String, Point)>) -> Story {
+        let unit = &self.collection.terms.question.unit;
+        let label = if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") };
+        let series = Series {
+            band: points.iter().map(|(_, _, point)| (point.low, point.high)).collect(),
+            notes: notes(&points),
+            ..Series::new(
+                "estimate and its interval",
+                Stroke::Solid,
+                points.iter().map(|(x, _, point)| (*x, point.value)).collect(),
+            )
+        };
+        let axis = |label: &str, scale| Axis { label: label.to_owned(), scale, range: None };
+        let chart = Chart {
+            title: format!("{name} by {over}"),
+            x: axis(over, Scale::Whole),
+            y: axis(&label, Scale::Linear),
+            series: vec![series],
+        };
+        let rows = points.into_iter().rev().map(|(_, when, point)| Line {
+            when,
+            value: Short(point.value).to_string(),
+            error: Short(point.standard_error).to_string(),
+            low: Short(point.low).to_string(),
+            high: Short(point.high).to_string(),
+        });
+        Story { name: name.to_owned(), chart: chart.page("story"), rows: rows.collect() }
+    }
+
+    /// The answers of the chosen release, where it has several.
+    fn answers(&self) -> Option<Answers> {
+        if self.is_single() || self.is_state() {
+            return None;
+        }
+        let release = self.release?;
+        let wanted = self.query.get("q").unwrap_or_default().to_lowercase();
+        let sort = Sort::named(self.query.get("sort"));
+        let down = self.query.get("order").map_or(sort == Sort::Value, |order| order == "down");
+        let points = self.points(release);
+        let reports = release.reports.max(1) as f64;
+        let mut rows: Vec<(usize, &String, &Point)> = release
+            .labels
+            .iter()
+            .zip(&points)
+            .enumerate()
+            .map(|(place, (label, point))| (place, label, point))
+            .collect();
+        rows.sort_by(|a, b| b.2.value.total_cmp(&a.2.value));
+        let mut ranked: Vec<Answer> = rows
+            .into_iter()
+            .zip(1..)
+            .map(|((place, label, point), rank)| Answer {
+                place,
+                rank,
+                label: label.clone(),
+                point: *point,
+                value: Short(point.value).to_string(),
+                error: Short(point.standard_error).to_string(),
+                low: Short(point.low).to_string(),
+                high: Short(point.high).to_string(),
+                share: format!("{:.2} %", 100.0 * point.value / reports),
+            })
+            .collect();
+        let all = ranked.len();
+        ranked.retain(|answer| answer.label.to_lowercase().contains(&wanted));
+        ranked.sort_by(|a, b| {
+            let order = sort.compare(a, b);
+            if down { order.reverse() } else { order }
+        });
+        let bars = Bars {
+            title: format!("Estimates of epoch {}", Epochs(release.first, release.last)),
+            label: "people".to_owned(),
+            most: BARS,
+            rows: ranked
+                .iter()
+                .map(|answer| Bar {
+                    label: answer.label.clone(),
+                    value: answer.point.value,
+                    low: answer.point.low,
+                    high: answer.point.high,
+                })
+                .collect(),
+        };
+        let place = self.releases.iter().position(|r| r.first == release.first).unwrap_or(0);
+        let beside = |place: Option<usize>| {
+            let release = self.releases.get(place?)?;
+            Some(self.query.with("release", &release.first.to_string()))
+        };
+        Some(Answers {
+            epochs: Epochs(release.first, release.last).to_string(),
+            percent: Short(100.0 * release.confidence).to_string(),
+            chart: bars.page("answers-chart"),
+            drawn: bars.rows.len().min(BARS),
+            found: ranked.len(),
+            all,
+            rows: ranked,
+            sort,
+            down,
+            earlier: beside(place.checked_sub(1)),
+            later: beside(Some(place + 1)),
+        })
+    }
+
+    /// All releases, newest first.
+    fn releases(&self) -> Vec<Release> {
+        let schedule = &self.collection.schedule;
+        let one = |release: &Arc<Published>| Release {
+            first: release.first,
+            epochs: Epochs(release.first, release.last).to_string(),
+            closed: Moment(schedule.deadline(release.last)).to_string(),
+            reports: Whole(release.reports),
+            estimate: latest(&self.collection.terms, Some(release)),
+            epsilon: Upper(release.privacy.epsilon).to_string(),
+            spent: Upper(release.privacy.spent_epsilon).to_string(),
+        };
+        self.releases.iter().rev().map(one).collect()
+    }
+}
+
+/// What some of the points say when they are pointed at: each is a stop for a keyboard, so that there are
+/// not many. The table has all.
+fn notes(points: &[(f64, String, Point)]) -> Vec<String> {
+    let step = points.len().div_ceil(NOTES).max(1);
+    let last = points.len().saturating_sub(1);
+    let note = |(place, (_, when, point)): (usize, &(f64, String, Point))| {
+        if !(last - place).is_multiple_of(step) {
+            return String::new();
+        }
+        let [value, low, high] = [point.value, point.low, point.high].map(Short);
+        format!("{when}: {value}, from {low} to {high}")
+    };
+    points.iter().enumerate().map(note).collect()
+}
+
+fn period(label: &str) -> f64 {
+    label.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(f64::NAN)
+}
+
+fn summary(collection: &Collection, release: &Published) -> Summary {
+    let Published { reports, privacy, .. } = release;
+    Summary {
+        reports: Whole(*reports),
+        honest: Whole(privacy.honest),
+        epsilon: Upper(privacy.epsilon).to_string(),
+        delta: Upper(privacy.delta).to_string(),
+        spent: Upper(privacy.spent_epsilon).to_string(),
+        limit: Upper(privacy.lifetime_epsilon).to_string(),
+        dropped: Whole(release.dropped.iter().map(crate::Left::total).sum()),
+        liar: release.influence.map_or("any distance".to_owned(), |one| {
+            let unit = &collection.terms.question.unit;
+            let space = if unit.is_empty() { "" } else { " " };
+            format!("{}{space}{unit}", Upper(one))
+        }),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    /// As in the collection's file.
+    File,
+    Label,
+    Value,
+}
+
+impl Sort {
+    fn named(name: Option<&str>) -> Self {
+        match name {
+            Some("file") => Self::File,
+            Some("label") => Self::Label,
+            _ => Self::Value,
+        }
+    }
+
+    fn compare(self, a: &Answer, b: &Answer) -> Ordering {
+        match self {
+            Self::File => a.place.cmp(&b.place),
+            Self::Label => a.label.to_lowercase().cmp(&b.label.to_lowercase()),
+            Self::Value => a.point.value.total_cmp(&b.point.value),
+        }
+    }
+}
+
+struct Story {
+    name: String,
+    /// SVG.
+    chart: String,
+    rows: Vec<Line>,
+}
+
+struct Line {
+    when: String,
+    value: String,
+    error: String,
+    low: String,
+    high: String,
+}
+
+struct Answers {
+    epochs: String,
+    percent: String,
+    /// SVG.
+    chart: String,
+    drawn: usize,
+    found: usize,
+    all: usize,
+    rows: Vec<Answer>,
+    sort: Sort,
+    down: bool,
+    earlier: Option<String>,
+    later: Option<String>,
+}
+
+impl Answers {
+    /// The query that sorts by a column, or turns it around.
+    fn sorted(&self, query: &Query, column: &str) -> String {
+        let (sort, first) = (Sort::named(Some(column)), column == "value");
+        let down = if sort == self.sort { !self.down } else { first };
+        let turned = Query::parse(query.with("sort", column).trim_start_matches('?'));
+        turned.with("order", if down { "down" } else { "up" })
+    }
+
+    /// `aria-sort` of a column.
+    fn direction(&self, column: &str) -> &'static str {
+        match (Sort::named(Some(column)) == self.sort, self.down) {
+            (true, true) => "descending",
+            (true, false) => "ascending",
+            _ => "none",
+        }
+    }
+}
+
+struct Answer {
+    place: usize,
+    rank: usize,
+    label: String,
+    point: Point,
+    value: String,
+    error: String,
+    low: String,
+    high: String,
+    share: String,
+}
+
+struct Release {
+    first: u64,
+    epochs: String,
+    closed: String,
+    reports: Whole,
+    estimate: String,
+    epsilon: String,
+    spent: String,
+}
+
+struct Summary {
+    reports: Whole,
+    honest: Whole,
+    epsilon: String,
+    delta: String,
+    spent: String,
+    limit: String,
+    dropped: Whole,
+    liar: String,
+}
+
+#[derive(Template)]
+#[template(path = "collection.html")]
+struct Page<'a> {
+    frame: Frame,
+    id: String,
+    question: &'a str,
+    mechanism: &'a str,
+    latest: String,
+    summary: Option<Summary>,
+    post: bool,
+    post_words: &'a str,
+    query: &'a Query,
+    story: Option<Story>,
+    answers: Option<Answers>,
+    releases: Vec<Release>,
+    running: Option<u64>,
+    file: String,
+}
+
+#[derive(Template)]
+#[template(path = "answers.html")]
+struct Part<'a> {
+    answers: Option<&'a Answers>,
+    query: &'a Query,
+}
+
+/// Points of a line that can be pointed at.
+const NOTES: usize = 32;
+
+/// Bars drawn at most; the table below has all.
+const BARS: usize = 30;

@@ -1,0 +1,133 @@
+//! What became of batches, who answers, and what was left out: for the operators of an analyzer.
+//!
+//! Nothing here is about one report, and nothing about fewer than a crowd: what was left out is told as
+//! published releases tell it, and slots are counted as whole batches.
+
+use super::health::{Peer, State, Window, alarms, disk, listed, peers, windows};
+use super::strip::{Counts, Strip, legend};
+use super::time::{Epochs, Span};
+use super::{Frame, shown};
+use crate::server::{Node, Seat};
+use crate::{Error, Left, Published, Slot, Stage};
+use askama::Template;
+use std::sync::Arc;
+
+/// The page.
+pub(crate) fn operations(node: &Node, frame: Frame) -> Result<String, Error> {
+    let mut rows = Vec::new();
+    for seat in node.seats.values() {
+        rows.push(row(node, seat)?);
+    }
+    // What waits or is late comes first.
+    rows.sort_by(|a, b| (b.behind, &a.question).cmp(&(a.behind, &b.question)));
+    let (failures, failed) = listed(&node.metrics.failures());
+    let (refused, refusals) = listed(&node.metrics.refused_batches());
+    shown(&Page {
+        frame,
+        waiting: rows.iter().map(|row| row.counts.waiting).sum(),
+        released: rows.iter().map(|row| row.counts.done).sum(),
+        alarms: alarms(node),
+        disk: disk(node),
+        failures,
+        failed,
+        refused,
+        refusals,
+        peers: peers(node),
+        legend: legend(true),
+        rows,
+    })
+}
+
+fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
+    let (now, slots) = (node.now(), seat.slots());
+    let releases = seat.analyzer()?.published()?;
+    let newest = releases.iter().max_by_key(|release| release.last);
+    let behind = behind(seat, &slots, now);
+    Ok(Row {
+        id: seat.id.to_string(),
+        question: seat.collection().terms.question.text.clone(),
+        strip: Strip::new(seat, &slots, now),
+        counts: Counts::of(&slots),
+        newest: newest.map(|release| {
+            let closed = seat.collection().schedule.deadline(release.last);
+            let ago = Span(now.saturating_sub(closed));
+            (Epochs(release.first, release.last), ago)
+        }),
+        behind,
+        idle: Span(now.saturating_sub(seat.stepped())),
+        left: left(seat, &releases),
+        windows: windows(seat),
+        destroyed: seat.keyring().live(),
+    })
+}
+
+/// Epochs after the last that was decided whose deadline is over.
+fn behind(seat: &Seat, slots: &[Slot], now: u64) -> u64 {
+    let collection = seat.collection();
+    let decided = |slot: &&Slot| !matches!(slot.stage, Stage::Received(_));
+    let next = slots.iter().rev().find(decided).map_or(0, |slot| slot.last + 1);
+    let epochs = next..collection.terms.promise.epochs;
+    epochs.take_while(|epoch| now >= collection.schedule.deadline(*epoch)).count() as u64
+}
+
+/// What each party left out, in all releases and in the newest.
+fn left(seat: &Seat, releases: &[Arc<Published>]) -> Vec<Losses> {
+    let parties = seat.collection().chain.parties().enumerate();
+    let of = |(place, (hop, party)): (usize, (u8, &throng_wire::Party))| {
+        let each = releases.iter().filter_map(|release| release.dropped.get(place));
+        let all = each.fold(Left::default(), |sum, left| Left {
+            replayed: sum.replayed.saturating_add(left.replayed),
+            malformed: sum.malformed.saturating_add(left.malformed),
+            nonsense: sum.nonsense.saturating_add(left.nonsense),
+        });
+        let newest = releases.last().and_then(|release| release.dropped.get(place).copied());
+        let analyzer = hop == seat.collection().chain.hops();
+        Losses { party: party.name.clone(), analyzer, all, newest: newest.unwrap_or_default() }
+    };
+    if releases.is_empty() { Vec::new() } else { parties.map(of).collect() }
+}
+
+struct Row {
+    id: String,
+    question: String,
+    strip: Strip,
+    counts: Counts,
+    newest: Option<(Epochs, Span)>,
+    behind: u64,
+    idle: Span,
+    left: Vec<Losses>,
+    windows: Vec<Window>,
+    destroyed: u64,
+}
+
+struct Losses {
+    party: String,
+    /// Only the analyzer can tell what makes no sense.
+    analyzer: bool,
+    all: Left,
+    newest: Left,
+}
+
+impl Losses {
+    /// Of all releases, and of the newest.
+    fn sums(&self) -> [&Left; 2] {
+        [&self.all, &self.newest]
+    }
+}
+
+#[derive(Template)]
+#[template(path = "operations.html")]
+struct Page {
+    frame: Frame,
+    rows: Vec<Row>,
+    waiting: u64,
+    released: u64,
+    alarms: State,
+    disk: State,
+    failures: u64,
+    failed: String,
+    refused: u64,
+    refusals: String,
+    peers: Vec<Peer>,
+    legend: Vec<(&'static str, String, &'static str)>,
+}

@@ -1,0 +1,152 @@
+//! All collections of an analyzer, one to a row.
+
+use super::collection::latest;
+use super::health::State;
+use super::number::{Upper, Whole};
+use super::query::Query;
+use super::time::{Moment, elapsed};
+use super::{Frame, shown};
+use crate::server::{Node, Seat};
+use crate::{Error, Point};
+use askama::Template;
+use throng_chart::sparkline;
+use throng_mechanism::{Mechanism, Question};
+
+/// The page.
+pub(crate) fn overview(node: &Node, query: &str, frame: Frame) -> Result<String, Error> {
+    let query = Query::parse(query);
+    let wanted = query.get("q").unwrap_or_default().to_lowercase();
+    let mut rows = Vec::new();
+    for seat in node.seats.values() {
+        if seat.collection().terms.question.text.to_lowercase().contains(&wanted) {
+            rows.push(row(node, seat)?);
+        }
+    }
+    // What has news comes first, then by question.
+    rows.sort_by(|a, b| (b.running, &a.question).cmp(&(a.running, &b.question)));
+    let (all, wanted) = (node.seats.len(), query.get("q").unwrap_or_default());
+    if query.part() {
+        return shown(&Rows { rows: &rows });
+    }
+    shown(&Overview { frame, rows: &rows, all, wanted })
+}
+
+fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
+    let (collection, now) = (seat.collection(), node.now());
+    let terms = &collection.terms;
+    let releases = seat.analyzer()?.published()?;
+    let epoch = collection.epoch_at(now);
+    let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());
+    let spent = releases.last().map_or(0.0, |release| release.privacy.spent_epsilon);
+    // Of what is followed over time, the last release has all of it.
+    let points: Vec<Point> = if let Mechanism::Longitudinal(_) = terms.mechanism {
+        releases.last().map_or(Vec::new(), |last| last.estimates.clone())
+    } else {
+        releases.iter().filter_map(|release| release.estimates.first().copied()).collect()
+    };
+    let trend: Vec<(f64, f64, f64)> =
+        points.iter().map(|point| (point.value, point.low, point.high)).collect();
+    let single = matches!(
+        terms.mechanism.question(),
+        Question::Bit | Question::Real | Question::State { .. }
+    );
+    let when = match epoch {
+        Some(epoch) => format!("epoch {} of {}", epoch + 1, terms.promise.epochs),
+        None if now < collection.schedule.start => {
+            format!("begins {}", Moment(collection.schedule.start))
+        }
+        None => "over".to_owned(),
+    };
+    Ok(Row {
+        id: seat.id.to_string(),
+        question: terms.question.text.clone(),
+        latest: latest(terms, releases.last().map(|release| &**release)),
+        trend: if single && !trend.is_empty() {
+            sparkline(&thinned(&trend))
+        } else {
+            String::new()
+        },
+        releases: releases.len(),
+        running: epoch.is_some(),
+        when,
+        elapsed: epoch.map(|epoch| elapsed(&collection.schedule, epoch, now)),
+        quorum: Whole(collection.quorum()),
+        crowd: crowd(node, seat),
+        spent: Upper(spent).to_string(),
+        limit: Upper(limit).to_string(),
+        delta: Upper(delta).to_string(),
+        share: (spent / limit).clamp(0.0, 1.0),
+        chain: chain(node, seat),
+    })
+}
+
+/// What the first mix says of the running epoch.
+fn crowd(node: &Node, seat: &Seat) -> Option<String> {
+    let epoch = seat.collection().epoch_at(node.now());
+    let told = node.watch.progress(&seat.id).filter(|told| Some(told.epoch) == epoch)?;
+    Some(match told.at_least {
+        Some(reports) => {
+            format!("at least {} reports, {} needed", Whole(reports), Whole(told.crowd))
+        }
+        None => format!("below {}, the crowd", Whole(told.crowd)),
+    })
+}
+
+/// Whether reports can be taken and would arrive.
+fn chain(node: &Node, seat: &Seat) -> State {
+    let Some(window) = seat.window(node.now()) else { return State::plain("at rest") };
+    let away = |url: &str| node.watch.party(url).is_some_and(|health| health.trouble.is_some());
+    let away = seat.others().into_iter().filter(|(_, party)| away(&party.url)).count();
+    if away > 0 {
+        return State::bad(format!("{away} not reachable"));
+    }
+    if seat.keyring().directory(window).is_err() {
+        return State::warn("waits for keys");
+    }
+    State::ok("complete")
+}
+
+/// Every so-manieth point, the last one among them.
+fn thinned(points: &[(f64, f64, f64)]) -> Vec<(f64, f64, f64)> {
+    let step = points.len().div_ceil(POINTS).max(1);
+    let mut kept: Vec<_> = points.iter().rev().step_by(step).copied().collect();
+    kept.reverse();
+    kept
+}
+
+struct Row {
+    id: String,
+    question: String,
+    latest: String,
+    /// SVG.
+    trend: String,
+    releases: usize,
+    running: bool,
+    when: String,
+    elapsed: Option<f64>,
+    quorum: Whole,
+    crowd: Option<String>,
+    spent: String,
+    limit: String,
+    delta: String,
+    share: f64,
+    chain: State,
+}
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Overview<'a> {
+    frame: Frame,
+    rows: &'a [Row],
+    all: usize,
+    wanted: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "overview_rows.html")]
+struct Rows<'a> {
+    rows: &'a [Row],
+}
+
+/// Points of a small line at most.
+const POINTS: usize = 60;

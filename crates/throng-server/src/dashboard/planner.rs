@@ -1,0 +1,314 @@
+//! Which mechanism? The questions of `throng plan` as a form, answered while a slider moves.
+//!
+//! Mechanisms are calibrated beside the requests ([`desk`]). An answer shows what is there within a
+//! moment and says what is still computed; the script then asks again. Without a script one waits.
+
+mod choice;
+mod desk;
+
+use super::number::{Short, Upper};
+use super::query::Query;
+use super::{Frame, shown};
+use crate::Error;
+use askama::Template;
+use choice::{Choice, DIALS, Dial, Value, grouped};
+use desk::Desk;
+use std::time::Duration;
+use throng_account::Epsilon;
+use throng_chart::{Bar, Bars};
+use throng_mechanism::{Ask, Key, Offer, Plan, Question};
+
+/// Answers that were given before.
+#[derive(Default)]
+pub(crate) struct Planner(Desk);
+
+impl Planner {
+    /// The page, or with `part` in the query the answer alone.
+    pub fn page(&self, query: &str, frame: Frame) -> Result<String, Error> {
+        // Whoever sends the form without a script waits for the whole answer.
+        let script = query.is_empty();
+        let query = Query::parse(query);
+        let choice = Choice::parse(&query);
+        let patience = if query.part() || script { GLANCE } else { WAIT };
+        let ask = choice.ask()?;
+        let answer = Answer::new(&choice, &ask, self.0.look(&ask, patience));
+        if query.part() {
+            return shown(&Part { answer });
+        }
+        shown(&Page { frame, values: &Value::ALL, dials: &DIALS, choice, answer })
+    }
+}
+
+#[derive(Template)]
+#[template(path = "planner.html")]
+struct Page<'a> {
+    frame: Frame,
+    values: &'a [Value],
+    dials: &'a [Dial],
+    choice: Choice,
+    answer: Answer,
+}
+
+#[derive(Template)]
+#[template(path = "planner_answer.html")]
+struct Part {
+    answer: Answer,
+}
+
+struct Answer {
+    /// What was asked, in words.
+    asked: String,
+    /// The name and the page of the best, and why it is.
+    best: Option<(&'static str, String, String)>,
+    rows: Vec<Row>,
+    /// Whether common categories have an error of their own.
+    heavy: bool,
+    /// What the errors are of.
+    unit: &'static str,
+    chart: String,
+    /// What does not fit into the picture.
+    beyond: Vec<String>,
+    refused: Vec<(&'static str, String, String)>,
+    /// Not known yet.
+    waiting: Vec<&'static str>,
+    command: String,
+}
+
+/// One offer.
+struct Row {
+    name: &'static str,
+    page: String,
+    error: Short,
+    heavy: Short,
+    half_width: Short,
+    messages: usize,
+    bytes: String,
+    floor: Option<Upper>,
+    liar: Option<Upper>,
+}
+
+impl Answer {
+    fn new(choice: &Choice, ask: &Ask, found: Vec<(Key, Option<desk::Found>)>) -> Self {
+        let unknown = found.iter().filter(|(_, found)| found.is_none());
+        let waiting = unknown.map(|(key, _)| key.name()).collect();
+        let known = found.into_iter().filter_map(|(key, found)| Some((key, found?)));
+        let plan = Plan::of(ask, known);
+        let best = plan.offers.first().map(|best| {
+            let key = best.mechanism.key();
+            let reason = plan.reason.strip_prefix(key.name()).unwrap_or(&plan.reason);
+            (key.name(), page(key), reason.trim().to_owned())
+        });
+        let (chart, beyond) = picture(&plan);
+        let why =
+            |(key, why): &(Key, throng_mechanism::Error)| (key.name(), page(*key), why.to_string());
+        Self {
+            asked: asked(ask),
+            best,
+            rows: plan.offers.iter().map(Row::new).collect(),
+            heavy: matches!(ask.question, Question::Category { .. }),
+            unit: unit(ask.question),
+            chart,
+            beyond,
+            refused: plan.refused.iter().map(why).collect(),
+            waiting,
+            command: choice.command(),
+        }
+    }
+}
+
+impl Row {
+    fn new(offer: &Offer) -> Self {
+        let mechanism = &offer.mechanism;
+        let influence = mechanism.influence();
+        Self {
+            name: mechanism.key().name(),
+            page: page(mechanism.key()),
+            error: Short(offer.standard_error),
+            heavy: Short(offer.heavy_error),
+            half_width: Short(offer.half_width),
+            messages: mechanism.messages(),
+            bytes: grouped(offer.bytes()),
+            floor: mechanism.local_floor().map(Epsilon::get).map(Upper),
+            liar: influence.is_finite().then_some(Upper(influence)),
+        }
+    }
+}
+
+/// The errors beside those of the other models. A bar begins at zero, so that what is many times larger
+/// than the least would leave nothing of the rest: it is told in words.
+fn picture(plan: &Plan) -> (String, Vec<String>) {
+    let several = |key| plan.offers.iter().filter(|o| o.mechanism.key() == key).count() > 1;
+    let offers = plan.offers.iter().map(|offer| {
+        let key = offer.mechanism.key();
+        let label = match offer.mechanism.messages() {
+            messages if several(key) => format!("{key}, {messages} messages"),
+            _ => key.to_string(),
+        };
+        (label, offer.heavy_error)
+    });
+    let others = [("the central model", plan.central), ("the local model", plan.local)];
+    let others = others.into_iter().filter_map(|(name, error)| Some((name.to_owned(), error?)));
+    let all: Vec<(String, f64)> = offers.chain(others).collect();
+    let least = all.iter().map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
+    let fits = |error: f64| error <= WIDEST * least;
+    let far = all.iter().filter(|(_, error)| !fits(*error));
+    let beyond = far
+        .map(|(name, error)| {
+            format!("{name}, {} ({} times the least)", Short(*error), (error / least).round())
+        })
+        .collect();
+    let near = all.iter().filter(|(_, error)| fits(*error));
+    let rows = near.map(|(label, error)| Bar {
+        label: label.clone(),
+        value: *error,
+        low: f64::NAN,
+        high: f64::NAN,
+    });
+    let bars = Bars {
+        title: "Standard error of each mechanism".into(),
+        label: "standard error".into(),
+        rows: rows.collect(),
+        most: 20,
+    };
+    if bars.rows.is_empty() { (String::new(), beyond) } else { (bars.page("errors"), beyond) }
+}
+
+/// What was asked for, in words.
+fn asked(ask: &Ask) -> String {
+    let what = match ask.question {
+        Question::Bit => "how many say yes".into(),
+        Question::Real => "the mean of a number".into(),
+        Question::Category { size } => {
+            format!("how many hold each of {} answers", grouped(size.into()))
+        }
+        Question::Text { bits, hashes, cohorts } => format!(
+            "which texts are common, by filters of {bits} bits with {hashes} hash functions in {cohorts} cohorts"
+        ),
+        Question::Attributes { count } => {
+            format!("the commonest of {} things", grouped(count.into()))
+        }
+        Question::State { periods, changes } => format!(
+            "how many say yes in each of {} periods, with at most {changes} {}",
+            grouped(periods),
+            if changes == 1 { "change" } else { "changes" }
+        ),
+    };
+    let honest = match ask.crowd.get() {
+        honest if honest == ask.reports => String::new(),
+        honest => format!(", {} of them honest", grouped(honest)),
+    };
+    format!(
+        "To learn {what} from {} reports{honest}, at ε = {} and δ = {:e}",
+        grouped(ask.reports),
+        ask.epsilon.get(),
+        ask.delta.get()
+    )
+}
+
+fn unit(question: Question) -> &'static str {
+    match question {
+        Question::Bit => "Errors are standard errors of the count of ones.",
+        Question::Real => {
+            "Errors are standard errors of the sum, in units of the range; divide by the reports for the \
+             mean."
+        }
+        Question::Category { .. } => {
+            "Errors are root mean squares over the counts of all answers; beside it, and in the picture, \
+             of the count of an answer that one in ten gives."
+        }
+        Question::Text { .. } => "Errors are standard errors of the count of a rare text.",
+        Question::Attributes { .. } => "Errors are standard errors of the count of each thing.",
+        Question::State { .. } => {
+            "Errors are root mean squares over the periods; the best is the last period, the worst the \
+             one before it."
+        }
+    }
+}
+
+/// Where the book says how a mechanism works.
+fn page(key: Key) -> String {
+    let (chapter, section) = match key {
+        Key::RandomizedResponse | Key::BitSum => ("counts", "randomized-response-and-bit-sum"),
+        Key::TwoMessageCount | Key::CoinCount | Key::BurstCount => ("counts", key.name()),
+        Key::LaplaceMean | Key::OneBitMean | Key::RealSum | Key::SlicedSum | Key::SplitAndMix => {
+            ("sums", key.name())
+        }
+        Key::KaryResponse
+        | Key::SubsetSelection
+        | Key::Histogram
+        | Key::AdditiveHistogram
+        | Key::BurstHistogram => ("histograms", key.name()),
+        Key::Selection => ("selection-and-queries", "selection"),
+        Key::Rappor => ("strings", "strings-rappor"),
+        Key::Longitudinal => ("time", "time-longitudinal"),
+    };
+    format!("/docs/mechanisms/{chapter}.md#{section}")
+}
+
+/// How long an answer waits for what is being computed.
+const GLANCE: Duration = Duration::from_millis(150);
+/// The same where nothing would ask again.
+const WAIT: Duration = Duration::from_secs(10);
+/// A bar that is longer than so many of the least is not drawn.
+const WIDEST: f64 = 25.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Role;
+    use crate::dashboard::book::{Leaf, book};
+
+    fn frame() -> Frame {
+        Frame::new(Role::Analyzer, false, None, "/planner")
+    }
+
+    fn answer(query: &str, found: impl Fn(Key) -> Option<desk::Found>) -> String {
+        let choice = Choice::parse(&Query::parse(query));
+        let ask = choice.ask().unwrap();
+        let found = ask.question.keys().iter().map(|key| (*key, found(*key))).collect();
+        Part { answer: Answer::new(&choice, &ask, found) }.render().unwrap()
+    }
+
+    #[test]
+    fn what_is_not_known_yet_is_said_and_asked_for_again() {
+        let html = answer("", |_| None);
+        assert!(html.contains("data-again") && html.contains("burst-count"), "{html}");
+        let ask = Choice::parse(&Query::parse("")).ask().unwrap();
+        let quick = |key| (key != Key::BurstCount).then(|| ask.offers(key));
+        let html = answer("", quick);
+        assert!(html.contains("data-again") && html.contains("Best so far"), "{html}");
+        assert!(html.contains("<svg") && html.contains("bit-sum"), "{html}");
+        let refuse = |_| Some(Err(throng_mechanism::Error::NotAsked { why: "no <b>" }));
+        let html = answer("", refuse);
+        assert!(!html.contains("data-again") && html.contains("no &#60;b&#62;"), "{html}");
+    }
+
+    #[test]
+    fn the_page_holds_what_was_chosen_and_the_numbers_of_the_plan() {
+        let query = "value=attributes&n=20000&size=8&corrupt=0.1&epsilon_step=7";
+        let html = Planner::default().page(query, frame()).unwrap();
+        let ask = Choice::parse(&Query::parse(query)).ask().unwrap();
+        let offer = &Plan::new(&ask).offers[0];
+        assert!(html.contains(&format!(">{}<", Short(offer.standard_error))), "{html}");
+        for part in [
+            "18,000 of them honest",
+            "ε = 1.5",
+            "value=\"attributes\" selected",
+            "throng plan --value attributes --n 20000 --epsilon 1.5 --delta 1e-6 --size 8 --corrupt 0.1",
+            "/docs/mechanisms/selection-and-queries.md#selection",
+        ] {
+            assert!(html.contains(part), "{part} is not in {html}");
+        }
+        assert!(!html.contains("data-again"));
+    }
+
+    #[test]
+    fn every_mechanism_has_its_place_in_the_book() {
+        for key in Key::ALL {
+            let page = page(key);
+            let (path, place) = page.strip_prefix("/docs/").unwrap().split_once('#').unwrap();
+            let Ok(Leaf::Page(html)) = book(path, frame()) else { panic!("{path}") };
+            assert!(html.contains(&format!(" id=\"{place}\"")), "{page}");
+        }
+    }
+}

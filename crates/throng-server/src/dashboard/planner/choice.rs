@@ -1,0 +1,353 @@
+//! What is chosen on the planner's form: sliders over lists of values, or exact numbers.
+
+use crate::dashboard::query::Query;
+use std::fmt::Write;
+use throng_account::{Crowd, Delta, Epsilon};
+use throng_mechanism::{Ask, Question};
+
+/// What is wished for. Everything in it is within the ends of its list, whatever the query said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    pub value: Value,
+    /// One for each of [`DIALS`].
+    chosen: [Chosen; DIALS.len()],
+    pub fragile: bool,
+}
+
+/// What one user holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    Bit,
+    Real,
+    Category,
+    String,
+    Attributes,
+    State,
+}
+
+/// A quantity with a slider.
+pub struct Dial {
+    pub name: &'static str,
+    pub label: &'static str,
+    /// The values of which it is, where it is not for all.
+    pub only: &'static str,
+    pub steps: &'static [f64],
+    usual: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Chosen {
+    number: f64,
+    /// Typed, not slid.
+    exact: bool,
+}
+
+impl Choice {
+    /// From a query: of each quantity the number itself, or else the place in its list.
+    pub fn parse(query: &Query) -> Self {
+        let named = |name: &str| Value::ALL.into_iter().find(|value| value.name() == name);
+        Self {
+            value: query.get("value").and_then(named).unwrap_or(Value::Bit),
+            chosen: std::array::from_fn(|place| DIALS[place].read(query)),
+            fragile: query.get("fragile").is_some(),
+        }
+    }
+
+    /// As a question to the mechanisms.
+    pub fn ask(&self) -> Result<Ask, throng_account::Error> {
+        let reports = self.number("n") as u64;
+        let floor = self.number("local_floor");
+        Ok(Ask {
+            question: self.question(),
+            reports,
+            crowd: Crowd::honest(reports, self.number("corrupt"))?,
+            epsilon: Epsilon::new(self.number("epsilon"))?,
+            delta: Delta::new(self.number("delta"))?,
+            max_messages: self.number("max_messages") as u64,
+            local_floor: floor.is_finite().then(|| Epsilon::new(floor)).transpose()?,
+            fragile: self.fragile,
+        })
+    }
+
+    /// The same on the command line.
+    pub fn command(&self) -> String {
+        let mut command = format!(
+            "throng plan --value {} --n {} --epsilon {} --delta {:e}",
+            self.value.name(),
+            self.number("n") as u64,
+            self.number("epsilon"),
+            self.number("delta"),
+        );
+        let mut more = |flag: &str, value: f64| {
+            // Writing to a string does not fail.
+            let _ = write!(command, " --{flag} {value}");
+        };
+        if self.value.is_sized() {
+            more("size", self.size().into());
+        }
+        if self.value == Value::State {
+            more("changes", self.number("changes"));
+        }
+        if self.number("corrupt") > 0.0 {
+            more("corrupt", self.number("corrupt"));
+        }
+        more("max-messages", self.number("max_messages"));
+        if self.number("local_floor").is_finite() {
+            more("local-floor", self.number("local_floor"));
+        }
+        if self.fragile {
+            command += " --fragile";
+        }
+        command
+    }
+
+    /// The place of the slider that is nearest.
+    pub fn place(&self, dial: &Dial) -> usize {
+        let number = self.number(dial.name);
+        let far = |step: &f64| if *step == number { 0.0 } else { (step - number).abs() };
+        let places = dial.steps.iter().enumerate();
+        places.min_by(|a, b| far(a.1).total_cmp(&far(b.1))).map_or(0, |(place, _)| place)
+    }
+
+    /// The number that counts.
+    pub fn words(&self, dial: &Dial) -> String {
+        words(self.number(dial.name))
+    }
+
+    /// The number that was typed, if one was.
+    pub fn exact(&self, dial: &Dial) -> String {
+        let chosen = self.chosen(dial.name);
+        if chosen.exact { chosen.number.to_string() } else { String::new() }
+    }
+
+    fn question(&self) -> Question {
+        let size = self.size();
+        match self.value {
+            Value::Bit => Question::Bit,
+            Value::Real => Question::Real,
+            Value::Category => Question::Category { size },
+            Value::String => Question::Text { bits: size, hashes: 2, cohorts: 64 },
+            Value::Attributes => Question::Attributes { count: size },
+            Value::State => {
+                Question::State { periods: size.into(), changes: self.number("changes") as u32 }
+            }
+        }
+    }
+
+    /// What a filter can hold, and periods that form a tree.
+    fn size(&self) -> u32 {
+        let size = self.number("size") as u32;
+        match self.value {
+            Value::String => size.clamp(4, 512),
+            Value::State => size.next_power_of_two(),
+            _ => size,
+        }
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        self.chosen(name).number
+    }
+
+    fn chosen(&self, name: &str) -> Chosen {
+        let place = DIALS.iter().position(|dial| dial.name == name);
+        self.chosen[place.expect("a name of the list below")]
+    }
+}
+
+impl Value {
+    pub const ALL: [Self; 6] =
+        [Self::Bit, Self::Real, Self::Category, Self::String, Self::Attributes, Self::State];
+
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bit => "bit",
+            Self::Real => "real",
+            Self::Category => "category",
+            Self::String => "string",
+            Self::Attributes => "attributes",
+            Self::State => "state",
+        }
+    }
+
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Bit => "yes or no",
+            Self::Real => "a number within a range",
+            Self::Category => "one of several answers",
+            Self::String => "a text from a list",
+            Self::Attributes => "yes or no to several things; which is the commonest?",
+            Self::State => "yes or no, again and again",
+        }
+    }
+
+    fn is_sized(self) -> bool {
+        !matches!(self, Self::Bit | Self::Real)
+    }
+}
+
+impl Dial {
+    /// All steps as people read them, without spaces.
+    pub fn words(&self) -> Vec<String> {
+        self.steps.iter().map(|step| words(*step)).collect()
+    }
+
+    fn read(&self, query: &Query) -> Chosen {
+        let ends = self.steps.iter();
+        let (least, most) =
+            ends.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
+        let typed = query.get(self.name).and_then(|text| text.trim().replace(',', "").parse().ok());
+        if let Some(number) = typed.filter(|number: &f64| number.is_finite()) {
+            let number = number.clamp(least, most);
+            let number = if self.is_whole() { number.round() } else { number };
+            return Chosen { number, exact: true };
+        }
+        let step = query.get(&format!("{}_step", self.name)).and_then(|text| text.parse().ok());
+        let step = step.and_then(|step: usize| self.steps.get(step)).copied();
+        Chosen { number: step.unwrap_or(self.usual), exact: false }
+    }
+
+    fn is_whole(&self) -> bool {
+        matches!(self.name, "n" | "size" | "changes" | "max_messages")
+    }
+}
+
+fn words(number: f64) -> String {
+    match number {
+        number if !number.is_finite() => "none".into(),
+        number if number >= 1000.0 => grouped(number as u64),
+        number if number < 1e-3 && number > 0.0 => format!("{number:e}"),
+        number => number.to_string(),
+    }
+}
+
+/// With a comma between thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Everything with a slider. The ends bound what a query can ask for.
+pub const DIALS: [Dial; 8] = [
+    Dial { name: "n", label: "Reports in one release", only: "", steps: &CROWDS, usual: 1e5 },
+    Dial { name: "epsilon", label: "ε to reach", only: "", steps: &EPSILONS, usual: 1.0 },
+    Dial {
+        name: "delta",
+        label: "δ, the chance that ε fails",
+        only: "",
+        steps: &DELTAS,
+        usual: 1e-6,
+    },
+    Dial {
+        name: "size",
+        label: "Answers, things, periods or bits",
+        only: "sized",
+        steps: &SIZES,
+        usual: 10.0,
+    },
+    Dial { name: "changes", label: "Changes followed", only: "state", steps: &CHANGES, usual: 1.0 },
+    Dial {
+        name: "corrupt",
+        label: "Share of reports that may be the adversary’s",
+        only: "",
+        steps: &CORRUPT,
+        usual: 0.0,
+    },
+    Dial {
+        name: "max_messages",
+        label: "Messages in a report at most",
+        only: "",
+        steps: &MESSAGES,
+        usual: 16.0,
+    },
+    Dial {
+        name: "local_floor",
+        label: "ε of a report by itself at most",
+        only: "",
+        steps: &FLOORS,
+        usual: f64::INFINITY,
+    },
+];
+
+const CROWDS: [f64; 22] = [
+    1e2, 2e2, 5e2, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8,
+    2e8, 5e8, 1e9,
+];
+const EPSILONS: [f64; 15] =
+    [0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
+const DELTAS: [f64; 9] = [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12];
+const SIZES: [f64; 22] = [
+    2.0, 3.0, 4.0, 5.0, 8.0, 10.0, 16.0, 20.0, 32.0, 50.0, 64.0, 100.0, 128.0, 200.0, 256.0, 500.0,
+    512.0, 1e3, 1024.0, 2e3, 5e3, 1e4,
+];
+const CHANGES: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 10.0];
+const CORRUPT: [f64; 8] = [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5];
+const MESSAGES: [f64; 12] = [1.0, 2.0, 3.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0];
+const FLOORS: [f64; 12] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, f64::INFINITY];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(query: &str) -> Choice {
+        Choice::parse(&Query::parse(query))
+    }
+
+    #[test]
+    fn a_number_counts_before_a_slider_and_a_slider_before_the_usual() {
+        let chosen = choice("value=category&n=1e6&n_step=0&epsilon_step=0&size=7&fragile=on");
+        let ask = chosen.ask().unwrap();
+        assert_eq!((ask.reports, ask.epsilon.get(), ask.delta.get()), (1_000_000, 0.1, 1e-6));
+        assert_eq!(ask.question, Question::Category { size: 7 });
+        assert!(ask.fragile && ask.local_floor.is_none() && ask.max_messages == 16);
+        let dial = |name| DIALS.iter().find(|dial| dial.name == name).unwrap();
+        assert_eq!((chosen.exact(dial("n")), chosen.place(dial("n"))), ("1000000".into(), 12));
+        assert_eq!(
+            (chosen.exact(dial("epsilon")), chosen.place(dial("epsilon"))),
+            (String::new(), 0)
+        );
+        assert_eq!(chosen.place(dial("local_floor")), FLOORS.len() - 1);
+    }
+
+    #[test]
+    fn no_query_asks_for_more_than_the_sliders_can() {
+        for query in [
+            "n=1e300&size=1e9&epsilon=1e9&delta=1&corrupt=1&max_messages=1e9&local_floor=1e9",
+            "n=-5&size=-1&epsilon=0&delta=0&corrupt=-1&max_messages=0&local_floor=-1&changes=0",
+            "n=nan&size=inf&epsilon=&delta=x&corrupt=%00&n_step=99&epsilon_step=-1",
+        ] {
+            for value in Value::ALL {
+                let ask = choice(&format!("{query}&value={}", value.name())).ask().unwrap();
+                assert!((100..=1_000_000_000).contains(&ask.reports), "{query}");
+                assert!(ask.crowd.get() >= ask.reports / 2, "{query}");
+                assert!((0.1..=8.0).contains(&ask.epsilon.get()), "{query}");
+                assert!((1e-12..=1e-4).contains(&ask.delta.get()), "{query}");
+                assert!((1..=128).contains(&ask.max_messages), "{query}");
+                assert!(ask.local_floor.is_none_or(|floor| floor.get() >= 0.5), "{query}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_command_line_asks_for_the_same() {
+        let all = "value=state&n=5e4&epsilon=0.5&delta=1e-9&size=100&changes=2&corrupt=0.1\
+                   &max_messages=4&local_floor=3&fragile=1";
+        assert_eq!(
+            choice(all).command(),
+            "throng plan --value state --n 50000 --epsilon 0.5 --delta 1e-9 --size 128 --changes 2 \
+             --corrupt 0.1 --max-messages 4 --local-floor 3 --fragile"
+        );
+        assert_eq!(
+            choice("").command(),
+            "throng plan --value bit --n 100000 --epsilon 1 --delta 1e-6 --max-messages 16"
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! Where mechanisms are calibrated: two at a time for the whole server, each ask once, with bounds on
+//! everything that waits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use throng_mechanism::{Ask, Error, Key, Offer};
+
+/// What a mechanism offers, or why it does not.
+pub type Found = Result<Vec<Offer>, Error>;
+
+/// What was found before, and what is being looked for.
+#[derive(Default)]
+pub struct Desk(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Something was found.
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    known: BTreeMap<Id, Found>,
+    /// What is known, oldest first.
+    order: VecDeque<Id>,
+    lanes: [Lane; 2],
+    /// Requests that wait for an answer.
+    waiting: usize,
+}
+
+/// One thread's work. What is slow has a lane of its own, so that the rest is not held up by it.
+#[derive(Default)]
+struct Lane {
+    /// What was asked for last comes first: whoever asked before has moved on, or asks again.
+    queue: VecDeque<Job>,
+    /// Whether there is a thread.
+    busy: bool,
+    /// What it is at.
+    at: Option<Id>,
+}
+
+#[derive(Clone)]
+struct Job {
+    id: Id,
+    ask: Ask,
+    key: Key,
+}
+
+/// An ask and a key as text: numbers that are not whole have no order.
+type Id = String;
+
+impl Desk {
+    /// What is known of every mechanism that answers the question, after waiting for at most so long.
+    pub fn look(&self, ask: &Ask, patience: Duration) -> Vec<(Key, Option<Found>)> {
+        let until = Instant::now() + patience;
+        let jobs: Vec<Job> = ask.question.keys().iter().map(|key| Job::new(ask, *key)).collect();
+        let mut state = self.0.lock();
+        let missing = |state: &State| jobs.iter().any(|job| !state.known.contains_key(&job.id));
+        if missing(&state) {
+            state.queue(&jobs);
+            (0..LANES).for_each(|lane| self.run(&mut state, lane));
+        }
+        if state.waiting < WAITING {
+            state.waiting += 1;
+            while missing(&state)
+                && let Some(left) = until.checked_duration_since(Instant::now())
+            {
+                let woken = self.0.news.wait_timeout(state, left);
+                (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
+            }
+            state.waiting -= 1;
+        }
+        jobs.into_iter().map(|job| (job.key, state.known.get(&job.id).cloned())).collect()
+    }
+
+    /// Starts the thread of a lane, unless there is one or nothing to do.
+    fn run(&self, state: &mut State, lane: usize) {
+        if state.lanes[lane].busy || state.lanes[lane].queue.is_empty() {
+            return;
+        }
+        let shared = Arc::clone(&self.0);
+        let thread = thread::Builder::new().name("planner".into());
+        // Without a thread the queue stays, and the next one who asks tries again.
+        if thread.spawn(move || shared.work(lane)).is_ok() {
+            state.lanes[lane].busy = true;
+        }
+    }
+}
+
+impl Shared {
+    /// Works through a lane until it is empty.
+    fn work(&self, lane: usize) {
+        loop {
+            let mut state = self.lock();
+            let Some(Job { id, ask, key }) = state.lanes[lane].queue.pop_front() else {
+                (state.lanes[lane].busy, state.lanes[lane].at) = (false, None);
+                return;
+            };
+            state.lanes[lane].at = Some(id.clone());
+            drop(state);
+            let found = catch_unwind(AssertUnwindSafe(|| ask.offers(key)));
+            let found = found.unwrap_or(Err(Error::NotAsked { why: "it could not be calibrated" }));
+            self.lock().keep(id, found);
+            self.news.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Puts what is not known in front of the queues. What falls off their ends is asked for again if
+    /// somebody still wants it.
+    fn queue(&mut self, jobs: &[Job]) {
+        for job in jobs.iter().rev().filter(|job| !self.known.contains_key(&job.id)) {
+            let lane = &mut self.lanes[usize::from(is_slow(job.key))];
+            if lane.at.as_ref() == Some(&job.id) {
+                continue;
+            }
+            lane.queue.retain(|other| other.id != job.id);
+            lane.queue.push_front(job.clone());
+            lane.queue.truncate(QUEUE);
+        }
+    }
+
+    fn keep(&mut self, id: Id, found: Found) {
+        if self.known.insert(id.clone(), found).is_none() {
+            self.order.push_back(id);
+        }
+        while self.order.len() > KNOWN
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+    }
+}
+
+impl Job {
+    fn new(ask: &Ask, key: Key) -> Self {
+        Self { id: format!("{key} {ask:?}"), ask: ask.clone(), key }
+    }
+}
+
+fn is_slow(key: Key) -> bool {
+    matches!(key, Key::BurstCount | Key::BurstHistogram)
+}
+
+const LANES: usize = 2;
+/// Jobs that wait in a lane.
+const QUEUE: usize = 32;
+/// Requests that wait for an answer; others are told what is known at once.
+const WAITING: usize = 32;
+/// Answers that are kept.
+const KNOWN: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dashboard::planner::choice::Choice;
+    use crate::dashboard::query::Query;
+    use throng_mechanism::Plan;
+
+    fn ask(query: &str) -> Ask {
+        Choice::parse(&Query::parse(query)).ask().unwrap()
+    }
+
+    #[test]
+    fn what_is_found_is_what_the_planner_finds_and_is_kept() {
+        let desk = Desk::default();
+        let ask = ask("value=real&n=10000&max_messages=4");
+        let all = |found: Vec<(Key, Option<Found>)>| -> Option<Vec<(Key, Found)>> {
+            found.into_iter().map(|(key, found)| Some((key, found?))).collect()
+        };
+        let found = all(desk.look(&ask, Duration::from_mins(10))).unwrap();
+        assert_eq!(Plan::of(&ask, found.clone()), Plan::new(&ask));
+        assert_eq!(all(desk.look(&ask, Duration::ZERO)), Some(found));
+    }
+
+    #[test]
+    fn nothing_grows_without_bounds_and_the_newest_comes_first() {
+        let mut state = State::default();
+        for n in 0..500 {
+            let ask = ask(&format!("n={}", 1_000 + n));
+            let jobs: Vec<Job> =
+                ask.question.keys().iter().map(|key| Job::new(&ask, *key)).collect();
+            state.queue(&jobs);
+            state.queue(&jobs);
+            assert!(state.lanes.iter().all(|lane| lane.queue.len() <= QUEUE));
+            assert!(state.lanes.iter().all(|lane| lane.queue[0].ask == ask));
+            for job in jobs {
+                state.keep(job.id, Err(Error::NotAsked { why: "" }));
+            }
+        }
+        assert_eq!((state.known.len(), state.order.len()), (KNOWN, KNOWN));
+    }
+}

@@ -1,0 +1,45 @@
+//! Estimates made plausible: no count below zero or above the crowd, shares that add up.
+//!
+//! This costs no privacy, since it looks at nothing but what was published. It takes away what makes
+//! estimates unbiased, so that the raw ones are shown first.
+
+use crate::{Point, Published};
+use throng_mechanism::{Question, norm_sub};
+use throng_wire::Terms;
+
+/// The estimates of a release, projected onto what can be.
+pub fn plausible(terms: &Terms, release: &Published) -> Vec<Point> {
+    let reports = release.reports as f64;
+    let (low, high) = match terms.mechanism.question() {
+        Question::Real => (terms.question.low, terms.question.high),
+        _ => (0.0, reports),
+    };
+    let clip = |x: f64| if x.is_nan() { x } else { x.clamp(low, high) };
+    let values: Vec<f64> = release.estimates.iter().map(|point| point.value).collect();
+    let values = match terms.mechanism.question() {
+        // Everyone holds exactly one of the categories.
+        Question::Category { .. } if values.iter().all(|value| value.is_finite()) => {
+            norm_sub(&values, reports)
+        }
+        _ => values.into_iter().map(clip).collect(),
+    };
+    let fit = |(point, value): (&Point, f64)| Point {
+        value,
+        standard_error: point.standard_error,
+        low: clip(point.low),
+        high: clip(point.high),
+    };
+    release.estimates.iter().zip(values).map(fit).collect()
+}
+
+/// What was done, in words.
+pub fn words(terms: &Terms) -> &'static str {
+    match terms.mechanism.question() {
+        Question::Category { .. } => {
+            "Post-processed: shifted alike and cut at zero, so that counts add up to the reports. \
+             Intervals are those of the raw estimates, cut to what can be."
+        }
+        Question::Real => "Post-processed: cut to the range of the answers.",
+        _ => "Post-processed: cut to what can be, from none to all of the reports.",
+    }
+}

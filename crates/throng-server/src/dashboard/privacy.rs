@@ -1,0 +1,444 @@
+//! What was promised, what holds for a release, and what is spent.
+
+mod curve;
+mod picture;
+mod trade;
+
+pub(crate) use curve::Curves;
+
+use super::book::proof;
+use super::number::Upper;
+use super::query::Query;
+use super::time::Epochs;
+use super::{Frame, shown};
+use crate::release::cost;
+use crate::server::{Node, Seat};
+use crate::{Entry, Error, Published};
+use askama::Template;
+use curve::Curve;
+use picture::{Picture, budget, profile, trade_off};
+use std::sync::Arc;
+use throng_account::Crowd;
+use throng_mechanism::Question;
+use throng_wire::{Collection, Promise, Spending, Spent, Terms};
+
+/// The page: of the release that the query names, or of the last one.
+pub(crate) fn privacy(
+    node: &Node,
+    seat: &Seat,
+    query: &str,
+    frame: Frame,
+) -> Result<String, Error> {
+    let analyzer = seat.analyzer()?;
+    let (releases, ledger) = (analyzer.published()?, analyzer.ledger());
+    let collection = seat.collection();
+    let query = Query::parse(query);
+    let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
+    let place = releases.iter().position(|release| Some(release.first) == first);
+    let place = place.or(releases.len().checked_sub(1));
+    // Without a curve the numbers are there all the same.
+    let curve = place.and_then(|place| {
+        let Published { first, last, privacy, .. } = &*releases[place];
+        let honest = Crowd::new(privacy.honest).ok()?;
+        let reached = privacy.epsilon / (last - first + 1) as f64;
+        node.curves.of(seat.id, &collection.terms, honest, reached).ok()
+    });
+    let view = View { collection, words: seat.words(), releases: &releases, ledger: &ledger };
+    shown(&view.page(place, curve.as_deref(), frame)?)
+}
+
+/// What a page is made of.
+struct View<'a> {
+    collection: &'a Collection,
+    words: &'a [String],
+    releases: &'a [Arc<Published>],
+    ledger: &'a [Entry],
+}
+
+#[derive(Template)]
+#[template(path = "privacy.html")]
+struct Page<'a> {
+    frame: Frame,
+    id: String,
+    question: &'a str,
+    words: &'a [String],
+    /// The releases that can be chosen, newest first.
+    choices: Vec<(u64, Epochs)>,
+    older: Option<u64>,
+    newer: Option<u64>,
+    shown: Option<Shown<'a>>,
+}
+
+/// What holds for one release.
+struct Shown<'a> {
+    first: u64,
+    epochs: Epochs,
+    reports: u64,
+    rows: [Row; 4],
+    /// Below this no analysis can go.
+    lower: Option<Lower>,
+    lower_delta: Upper,
+    theorem: &'a str,
+    /// Where it is proved.
+    proof: String,
+    source: &'a str,
+    neighbours: &'a str,
+    holds_if: &'a str,
+    liar: String,
+    spent: f64,
+    lifetime: f64,
+    /// Both in words.
+    budget_line: String,
+    /// Of which reports the curve is, where that has to be said.
+    about: &'static str,
+    profile: Option<Picture>,
+    trade: Option<Picture>,
+    /// A sentence that says what the trade-off means.
+    meaning: String,
+    budget: Option<Picture>,
+}
+
+/// Who must be honest, and what holds then.
+struct Row {
+    who: &'static str,
+    what: String,
+    epsilon: String,
+    delta: String,
+    counted: String,
+}
+
+impl<'a> View<'a> {
+    fn page(
+        &self,
+        place: Option<usize>,
+        curve: Option<&Curve>,
+        frame: Frame,
+    ) -> Result<Page<'a>, Error> {
+        let first = |place: usize| self.releases.get(place).map(|release| release.first);
+        let newest = self.releases.iter().rev().take(CHOICES);
+        let choices = newest.map(|release| (release.first, Epochs(release.first, release.last)));
+        Ok(Page {
+            frame,
+            id: self.collection.id().to_string(),
+            question: &self.collection.terms.question.text,
+            words: self.words,
+            choices: choices.collect(),
+            older: place.and_then(|place| first(place.checked_sub(1)?)),
+            newer: place.and_then(|place| first(place + 1)),
+            shown: place.map(|place| self.shown(&self.releases[place], curve)).transpose()?,
+        })
+    }
+
+    fn shown(&self, release: &'a Published, curve: Option<&Curve>) -> Result<Shown<'a>, Error> {
+        let terms = &self.collection.terms;
+        let privacy = &release.privacy;
+        let epochs = release.last - release.first + 1;
+        let curve = curve.map(|curve| curve.together(epochs));
+        let trade = curve.as_ref().map(trade_off);
+        Ok(Shown {
+            first: release.first,
+            epochs: Epochs(release.first, release.last),
+            reports: release.reports,
+            rows: rows(terms, release)?,
+            lower: privacy.epsilon_lower.map(Lower),
+            lower_delta: Upper(privacy.delta),
+            theorem: &privacy.theorem,
+            proof: proof(section(&privacy.theorem)),
+            source: &privacy.source,
+            neighbours: &privacy.neighbours,
+            holds_if: &privacy.holds_if,
+            liar: liar(terms, release.influence),
+            spent: privacy.spent_epsilon,
+            lifetime: privacy.lifetime_epsilon,
+            budget_line: format!(
+                "Spent is ε = {} of {}, up to this release.",
+                Upper(privacy.spent_epsilon),
+                Upper(privacy.lifetime_epsilon)
+            ),
+            about: about(terms, epochs),
+            profile: curve.as_ref().map(|curve| profile(curve, terms, release)),
+            meaning: trade.as_ref().map_or_else(String::new, |(_, meaning)| meaning.clone()),
+            trade: trade.map(|(picture, _)| picture),
+            budget: budget(self.ledger, &terms.promise),
+        })
+    }
+}
+
+/// Against whom what holds.
+fn rows(terms: &Terms, release: &Published) -> Result<[Row; 4], Error> {
+    let Published { reports, privacy, .. } = release;
+    let Promise { corrupt, lifetime, .. } = terms.promise;
+    let epochs = release.last - release.first + 1;
+    // Of one epoch the δ is the promised one, whoever is honest.
+    let all = if epochs == 1 {
+        (privacy.epsilon_if_all_honest, privacy.delta)
+    } else {
+        let (epsilon, delta) = cost(terms, Spent { epochs, honest: Crowd::new(*reports)? })?;
+        (epsilon.get(), delta.get())
+    };
+    let others = if corrupt == 0.0 {
+        "none of the reports is theirs".to_owned()
+    } else {
+        format!("up to {} % of the reports are theirs", Lower(100.0 * corrupt))
+    };
+    let floor = privacy.local_floor;
+    Ok([
+        Row {
+            who: "One mix.",
+            what: format!(
+                "Everyone else may work together, and {others}. This release tells nearly the same, whatever \
+                 one person answered."
+            ),
+            epsilon: Upper(privacy.epsilon).to_string(),
+            delta: Upper(privacy.delta).to_string(),
+            counted: privacy.honest.to_string(),
+        },
+        Row {
+            who: "One mix, and all who report.",
+            what: "The same, with the whole crowd to hide in.".to_owned(),
+            epsilon: Upper(all.0).to_string(),
+            delta: Upper(all.1).to_string(),
+            counted: reports.to_string(),
+        },
+        Row {
+            who: "Nobody.",
+            what: match (floor, terms.spending()) {
+                (None, _) => "None: the value travels in clear inside the bag.",
+                (Some(_), Spending::Lifetime) => {
+                    "All that a device ever sends is protected by the chance that it mixes in."
+                }
+                (Some(_), _) => {
+                    "Each report by itself is protected by the chance that the device mixes in."
+                }
+            }
+            .to_owned(),
+            epsilon: floor.map_or("infinite".to_owned(), |floor| Upper(floor).to_string()),
+            delta: floor.map_or("–".to_owned(), |_| "0".to_owned()),
+            counted: "–".to_owned(),
+        },
+        Row {
+            who: "One mix, in every epoch so far.",
+            what: format!(
+                "All releases up to this one together tell nearly the same, whatever one person answered each \
+                 time. The lifetime allows for ε = {}.",
+                Upper(lifetime.0.get())
+            ),
+            epsilon: Upper(privacy.spent_epsilon).to_string(),
+            delta: Upper(privacy.spent_delta).to_string(),
+            counted: "as released".to_owned(),
+        },
+    ])
+}
+
+/// The section of the proofs that a theorem is in.
+fn section(theorem: &str) -> u8 {
+    match theorem {
+        "exact-bag" => 2,
+        "exact-count" => 4,
+        "blanket" => 6,
+        "composition" => 9,
+        "exact-coins" | "sliced-coins" => 11,
+        "exact-bursts" | "burst-roles" => 13,
+        // What holds for any randomizer.
+        _ => 5,
+    }
+}
+
+/// How far one liar moves the result, in its unit.
+fn liar(terms: &Terms, influence: Option<f64>) -> String {
+    let unit = &terms.question.unit;
+    match (influence, terms.mechanism.question()) {
+        (None, _) => "any distance: one person who lies can make the result worthless".to_owned(),
+        (Some(moves), Question::Real) => {
+            format!("at most {} {unit}", Upper(moves)).trim_end().to_owned()
+        }
+        (Some(moves), _) => {
+            format!("at most {}, where an honest person moves it by 1", Upper(moves))
+        }
+    }
+}
+
+/// Of what the curves are, where it is not one report.
+fn about(terms: &Terms, epochs: u64) -> &'static str {
+    match terms.spending() {
+        Spending::Lifetime => "The curves are of all that one person ever sends.",
+        Spending::Memoized => {
+            "The curves are of one report by itself. Reports of one person hang together through what \
+             the device remembers; what all of them cost is in the last row."
+        }
+        Spending::PerEpoch if epochs > 1 => {
+            "Several epochs were merged. The curves are of a person with a report in each of them, by \
+             group privacy."
+        }
+        Spending::PerEpoch => "",
+    }
+}
+
+/// A number with four digits that is no larger than what it stands for.
+struct Lower(f64);
+
+impl std::fmt::Display for Lower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mirrored = Upper(-self.0).to_string();
+        f.write_str(mirrored.strip_prefix('-').unwrap_or(&mirrored))
+    }
+}
+
+/// Releases that can be chosen from a list; older ones are reached one by one.
+const CHOICES: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::curve::tests::terms;
+    use super::*;
+    use crate::{Ledger, Privacy, Role};
+    use throng_account::{Epsilon, Theorem};
+    use throng_mechanism::Key;
+    use throng_wire::{Below, Chain, CollectionId, Identity, Party, Schedule};
+
+    fn collection(key: Key) -> Collection {
+        let party = |name: &str, seed: u8| Party {
+            name: name.into(),
+            url: format!("https://{name}.example"),
+            identity: Identity::from_seed(&[seed; 32]).public(),
+        };
+        Collection {
+            terms: terms(key),
+            schedule: Schedule {
+                start: 1_000,
+                every: 60,
+                grace: 5,
+                below: Below::Merge { window: 2 },
+            },
+            chain: Chain { mixes: vec![party("a", 1)], analyzer: party("b", 2) },
+        }
+    }
+
+    fn release(first: u64, last: u64) -> Arc<Published> {
+        Arc::new(Published {
+            first,
+            last,
+            reports: 1_337,
+            confidence: 0.95,
+            labels: Arc::new([]),
+            estimates: vec![],
+            privacy: Privacy {
+                epsilon: 0.876_51,
+                delta: 1e-6,
+                epsilon_lower: Some(0.876_49),
+                epsilon_if_all_honest: 0.812_34,
+                honest: 1_203,
+                local_floor: Some(4.321_09),
+                theorem: "exact-bag".into(),
+                source: "a book <i>".into(),
+                neighbours: "one report".into(),
+                holds_if: "one mix is honest".into(),
+                spent_epsilon: 1.234_56,
+                spent_delta: 1e-3,
+                lifetime_epsilon: 9.0,
+            },
+            influence: Some(1.234_567),
+            dropped: vec![],
+            batch: String::new(),
+        })
+    }
+
+    fn rendered(
+        collection: &Collection,
+        releases: &[Arc<Published>],
+        place: Option<usize>,
+    ) -> String {
+        let mut ledger = Ledger::open(&CollectionId::new([0; 32]), &[], None).unwrap();
+        for (number, release) in releases.iter().enumerate() {
+            let total = Epsilon::new(0.617_28 * (number + 1) as f64).unwrap();
+            ledger.push(ledger.entry(release.first, release.last, 1_203, total));
+        }
+        let words = ["It is <safe>.".to_owned()];
+        let entries = ledger.entries();
+        let view = View { collection, words: &words, releases, ledger: entries };
+        let curve =
+            place.map(|_| Curve::new(&collection.terms, Crowd::new(1_203).unwrap(), 0.9).unwrap());
+        let frame = Frame::new(Role::Analyzer, false, None, "/");
+        shown(&view.page(place, curve.as_ref(), frame).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn without_a_release_the_promise_is_there() {
+        let html = rendered(&collection(Key::BitSum), &[], None);
+        assert!(html.contains("It is &#60;safe&#62;.") && html.contains("Is it &#60;b&#62;?"));
+        assert!(html.contains("Nothing has been released") && !html.contains("<table"));
+    }
+
+    #[test]
+    fn the_numbers_of_the_release_are_there_rounded_outward() {
+        let releases = [release(0, 0), release(1, 1), release(2, 2)];
+        let html = rendered(&collection(Key::BitSum), &releases, Some(1));
+        for part in [
+            ">0.8766<",
+            ">1203<",
+            ">0.8124<",
+            ">1337<",
+            ">4.322<",
+            ">1.235<",
+            "1.235 of 9",
+            "ε = 0.8764",
+            "at most 1.235,",
+            "/docs/privacy.md#2-",
+            "a book &#60;i&#62;",
+            "?release=0\"",
+            "?release=2\"",
+            "<option value=\"1\" selected>",
+        ] {
+            assert!(html.contains(part), "{part} is not in {html}");
+        }
+        assert!(!html.contains("<safe>") && !html.contains("style="));
+        assert_eq!(html.matches("<figure").count(), 3);
+    }
+
+    #[test]
+    fn a_value_in_clear_and_merged_epochs_are_said_aloud() {
+        let mut merged = (*release(0, 1)).clone();
+        merged.privacy.local_floor = None;
+        merged.privacy.epsilon_lower = None;
+        merged.influence = None;
+        let html = rendered(&collection(Key::BurstCount), &[Arc::new(merged)], Some(0));
+        for part in
+            ["the value travels in clear inside the bag", "infinite", "by group privacy", "0–1"]
+        {
+            assert!(html.contains(part), "{part} is not in {html}");
+        }
+        assert!(html.contains("worthless"));
+    }
+
+    #[test]
+    fn every_theorem_leads_to_the_section_that_its_source_names() {
+        for theorem in [
+            Theorem::ExactBag,
+            Theorem::ExactCount,
+            Theorem::ExactCoins,
+            Theorem::SlicedCoins,
+            Theorem::ExactBursts,
+            Theorem::BurstRoles,
+            Theorem::StrongClones,
+            Theorem::Blanket,
+            Theorem::Composition,
+        ] {
+            let section = section(theorem.name());
+            let named = format!("(docs/privacy.md, {section})");
+            assert!(theorem.source().ends_with(&named), "{theorem:?}: {section}");
+            assert!(proof(section).starts_with(&format!("/docs/privacy.md#{section}-")));
+        }
+    }
+
+    #[test]
+    fn what_is_a_lower_bound_is_never_shown_larger_than_it_is() {
+        assert_eq!(Lower(0.876_49).to_string(), "0.8764");
+        assert_eq!((Lower(0.0).to_string(), Lower(2.0).to_string()), ("0".into(), "2".into()));
+        let mut number = 1.234567e-9;
+        while number < 1e9 {
+            let shown: f64 = Lower(number).to_string().parse().unwrap();
+            assert!((0.9979 * number..=number).contains(&shown), "{number} as {shown}");
+            number *= 1.037;
+        }
+    }
+}

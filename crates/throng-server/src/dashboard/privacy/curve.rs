@@ -1,0 +1,185 @@
+//! δ against ε, for the crowd of one release, drawn once and kept.
+
+use crate::Error;
+use crate::dashboard::number::Short;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use throng_account::{Band, Crowd, Epsilon};
+use throng_wire::{CollectionId, Terms};
+
+/// The curves that were asked for last, of all collections.
+#[derive(Default)]
+pub(crate) struct Curves(Mutex<VecDeque<(Name, Arc<Curve>)>>);
+
+/// A collection and honest reports.
+type Name = (CollectionId, Crowd);
+
+/// Points of a privacy profile, ε rising from 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve(pub Vec<Place>);
+
+/// δ lies within the band at this ε, which is a number of four digits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    pub epsilon: f64,
+    pub delta: Band,
+}
+
+impl Curves {
+    /// The curve of one report among so many honest ones, whose ε is what was reached. One is computed at a time: a page that is
+    /// asked for often takes no more than one processor.
+    pub fn of(
+        &self,
+        id: CollectionId,
+        terms: &Terms,
+        honest: Crowd,
+        reached: f64,
+    ) -> Result<Arc<Curve>, Error> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, curve)) = kept.iter().find(|(name, _)| *name == (id, honest)) {
+            return Ok(Arc::clone(curve));
+        }
+        let curve = Arc::new(Curve::new(terms, honest, reached)?);
+        kept.push_front(((id, honest), Arc::clone(&curve)));
+        kept.truncate(KEPT);
+        Ok(curve)
+    }
+}
+
+impl Curve {
+    /// Up to half more than the ε of the release, and to the promised one if that is near.
+    pub fn new(terms: &Terms, honest: Crowd, reached: f64) -> Result<Self, Error> {
+        let profile = terms.profile(honest)?;
+        let promised = 1.05 * terms.promise.epsilon.get();
+        let end =
+            if promised <= 3.0 * reached { promised.max(1.5 * reached) } else { 1.5 * reached };
+        let step = two_digits(end.max(LEAST) / STEPS);
+        let place = |number: u32| {
+            // The number that a table shows, so that what stands beside it is about that very number.
+            let shown = Short(f64::from(number) * step).to_string();
+            let epsilon = Epsilon::new(shown.parse().unwrap_or(f64::from(number) * step))?;
+            Ok(Place { epsilon: epsilon.get(), delta: profile.delta(epsilon) })
+        };
+        (0..=STEPS as u32).map(place).collect::<Result<_, Error>>().map(Self)
+    }
+
+    /// What it says of a person with a report in each of so many epochs, by group privacy: where one
+    /// report keeps (ε, δ), m keep
+    ///
+    /// ```text
+    /// (m·ε, δ·(1 + e^ε + … + e^{(m−1)ε}))
+    /// ```
+    ///
+    /// Upper bounds, rounded up. Nothing is known from below.
+    pub fn together(&self, epochs: u64) -> Self {
+        let m = epochs as f64;
+        let place = |Place { epsilon, delta }: &Place| {
+            let factor =
+                if *epsilon == 0.0 { m } else { (m * epsilon).exp_m1() / epsilon.exp_m1() };
+            let upper = (delta.upper * factor * (1.0 + 1e-9)).min(1.0);
+            Place { epsilon: m * epsilon, delta: Band { lower: 0.0, upper } }
+        };
+        match epochs {
+            0 | 1 => self.clone(),
+            _ => Self(self.0.iter().map(place).collect()),
+        }
+    }
+
+    /// Whether anything is known from below.
+    pub fn has_lower(&self) -> bool {
+        self.0.iter().any(|place| place.delta.lower > 0.0)
+    }
+}
+
+/// Rounded up to two digits.
+fn two_digits(value: f64) -> f64 {
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
+    (value / unit).ceil() * unit
+}
+
+/// Points beside the first. Two digits times so many have four.
+const STEPS: f64 = 60.0;
+/// The shortest axis.
+const LEAST: f64 = 1e-3;
+/// Curves in memory, each of some 1,500 bytes.
+const KEPT: usize = 256;
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use throng_account::Delta;
+    use throng_mechanism::{Ask, Key, Question};
+    use throng_wire::{Promise, Prompt, Spent};
+
+    /// A count of bits, promised at (1, 10⁻⁶) among 1,000.
+    pub fn terms(key: Key) -> Terms {
+        let ask = Ask {
+            question: Question::Bit,
+            reports: 1_000,
+            crowd: Crowd::new(1_000).unwrap(),
+            epsilon: Epsilon::new(1.0).unwrap(),
+            delta: Delta::new(1e-6).unwrap(),
+            max_messages: 9,
+            local_floor: None,
+            fragile: false,
+        };
+        let promise = Promise {
+            epsilon: ask.epsilon,
+            delta: ask.delta,
+            crowd: ask.crowd,
+            corrupt: 0.0,
+            epochs: 4,
+            lifetime: (Epsilon::new(9.0).unwrap(), Delta::new(1e-3).unwrap()),
+        };
+        let question = Prompt::new("Is it <b>?");
+        Terms { question, promise, mechanism: ask.calibrate(key).unwrap() }
+    }
+
+    #[test]
+    fn a_curve_is_the_profile_at_the_numbers_that_are_shown() {
+        let terms = terms(Key::BitSum);
+        let honest = Crowd::new(1_300).unwrap();
+        let Curve(places) = Curve::new(&terms, honest, 0.9).unwrap();
+        assert_eq!(places.len(), 61);
+        let profile = terms.profile(honest).unwrap();
+        for Place { epsilon, delta } in &places {
+            assert_eq!(Short(*epsilon).to_string().parse(), Ok(*epsilon));
+            assert_eq!(*delta, profile.delta(Epsilon::new(*epsilon).unwrap()));
+        }
+        let end = places.last().unwrap();
+        assert!(end.epsilon >= 1.05 && end.delta.upper < 1e-6, "{end:?}");
+        assert!(places.is_sorted_by(|a, b| a.epsilon < b.epsilon && a.delta.upper > b.delta.upper));
+        assert!(Curve(places).has_lower());
+    }
+
+    // What a release of merged epochs publishes is a point of its curve.
+    #[test]
+    fn merged_epochs_are_reckoned_with_as_in_their_release() {
+        let terms = terms(Key::BitSum);
+        let honest = Crowd::new(1_200).unwrap();
+        let one = terms.profile(honest).unwrap().epsilon(terms.promise.delta).unwrap();
+        let delta = Band { lower: 0.0, upper: terms.promise.delta.get() };
+        let curve = Curve(vec![Place { epsilon: one.epsilon.get(), delta }]);
+        for epochs in [1, 2, 3, 5] {
+            let (epsilon, delta) = terms.cost(Spent { epochs, honest }).unwrap();
+            let Curve(merged) = curve.together(epochs);
+            assert!((merged[0].epsilon / epsilon.get() - 1.0).abs() < 1e-8);
+            assert!((merged[0].delta.upper / delta.get() - 1.0).abs() < 1e-8, "{epochs}");
+        }
+    }
+
+    #[test]
+    fn a_curve_is_computed_once_and_old_ones_go() {
+        let (curves, terms) = (Curves::default(), terms(Key::BitSum));
+        let id = |n| CollectionId::new([n; 32]);
+        let honest = Crowd::new(1_000).unwrap();
+        let first = curves.of(id(0), &terms, honest, 0.9).unwrap();
+        assert!(Arc::ptr_eq(&first, &curves.of(id(0), &terms, honest, 0.9).unwrap()));
+        let kept = || curves.0.lock().unwrap();
+        for place in 0..300 {
+            kept().push_front(((id(1), Crowd::new(place + 1).unwrap()), Arc::clone(&first)));
+        }
+        curves.of(id(2), &terms, honest, 0.9).unwrap();
+        assert_eq!(kept().len(), KEPT);
+    }
+}

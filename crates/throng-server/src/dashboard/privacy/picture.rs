@@ -1,0 +1,138 @@
+//! The charts of the privacy page, each with its numbers beside it.
+
+use super::Lower;
+use super::curve::Curve;
+use super::trade::Bound;
+use crate::dashboard::number::{Short, Upper};
+use crate::dashboard::time::Epochs;
+use crate::{Entry, Published};
+use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+use throng_wire::{Promise, Terms};
+
+/// A chart and the same as a table.
+pub struct Picture {
+    pub svg: String,
+    pub head: Vec<&'static str>,
+    pub rows: Vec<Vec<String>>,
+    /// What was left out of the table.
+    pub left_out: usize,
+}
+
+/// δ against ε, with the points of the release and of the promise.
+pub fn profile(curve: &Curve, terms: &Terms, release: &Published) -> Picture {
+    let upper = curve.0.iter().map(|place| (place.epsilon, place.delta.upper)).collect();
+    let mut series = vec![Series::new("δ at most", Stroke::Solid, upper)];
+    let lower = curve.has_lower();
+    if lower {
+        let points = curve.0.iter().map(|place| (place.epsilon, place.delta.lower)).collect();
+        series.push(Series::new("δ at least", Stroke::Dashed, points));
+    }
+    let mut point = |name: &str, epsilon: f64, delta: f64| {
+        let notes = vec![format!("{name}: ε = {}, δ = {}", Upper(epsilon), Upper(delta))];
+        let marked = Series::new(name, Stroke::Markers, vec![(epsilon, delta)]);
+        series.push(Series { notes, ..marked });
+    };
+    point("this release", release.privacy.epsilon, release.privacy.delta);
+    let end = curve.0.last().map_or(0.0, |place| place.epsilon);
+    let Promise { epsilon, delta, .. } = terms.promise;
+    if release.first == release.last && epsilon.get() <= end {
+        point("promised", epsilon.get(), delta.get());
+    }
+    let chart = Chart {
+        title: "How likely a loss of more than ε is".into(),
+        x: Axis { label: "ε".into(), scale: Scale::Linear, range: Some((0.0, end)) },
+        y: Axis { label: "δ".into(), scale: Scale::Log, range: None },
+        series,
+    };
+    let mut head = vec!["ε", "δ at most"];
+    if lower {
+        head.push("δ at least");
+    }
+    let row = |place: &super::curve::Place| {
+        let mut row = vec![Upper(place.epsilon).to_string(), Upper(place.delta.upper).to_string()];
+        if lower {
+            row.push(Lower(place.delta.lower).to_string());
+        }
+        row
+    };
+    Picture {
+        svg: chart.page("profile"),
+        head,
+        rows: curve.0.iter().map(row).collect(),
+        left_out: 0,
+    }
+}
+
+/// Missed detections against false alarms, and a sentence about it.
+pub fn trade_off(curve: &Curve) -> (Picture, String) {
+    let bound = Bound::new(curve);
+    let guess = Series::new("pure guessing", Stroke::Dashed, vec![(0.0, 1.0), (1.0, 0.0)]);
+    let axis =
+        |label: &str| Axis { label: label.into(), scale: Scale::Linear, range: Some((0.0, 1.0)) };
+    let chart = Chart {
+        title: "How well anybody can tell two answers apart".into(),
+        x: axis("false alarms, α"),
+        y: axis("missed, β"),
+        series: vec![Series::new("misses at least", Stroke::Solid, bound.0.clone()), guess],
+    };
+    let row = |alpha: &f64| {
+        let beta = Lower(bound.beta(*alpha)).to_string();
+        vec![alpha.to_string(), beta, Short(1.0 - alpha).to_string()]
+    };
+    let meaning = format!(
+        "Who wants to find out which of two answers somebody gave, and accuses wrongly in at most 5 of 100 \
+         cases, misses at least {} of 100; who guesses misses 95.",
+        Lower(100.0 * bound.beta(0.05))
+    );
+    let picture = Picture {
+        svg: chart.page("trade"),
+        head: vec!["false alarms, α", "missed at least, β", "by guessing"],
+        rows: ALPHAS.iter().map(row).collect(),
+        left_out: 0,
+    };
+    (picture, meaning)
+}
+
+/// What is left of the lifetime's ε after each release.
+pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
+    let limit = promise.lifetime.0.get();
+    let left = |entry: &Entry| (limit - entry.total.get()).max(0.0);
+    let points = ledger.iter().map(|entry| (entry.last as f64, left(entry)));
+    let note = |entry: &Entry| {
+        format!("epoch {}: {} left", Epochs(entry.first, entry.last), Lower(left(entry)))
+    };
+    let notes = if ledger.len() > NOTED { vec![] } else { ledger.iter().map(note).collect() };
+    let series = Series { notes, ..Series::new("", Stroke::Solid, points.collect()) };
+    let last = ledger.last()?.last;
+    let chart = Chart {
+        title: "What is left of the budget".into(),
+        x: Axis {
+            label: "epoch".into(),
+            scale: Scale::Whole,
+            range: Some((0.0, last.max(1) as f64)),
+        },
+        y: Axis { label: "ε left".into(), scale: Scale::Linear, range: Some((0.0, 1.1 * limit)) },
+        series: vec![series, Series::limit("the whole lifetime", limit)],
+    };
+    let row = |entry: &Entry| {
+        vec![
+            Epochs(entry.first, entry.last).to_string(),
+            entry.honest.to_string(),
+            Upper(entry.total.get()).to_string(),
+            Lower(left(entry)).to_string(),
+        ]
+    };
+    Some(Picture {
+        svg: chart.page("budget"),
+        head: vec!["epoch", "honest reports", "ε spent in all", "ε left"],
+        rows: ledger.iter().rev().take(ROWS).map(row).collect(),
+        left_out: ledger.len().saturating_sub(ROWS),
+    })
+}
+
+const ALPHAS: [f64; 15] =
+    [0.0, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+/// Releases whose points can be pointed at.
+const NOTED: usize = 200;
+/// Rows of the ledger in the table.
+const ROWS: usize = 200;

@@ -1,0 +1,55 @@
+//! What a page is asked for, after the question mark.
+
+/// Names and values, as decoded text. Nothing in it is trusted.
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// From the raw query.
+    pub fn parse(raw: &str) -> Self {
+        let pairs = form_urlencoded::parse(raw.as_bytes());
+        Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+    }
+
+    /// The first value of this name that is not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let mut values = self.0.iter().filter(|(key, value)| key == name && !value.is_empty());
+        values.next().map(|(_, value)| value.as_str())
+    }
+
+    /// The query of the same page with one thing changed, or without it.
+    pub fn with(&self, name: &str, value: &str) -> String {
+        let kept = self.0.iter().filter(|(key, value)| {
+            key != name && key != PART && !value.is_empty() && KNOWN.contains(&key.as_str())
+        });
+        let mut query = form_urlencoded::Serializer::new(String::from("?"));
+        query.extend_pairs(kept.map(|(key, value)| (key, value)));
+        if !value.is_empty() {
+            query.append_pair(name, value);
+        }
+        query.finish()
+    }
+
+    /// Whether a script asks for the part of the page that changes.
+    pub fn part(&self) -> bool {
+        self.get(PART).is_some()
+    }
+}
+
+const PART: &str = "part";
+
+/// Names that pages pass on in their links.
+const KNOWN: [&str; 6] = ["release", "view", "sort", "order", "q", "label"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_changes_one_thing_and_passes_on_what_is_known() {
+        let query = Query::parse("release=3&q=a%26b&part=1&other=x&view=");
+        assert_eq!(query.get("q"), Some("a&b"));
+        assert_eq!((query.get("view"), query.part()), (None, true));
+        assert_eq!(query.with("release", "4"), "?q=a%26b&release=4");
+        assert_eq!(query.with("release", ""), "?q=a%26b");
+    }
+}

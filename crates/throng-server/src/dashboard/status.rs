@@ -1,0 +1,123 @@
+//! How far a mix is: for whoever runs it, and for whoever relies on it.
+//!
+//! Of reports it tells what the next party is told as well: how many a batch has that left.
+
+use super::health::{Peer, State, Window, alarms, disk, peers, windows};
+use super::strip::{Counts, Strip, legend};
+use super::time::{Epochs, Moment, elapsed};
+use super::{Frame, shown};
+use crate::metrics::reports;
+use crate::server::{Node, Seat};
+use crate::{Error, Slot, Stage};
+use askama::Template;
+
+/// The page.
+pub(crate) fn status(node: &Node, frame: Frame) -> Result<String, Error> {
+    let mut rows: Vec<Row> = node.seats.values().map(|seat| row(node, seat)).collect();
+    rows.sort_by(|a, b| {
+        (b.running.is_some(), &a.question).cmp(&(a.running.is_some(), &b.question))
+    });
+    let name = rows.first().map_or_else(String::new, |row| row.name.clone());
+    let same = rows.iter().all(|row| row.name == name);
+    shown(&Page {
+        frame,
+        title: if same { name } else { "Status".to_owned() },
+        delivered: rows.iter().map(|row| row.counts.done).sum(),
+        waiting: rows.iter().map(|row| row.counts.waiting).sum(),
+        alarms: alarms(node),
+        disk: disk(node),
+        peers: peers(node),
+        legend: legend(false),
+        rows,
+    })
+}
+
+fn row(node: &Node, seat: &Seat) -> Row {
+    let (now, slots, collection) = (node.now(), seat.slots(), seat.collection());
+    let schedule = &collection.schedule;
+    let running = collection.epoch_at(now).map(|epoch| Running {
+        epoch,
+        begun: Moment(schedule.start_of(epoch)),
+        deadline: Moment(schedule.deadline(epoch)),
+        elapsed: elapsed(schedule, epoch, now),
+        crowd: crowd(seat, now),
+    });
+    let rest = if now < schedule.start {
+        format!("begins {}", Moment(schedule.start))
+    } else {
+        "over".to_owned()
+    };
+    let party = collection.chain.party(seat.hop());
+    Row {
+        id: seat.id.to_string(),
+        name: party.map_or_else(String::new, |party| party.name.clone()),
+        question: collection.terms.question.text.clone(),
+        hop: seat.hop(),
+        hops: collection.chain.hops(),
+        epochs: collection.terms.promise.epochs,
+        quorum: collection.quorum(),
+        running,
+        rest,
+        newest: slots.iter().rev().find_map(|slot| left(seat, slot)),
+        strip: Strip::new(seat, &slots, now),
+        counts: Counts::of(&slots),
+        windows: windows(seat),
+        destroyed: seat.keyring().live(),
+    }
+}
+
+/// Whether a crowd came, at the first mix, as far as that is told.
+fn crowd(seat: &Seat, now: u64) -> Option<State> {
+    let progress = seat.mix().ok()?.progress(now)?;
+    Some(match progress.at_least {
+        None => State::plain("not yet a crowd"),
+        Some(count) => State::ok(format!("a crowd came: at least {count}")),
+    })
+}
+
+/// The epochs and reports of a batch that left or is ready to.
+fn left(seat: &Seat, slot: &Slot) -> Option<(Epochs, u64)> {
+    let sealed = matches!(slot.stage, Stage::Sealed(_) | Stage::Delivered { .. });
+    let reports = reports(slot, seat).filter(|_| sealed)?;
+    Some((Epochs(slot.first, slot.last), reports))
+}
+
+struct Row {
+    id: String,
+    name: String,
+    question: String,
+    hop: u8,
+    hops: u8,
+    epochs: u64,
+    quorum: u64,
+    running: Option<Running>,
+    /// What it is when no epoch is running.
+    rest: String,
+    newest: Option<(Epochs, u64)>,
+    strip: Strip,
+    counts: Counts,
+    windows: Vec<Window>,
+    destroyed: u64,
+}
+
+struct Running {
+    epoch: u64,
+    begun: Moment,
+    deadline: Moment,
+    elapsed: f64,
+    crowd: Option<State>,
+}
+
+#[derive(Template)]
+#[template(path = "status.html")]
+struct Page {
+    frame: Frame,
+    title: String,
+    delivered: u64,
+    waiting: u64,
+    alarms: State,
+    disk: State,
+    peers: Vec<Peer>,
+    legend: Vec<(&'static str, String, &'static str)>,
+    rows: Vec<Row>,
+}

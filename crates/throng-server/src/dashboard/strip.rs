@@ -1,0 +1,243 @@
+//! What became of the last epochs of a collection, one mark for each.
+//!
+//! States differ by shape and not by colour alone, and the words beside them count them.
+
+use crate::server::Seat;
+use crate::{Slot, Stage, Why};
+use std::fmt::Write;
+
+/// The marks, drawn with one path for each state.
+pub struct Strip {
+    pub width: u64,
+    /// The class and the path of each state that is there.
+    pub paths: Vec<(&'static str, String)>,
+    /// The same in words.
+    pub words: String,
+}
+
+/// What became of an epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// Released, or handed over.
+    Done,
+    /// The same, together with others.
+    Merged,
+    /// Something is still to be done.
+    Waiting,
+    /// Discarded.
+    Dropped,
+    /// Its deadline is over and nothing came.
+    Missing,
+    /// It takes reports.
+    Running,
+}
+
+impl Fate {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Done, Self::Merged, Self::Waiting, Self::Dropped, Self::Missing, Self::Running];
+
+    /// Of a slot.
+    pub fn of(slot: &Slot) -> Self {
+        match slot.stage {
+            Stage::Dropped { .. } => Self::Dropped,
+            Stage::Released { .. } | Stage::Delivered { .. } if slot.last > slot.first => {
+                Self::Merged
+            }
+            Stage::Released { .. } | Stage::Delivered { .. } => Self::Done,
+            _ => Self::Waiting,
+        }
+    }
+
+    /// The class of its mark.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Merged => "merged",
+            Self::Waiting => "waiting",
+            Self::Dropped => "dropped",
+            Self::Missing => "missing",
+            Self::Running => "running",
+        }
+    }
+
+    /// What people call it, at the analyzer or at a mix.
+    pub fn name(self, analyzer: bool) -> &'static str {
+        match self {
+            Self::Done if analyzer => "released",
+            Self::Merged if analyzer => "released together with others",
+            Self::Done => "handed over",
+            Self::Merged => "handed over together with others",
+            Self::Waiting => "waiting",
+            Self::Dropped => "dropped",
+            Self::Missing => "nothing arrived",
+            Self::Running => "takes reports",
+        }
+    }
+
+    /// Appends its mark at a place; where it is joined with the next one, without a gap between them.
+    fn draw(self, place: u64, joined: bool, path: &mut String) {
+        let x = place * STEP;
+        // Writing to a string does not fail.
+        let _ = match self {
+            Self::Merged if joined => write!(path, "M{x} 0h10v20h-10z"),
+            Self::Done | Self::Merged => write!(path, "M{x} 0h8v20h-8z"),
+            Self::Waiting => write!(path, "M{x} 10h8v10h-8z"),
+            Self::Dropped => write!(path, "M{}.5 1.5h5v17h-5z", x + 1),
+            Self::Missing => write!(path, "M{x} 17h8v3h-8z"),
+            Self::Running => write!(path, "M{} 0h2v20h-2zM{} 0h2v20h-2z", x + 1, x + 5),
+        };
+    }
+}
+
+impl Strip {
+    /// The last epochs of a collection up to now.
+    pub fn new(seat: &Seat, slots: &[Slot], now: u64) -> Self {
+        let collection = seat.collection();
+        let epochs = collection.terms.promise.epochs;
+        let end = match collection.schedule.epoch_at(now) {
+            Some(epoch) => (epoch + 1).min(epochs),
+            None => 0,
+        };
+        let fates: Vec<(Fate, bool)> = (end.saturating_sub(SHOWN)..end)
+            .map(|epoch| {
+                let slot = slots.iter().find(|slot| (slot.first..=slot.last).contains(&epoch));
+                match slot {
+                    Some(slot) => (Fate::of(slot), epoch < slot.last),
+                    None if now < collection.schedule.deadline(epoch) => (Fate::Running, false),
+                    None => (Fate::Missing, false),
+                }
+            })
+            .collect();
+        Self::of(&fates, end, seat.analyzer().is_ok())
+    }
+
+    fn of(fates: &[(Fate, bool)], end: u64, analyzer: bool) -> Self {
+        let (mut paths, mut words) = (Vec::new(), Vec::new());
+        for fate in Fate::ALL {
+            let mut path = String::new();
+            let mut count = 0;
+            for (place, (_, joined)) in (0..).zip(fates).filter(|(_, (other, _))| *other == fate) {
+                fate.draw(place, *joined, &mut path);
+                count += 1;
+            }
+            if count > 0 {
+                paths.push((fate.class(), path));
+                words.push(format!("{count} {}", fate.name(analyzer)));
+            }
+        }
+        let words = if words.is_empty() {
+            "No epoch has begun".to_owned()
+        } else {
+            let first = end - fates.len() as u64;
+            format!("Epochs {first} to {}: {}", end - 1, words.join(", "))
+        };
+        Self { width: STEP * SHOWN, paths, words }
+    }
+}
+
+/// One mark of each state, for a legend.
+pub fn legend(analyzer: bool) -> Vec<(&'static str, String, &'static str)> {
+    let mark = |fate: Fate| {
+        let mut path = String::new();
+        let merged = fate == Fate::Merged;
+        fate.draw(0, merged, &mut path);
+        if merged {
+            fate.draw(1, false, &mut path);
+        }
+        (fate.class(), path, fate.name(analyzer))
+    };
+    Fate::ALL.into_iter().map(mark).collect()
+}
+
+/// How many slots there are of each sort.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All.
+    pub all: u64,
+    /// Released or handed over.
+    pub done: u64,
+    /// Those that are of more than one epoch.
+    pub merged: u64,
+    pub waiting: u64,
+    pub dropped: u64,
+    short: u64,
+    budget: u64,
+    keys: u64,
+}
+
+impl Counts {
+    /// Of these slots.
+    pub fn of(slots: &[Slot]) -> Self {
+        let mut counts = Self { all: slots.len() as u64, ..Self::default() };
+        for slot in slots {
+            match Fate::of(slot) {
+                Fate::Merged => (counts.done, counts.merged) = (counts.done + 1, counts.merged + 1),
+                Fate::Done => counts.done += 1,
+                Fate::Dropped => counts.dropped += 1,
+                _ => counts.waiting += 1,
+            }
+            if let Stage::Dropped { why, .. } = slot.stage {
+                match why {
+                    Why::Short => counts.short += 1,
+                    Why::Budget => counts.budget += 1,
+                    Why::Keys => counts.keys += 1,
+                }
+            }
+        }
+        counts
+    }
+
+    /// Why slots were dropped, in words, each with how many.
+    pub fn reasons(&self) -> Vec<String> {
+        let reasons = [
+            (self.short, "fewer reports than a crowd"),
+            (self.budget, "the budget is spent"),
+            (self.keys, "the keys were gone"),
+        ];
+        let there = reasons.iter().filter(|(count, _)| *count > 0);
+        there.map(|(count, reason)| format!("{count}: {reason}")).collect()
+    }
+}
+
+/// From one mark to the next.
+const STEP: u64 = 10;
+
+/// Epochs that are shown.
+const SHOWN: u64 = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(first: u64, last: u64, stage: Stage) -> Slot {
+        Slot { first, last, input: None, stage }
+    }
+
+    #[test]
+    fn every_slot_is_counted_once_and_drops_with_their_reason() {
+        let dropped = |why| Stage::Dropped { why, reports: 3, shredded: true };
+        let slots = [
+            slot(0, 0, Stage::Released { shredded: true }),
+            slot(1, 2, Stage::Released { shredded: false }),
+            slot(3, 3, dropped(Why::Short)),
+            slot(4, 4, dropped(Why::Short)),
+            slot(5, 5, dropped(Why::Budget)),
+            slot(6, 6, Stage::Closing),
+        ];
+        let counts = Counts::of(&slots);
+        assert_eq!((counts.all, counts.done, counts.merged), (6, 2, 1));
+        assert_eq!((counts.waiting, counts.dropped), (1, 3));
+        assert_eq!(counts.reasons(), ["2: fewer reports than a crowd", "1: the budget is spent"]);
+    }
+
+    #[test]
+    fn a_strip_says_in_words_what_it_draws() {
+        let fates =
+            [Fate::Done, Fate::Done, Fate::Dropped, Fate::Running].map(|fate| (fate, false));
+        let strip = Strip::of(&fates, 7, true);
+        assert_eq!(strip.words, "Epochs 3 to 6: 2 released, 1 dropped, 1 takes reports");
+        assert_eq!(strip.paths[0], ("done", "M0 0h8v20h-8zM10 0h8v20h-8z".to_owned()));
+        assert_eq!(Strip::of(&[], 0, true).words, "No epoch has begun");
+    }
+}

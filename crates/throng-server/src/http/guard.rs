@@ -1,0 +1,194 @@
+//! Who may read: a bearer token in a header, or a session in a cookie that a token opened.
+//!
+//! A session names its token and its end, and carries a code under a key that this process drew when it
+//! started. So a cookie is worth nothing after a restart, and never contains the token.
+
+use super::problem::Problem;
+use crate::server::{Node, seeded};
+use crate::{Access, Error, Reader, Token};
+use aws_lc_rs::hmac;
+use axum::extract::FromRequestParts;
+use axum::http::header::{AUTHORIZATION, COOKIE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
+use rand_core::Rng;
+use std::sync::Arc;
+use throng_wire::{hex, unhex};
+use zeroize::Zeroizing;
+
+/// Tokens and sessions of a server.
+pub(crate) struct Guard {
+    access: Option<Access>,
+    sessions: hmac::Key,
+    /// Whether cookies go back over TLS only.
+    secure: bool,
+}
+
+/// Somebody who may read something.
+#[derive(Clone)]
+pub(crate) struct Visitor {
+    /// The name of the token; nobody's where everybody may read.
+    pub name: Option<String>,
+    /// What it allows.
+    pub reader: Reader,
+}
+
+/// A visitor who may see results.
+pub(crate) struct Viewer(pub Visitor);
+
+/// A visitor who may see operations.
+pub(crate) struct Operator(pub Visitor);
+
+impl Guard {
+    /// Without tokens everybody may read.
+    pub fn new(access: Option<Access>, secure: bool) -> Result<Self, Error> {
+        let mut key = Zeroizing::new([0; 32]);
+        seeded()?.fill_bytes(&mut *key);
+        let sessions = hmac::Key::new(hmac::HMAC_SHA256, &*key);
+        Ok(Self { access, sessions, secure })
+    }
+
+    /// Whether everybody may read.
+    pub fn is_open(&self) -> bool {
+        self.access.is_none()
+    }
+
+    /// Whose request this is.
+    pub fn visitor(&self, headers: &HeaderMap, now: u64) -> Option<Visitor> {
+        let Some(access) = &self.access else {
+            return Some(Visitor { name: None, reader: Reader::Operator });
+        };
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer = bearer.and_then(|value| {
+            let (scheme, secret) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+        });
+        let token = match bearer {
+            Some(secret) => access.who(secret)?,
+            None => self.session(access, headers, now)?,
+        };
+        Some(Visitor { name: Some(token.name.clone()), reader: token.reader })
+    }
+
+    /// The cookie of a new session.
+    pub fn begin(&self, secret: &str, now: u64) -> Option<HeaderValue> {
+        let token = self.access.as_ref()?.who(secret)?;
+        let (who, until) = (hex(token.digest()), now + SESSION);
+        let code = hex(hmac::sign(&self.sessions, signed(&who, until).as_bytes()).as_ref());
+        self.cookie(&format!("{who}.{until}.{code}"), SESSION)
+    }
+
+    /// The cookie that ends a session.
+    pub fn end(&self) -> Option<HeaderValue> {
+        self.cookie("", 0)
+    }
+
+    fn session<'a>(&self, access: &'a Access, headers: &HeaderMap, now: u64) -> Option<&'a Token> {
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|c| c.split_once('='));
+        let (_, value) = pairs.find(|(name, _)| name.trim() == self.cookie_name())?;
+        let mut parts = value.trim().split('.');
+        let (who, until, code) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+        let message = signed(who, until);
+        hmac::verify(&self.sessions, message.as_bytes(), &unhex(code)?).ok()?;
+        let digest = unhex(who)?;
+        let token = access.tokens().iter().find(|token| token.digest()[..] == digest[..]);
+        token.filter(|_| now < until)
+    }
+
+    /// Browsers send it with requests from our own pages only, and scripts do not see it.
+    fn cookie(&self, value: &str, age: u64) -> Option<HeaderValue> {
+        let secure = if self.secure { "; Secure" } else { "" };
+        let name = self.cookie_name();
+        let text =
+            format!("{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}");
+        HeaderValue::from_str(&text).ok()
+    }
+
+    fn cookie_name(&self) -> &'static str {
+        // Browsers take the first from nobody but this host, over TLS.
+        if self.secure { "__Host-throng" } else { "throng" }
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for Viewer {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
+        let visitor = node.guard.visitor(&parts.headers, node.now());
+        visitor.map(Self).ok_or(Problem::TOKEN)
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for Operator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
+        let Viewer(visitor) = Viewer::from_request_parts(parts, node).await?;
+        if visitor.reader < Reader::Operator {
+            return Err(Problem::OPERATOR);
+        }
+        Ok(Self(visitor))
+    }
+}
+
+fn signed(who: &str, until: u64) -> String {
+    format!("throng/1 session\0{who}\0{until}")
+}
+
+/// Seconds after which a token is asked for again.
+const SESSION: u64 = 12 * 3_600;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard() -> (Zeroizing<String>, Guard) {
+        let (secret, token) = Token::generate("a", Reader::Viewer).unwrap();
+        let mut access = Access::default();
+        access.add(token).unwrap();
+        (secret, Guard::new(Some(access), false).unwrap())
+    }
+
+    fn with(name: axum::http::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
+    }
+
+    #[test]
+    fn a_token_opens_a_session_that_ends() {
+        let (secret, guard) = guard();
+        let cookie = guard.begin(&secret, 1_000).unwrap();
+        let cookie = cookie.to_str().unwrap();
+        assert!(!cookie.contains(&secret["throng_".len()..]));
+        for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"] {
+            assert!(cookie.contains(attribute), "{attribute}");
+        }
+        let value = cookie.split(';').next().unwrap();
+        let headers = with(COOKIE, &format!("other=1; {value}"));
+        assert_eq!(guard.visitor(&headers, 1_000).unwrap().reader, Reader::Viewer);
+        assert!(guard.visitor(&headers, 1_000 + SESSION).is_none());
+        // Not of another process, not with another end, not cut.
+        assert!(self::guard().1.visitor(&headers, 1_000).is_none());
+        let later = value.replace("44200", "99999");
+        assert_ne!(later, value);
+        for forged in [&later[..], &value[..value.len() - 2], "throng=", "throng=a.b.c"] {
+            assert!(guard.visitor(&with(COOKIE, forged), 1_000).is_none(), "{forged}");
+        }
+    }
+
+    #[test]
+    fn a_bearer_token_is_enough_and_a_wrong_one_is_not_forgiven() {
+        let (secret, guard) = guard();
+        for scheme in ["Bearer", "bearer"] {
+            let headers = with(AUTHORIZATION, &format!("{scheme} {}", *secret));
+            assert!(guard.visitor(&headers, 0).is_some());
+        }
+        let wrong = format!("Bearer {}0", *secret);
+        for value in [&wrong[..], "Bearer ", "Bearer", &secret, "Basic dTpw"] {
+            assert!(guard.visitor(&with(AUTHORIZATION, value), 0).is_none(), "{value}");
+        }
+        assert!(guard.visitor(&HeaderMap::new(), 0).is_none());
+        let open = Guard::new(None, false).unwrap();
+        assert_eq!(open.visitor(&HeaderMap::new(), 0).unwrap().reader, Reader::Operator);
+    }
+}

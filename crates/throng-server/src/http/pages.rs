@@ -1,0 +1,249 @@
+//! Pages for people: who may see which, and how they leave.
+//!
+//! Everything on them is from this server: no script, style, font or picture of others, nothing inline.
+
+use super::guard::{Operator, Viewer};
+use super::path::Here;
+use super::problem::{Problem, Said};
+use super::upload::whole;
+use crate::dashboard::{self, Asset, Frame, Leaf};
+use crate::server::Node;
+use crate::{Error, Role};
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
+    SET_COOKIE,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use axum::response::{Html, IntoResponse};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// `GET /`: all collections of an analyzer, or how far a mix is.
+pub async fn home(
+    State(node): State<Arc<Node>>,
+    viewer: Viewer,
+    RawQuery(query): RawQuery,
+) -> Result<Page, Problem> {
+    let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
+    let render = move |node: &Node| match node.role {
+        Role::Analyzer => dashboard::overview(node, &query, frame),
+        Role::Mix => dashboard::status(node, frame),
+    };
+    Ok(Page(node.blocking(render).await?))
+}
+
+/// `GET /collections/{id}`: its estimates.
+pub async fn collection(
+    State(node): State<Arc<Node>>,
+    viewer: Viewer,
+    Here(seat): Here,
+    RawQuery(query): RawQuery,
+) -> Result<Page, Problem> {
+    let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
+    let html = node.blocking(move |node| dashboard::collection(node, &seat, &query, frame));
+    Ok(Page(html.await?))
+}
+
+/// `GET /collections/{id}/privacy`: what was promised, what holds, what is spent.
+pub async fn privacy(
+    State(node): State<Arc<Node>>,
+    viewer: Viewer,
+    Here(seat): Here,
+    RawQuery(query): RawQuery,
+) -> Result<Page, Problem> {
+    let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
+    let html = node.blocking(move |node| dashboard::privacy(node, &seat, &query, frame));
+    Ok(Page(html.await?))
+}
+
+/// `GET /v1/collections/{id}/releases.csv`: every estimate of every release, one to a row.
+pub async fn csv(
+    State(node): State<Arc<Node>>,
+    _: Viewer,
+    Here(seat): Here,
+) -> Result<impl IntoResponse, Problem> {
+    let name = format!("attachment; filename=\"{}.csv\"", seat.id);
+    let text = node.blocking(move |_| Ok(dashboard::csv(&seat.analyzer()?.published()?))).await?;
+    let media = "text/csv; charset=utf-8".to_owned();
+    let cache = (CACHE_CONTROL, "no-store".to_owned());
+    Ok(([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, name), cache], text))
+}
+
+/// `GET /operations`: what became of batches.
+pub async fn operations(
+    State(node): State<Arc<Node>>,
+    Operator(visitor): Operator,
+) -> Result<Page, Problem> {
+    analyzers(&node)?;
+    let frame = frame(&node, Viewer(visitor), "/operations");
+    Ok(Page(node.blocking(move |node| dashboard::operations(node, frame)).await?))
+}
+
+/// `GET /planner`: which mechanism? With `part` in the query, the answer alone.
+pub async fn planner(
+    State(node): State<Arc<Node>>,
+    viewer: Viewer,
+    RawQuery(query): RawQuery,
+) -> Result<Page, Problem> {
+    analyzers(&node)?;
+    let (frame, query) = (frame(&node, viewer, "/planner"), query.unwrap_or_default());
+    Ok(Page(node.blocking(move |node| node.planner.page(&query, frame)).await?))
+}
+
+/// `GET /docs`: the contents of the book.
+pub async fn contents() -> Response<Body> {
+    see("/docs/README.md", None)
+}
+
+/// `GET /docs/{path}`: a page of the book, or a picture in it. Everybody may read it.
+pub async fn book(
+    State(node): State<Arc<Node>>,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    let visitor = node.guard.visitor(&headers, node.now());
+    let frame = Frame::new(node.role, node.guard.is_open(), visitor, "/docs");
+    match dashboard::book(&path, frame)? {
+        Leaf::Page(html) => Ok(Page(html).into_response()),
+        Leaf::Picture(svg) => Ok(([(CONTENT_TYPE, "image/svg+xml")], svg).into_response()),
+    }
+}
+
+/// `GET /login`: asks for a token.
+pub async fn ask(State(node): State<Arc<Node>>, RawQuery(query): RawQuery) -> Page {
+    Page(dashboard::login(frame_of_nobody(&node), &next(&query.unwrap_or_default()), false))
+}
+
+/// `POST /login`: a token in, a session out.
+pub async fn login(State(node): State<Arc<Node>>, body: Body) -> Result<Response<Body>, Problem> {
+    let patience = Duration::from_secs(node.limits.patience);
+    let form = timeout(patience, whole(body, FORM)).await.unwrap_or(Err(Problem::SLOW))?;
+    let field = |name: &str| {
+        let mut fields = form_urlencoded::parse(&form);
+        fields.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    };
+    let token = zeroize::Zeroizing::new(field("token").unwrap_or_default());
+    let to = local(field("next").as_deref());
+    if let Some(cookie) = node.guard.begin(token.trim(), node.now()) {
+        return Ok(see(&to, Some(cookie)));
+    }
+    let page = dashboard::login(frame_of_nobody(&node), &to, true);
+    Ok((StatusCode::FORBIDDEN, Page(page)).into_response())
+}
+
+/// `POST /logout`.
+pub async fn logout(State(node): State<Arc<Node>>) -> Response<Body> {
+    see("/login", node.guard.end())
+}
+
+/// `GET /assets/{name}`: styles, script, icon. Addresses change with the content.
+pub async fn asset(Path(name): Path<String>) -> Result<impl IntoResponse, Problem> {
+    let asset = Asset::named(&name).ok_or(Problem::NO_PATH)?;
+    let cache = "public, max-age=31536000, immutable";
+    Ok(([(CONTENT_TYPE, asset.media), (CACHE_CONTROL, cache)], asset.content.as_str()))
+}
+
+/// A whole page.
+pub struct Page(pub String);
+
+impl IntoResponse for Page {
+    fn into_response(self) -> Response<Body> {
+        let head = [(CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, "no-store")];
+        (head, Html(self.0)).into_response()
+    }
+}
+
+/// Who is to be told of a problem on a page, and where they were going.
+#[derive(Clone)]
+pub struct Person {
+    to: String,
+}
+
+/// Whether a person asks, rather than a machine: browsers say that they take pages.
+pub fn person<B>(request: &Request<B>) -> Option<Person> {
+    let accept = request.headers().get(ACCEPT)?.to_str().ok()?;
+    let looks = accept.contains("text/html") && request.method() == Method::GET;
+    let to = request.uri().path_and_query().map_or("/", |to| to.as_str());
+    looks.then(|| Person { to: to.to_owned() })
+}
+
+/// Makes a page of a problem, and asks for a token where one is missing.
+pub fn told(mut response: Response<Body>, person: Option<Person>) -> Response<Body> {
+    let (Some(Person { to }), Some(said)) = (person, response.extensions_mut().remove::<Said>())
+    else {
+        return response;
+    };
+    if said.status == StatusCode::UNAUTHORIZED {
+        let query =
+            form_urlencoded::Serializer::new(String::new()).append_pair("next", &to).finish();
+        return see(&format!("/login?{query}"), None);
+    }
+    (said.status, Page(dashboard::problem(said.status.as_u16(), &said.title))).into_response()
+}
+
+/// What a mix does not have.
+fn analyzers(node: &Node) -> Result<(), Problem> {
+    if node.role == Role::Analyzer { Ok(()) } else { Err(Error::WrongPlace.into()) }
+}
+
+fn frame(node: &Node, Viewer(visitor): Viewer, here: &'static str) -> Frame {
+    Frame::new(node.role, node.guard.is_open(), Some(visitor), here)
+}
+
+fn frame_of_nobody(node: &Node) -> Frame {
+    Frame::new(node.role, node.guard.is_open(), None, "")
+}
+
+/// Goes elsewhere by GET.
+fn see(to: &str, cookie: Option<HeaderValue>) -> Response<Body> {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/"));
+    response.headers_mut().insert(LOCATION, to);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(cookie) = cookie {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+fn next(query: &str) -> String {
+    let to = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "next");
+    local(to.as_ref().map(|(_, to)| &**to))
+}
+
+/// A path of this server; anything else is its first page.
+fn local(to: Option<&str>) -> String {
+    let fine = |to: &&str| {
+        to.starts_with('/') && !to[1..].starts_with(['/', '\\']) && to.bytes().all(|b| b > b' ')
+    };
+    to.filter(fine).unwrap_or("/").to_owned()
+}
+
+/// Bytes of a form at most.
+const FORM: usize = 4 << 10;
+
+/// Nothing external, nothing inline.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_never_sent_to_another_server() {
+        for (to, path) in [
+            ("/planner?n=5", "/planner?n=5"),
+            ("//evil.example", "/"),
+            ("/\\evil.example", "/"),
+            ("https://evil.example", "/"),
+            ("", "/"),
+            ("/a\r\nSet-Cookie: x", "/"),
+        ] {
+            assert_eq!(local(Some(to)), path, "{to:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! How full the running epoch is, as far as that may be told before it is over.
+//!
+//! The first mix counts, in memory, the reports that it acknowledged since it started, as they come:
+//! replays are found and layers opened later. Of fewer than a crowd it tells that they are fewer, and
+//! of more the crowd and whole tenths of it.
+//!
+//! What does somebody learn who asks again and again, and knows of all reports but one, because the
+//! others are their own? That the one came, once it is the one that completes the crowd or a tenth.
+//! Neighbours are those who replace a report by another, so that taking part is not hidden: a release
+//! states the number of reports to the last one, and accepted requests show in steps of a thousand
+//! already ([`crate::metrics`]). What neither says is *when* in an epoch somebody came, so that the
+//! count is looked at a few times an epoch only, and nothing of what came since is told in between.
+//! What was answered is no part of it: every report looks alike to this mix.
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use throng_wire::Schedule;
+
+/// What is told of an epoch that takes reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// The epoch.
+    pub epoch: u64,
+    /// Distinct valid reports that have to come.
+    pub crowd: u64,
+    /// How many came at least, replays among them; `None` of fewer than a crowd.
+    pub at_least: Option<u64>,
+}
+
+impl Progress {
+    /// As the status of a mix has it.
+    pub fn to_json(self) -> Value {
+        let Self { epoch, crowd, at_least } = self;
+        json!({
+            "epoch": epoch,
+            "crowd": crowd,
+            "reached": at_least.is_some(),
+            "at_least": at_least,
+        })
+    }
+
+    /// What another party says, if it makes sense.
+    pub fn parse(said: &Value) -> Option<Self> {
+        let (epoch, crowd) = (said["epoch"].as_u64()?, said["crowd"].as_u64()?);
+        let at_least = if said["reached"].as_bool()? {
+            Some(said["at_least"].as_u64().filter(|count| *count >= crowd)?)
+        } else {
+            None
+        };
+        Some(Self { epoch, crowd, at_least })
+    }
+}
+
+/// Reports of open epochs that were acknowledged since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Acknowledged(Mutex<BTreeMap<u64, Count>>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    reports: u64,
+    /// The count, and in which part of the epoch it was looked at.
+    looked: Option<(u64, u64)>,
+}
+
+impl Acknowledged {
+    /// So many more.
+    pub fn add(&self, epoch: u64, reports: u64) {
+        let mut epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = epochs.entry(epoch).or_default();
+        count.reports = count.reports.saturating_add(reports);
+    }
+
+    /// Epochs up to this one take no more.
+    pub fn forget(&self, last: u64) {
+        let mut epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        epochs.retain(|epoch, _| *epoch > last);
+    }
+
+    /// What may be told now of an epoch that is open.
+    pub fn tell(&self, epoch: u64, crowd: u64, schedule: &Schedule, now: u64) -> Progress {
+        let part = now.saturating_sub(schedule.start_of(epoch)) / (schedule.every / LOOKS).max(1);
+        let mut epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = epochs.entry(epoch).or_default();
+        let reports = match count.looked {
+            // A clock that was set back does not make it look again.
+            Some((reports, before)) if part <= before => reports,
+            _ => count.reports,
+        };
+        count.looked = Some((reports, part.max(count.looked.map_or(0, |(_, before)| before))));
+        let tenth = crowd.div_ceil(10).max(1);
+        let more = reports.checked_sub(crowd).map(|more| more - more % tenth);
+        Progress { epoch, crowd, at_least: more.map(|more| crowd + more) }
+    }
+}
+
+/// In an epoch.
+const LOOKS: u64 = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use throng_wire::Below;
+
+    const SCHEDULE: Schedule =
+        Schedule { start: 1_000, every: 200, grace: 10, below: Below::Expire };
+
+    fn told(counts: &Acknowledged, now: u64) -> Option<u64> {
+        counts.tell(0, 25, &SCHEDULE, now).at_least
+    }
+
+    #[test]
+    fn nothing_is_told_below_a_crowd_and_whole_tenths_above() {
+        let counts = Acknowledged::default();
+        for (more, expected) in [
+            (0, None),
+            (24, None),
+            (1, Some(25)),
+            (2, Some(25)),
+            (1, Some(28)),
+            (u64::MAX, Some(25 + (u64::MAX - 25) / 3 * 3)),
+        ] {
+            counts.add(0, more);
+            // A new look every time.
+            let fresh = Acknowledged::default();
+            fresh.add(0, counts.0.lock().unwrap()[&0].reports);
+            assert_eq!(told(&fresh, 1_000), expected);
+        }
+        assert_eq!(counts.tell(1, 25, &SCHEDULE, 1_200).at_least, None);
+    }
+
+    #[test]
+    fn what_came_since_the_last_look_is_not_told() {
+        let counts = Acknowledged::default();
+        counts.add(0, 24);
+        assert_eq!(told(&counts, 1_003), None);
+        counts.add(0, 1);
+        assert_eq!(told(&counts, 1_009), None, "the same twentieth of the epoch");
+        assert_eq!(told(&counts, 1_010), Some(25));
+        counts.add(0, 30);
+        assert_eq!(told(&counts, 1_000), Some(25), "the clock was set back");
+        assert_eq!(told(&counts, 1_019), Some(25));
+        assert_eq!(told(&counts, 1_020), Some(55));
+        counts.forget(0);
+        assert_eq!(told(&counts, 1_030), None);
+    }
+
+    #[test]
+    fn what_is_told_reads_back_and_nonsense_does_not() {
+        for at_least in [None, Some(25), Some(40)] {
+            let progress = Progress { epoch: 3, crowd: 25, at_least };
+            assert_eq!(Progress::parse(&progress.to_json()), Some(progress));
+        }
+        for said in [
+            json!(null),
+            json!({ "epoch": 3, "crowd": 25 }),
+            json!({ "epoch": 3, "crowd": 25, "reached": true, "at_least": 24 }),
+            json!({ "epoch": 3, "crowd": 25, "reached": true, "at_least": null }),
+            json!({ "epoch": -1, "crowd": 25, "reached": false }),
+        ] {
+            assert_eq!(Progress::parse(&said), None);
+        }
+    }
+}

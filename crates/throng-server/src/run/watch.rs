@@ -1,0 +1,179 @@
+//! Whether the other parties are there, and how full the running epoch is: asked for now and then, to be
+//! shown to people. Nothing else depends on it.
+//!
+//! Who is not there is spoken of in the log by the tasks that need it, not here, and nowhere with its
+//! address.
+
+use super::peers::{Failure, Peers};
+use crate::Role;
+use crate::progress::Progress;
+use crate::server::{Node, Seat};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use throng_wire::CollectionId;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// What was last heard.
+#[derive(Default)]
+pub(crate) struct Watch(Mutex<Heard>);
+
+#[derive(Default)]
+struct Heard {
+    /// By address.
+    parties: BTreeMap<String, Health>,
+    open: BTreeMap<CollectionId, Progress>,
+}
+
+/// Whether a party answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Health {
+    /// What went wrong the last time, if anything did.
+    pub trouble: Option<Failure>,
+    /// Since when it answers, or does not.
+    pub since: u64,
+    /// When it last answered.
+    pub answered: Option<u64>,
+}
+
+impl Watch {
+    /// What is known of the party at an address, once it was asked.
+    pub fn party(&self, url: &str) -> Option<Health> {
+        self.lock().parties.get(url).copied()
+    }
+
+    /// What the first mix last said of the running epoch of a collection, if it tells.
+    pub fn progress(&self, collection: &CollectionId) -> Option<Progress> {
+        self.lock().open.get(collection).copied()
+    }
+
+    fn heard(&self, url: &str, answer: Result<(), Failure>, now: u64) {
+        let mut heard = self.lock();
+        let before = heard.parties.get(url).copied();
+        let trouble = answer.err();
+        let same = before.filter(|health| health.trouble.is_some() == trouble.is_some());
+        let last = before.and_then(|health| health.answered);
+        let answered = if trouble.is_none() { Some(now) } else { last };
+        let since = same.map_or(now, |health| health.since);
+        heard.parties.insert(url.to_owned(), Health { trouble, since, answered });
+    }
+
+    fn told(&self, collection: CollectionId, progress: Option<Progress>) {
+        let mut heard = self.lock();
+        match progress {
+            Some(progress) => heard.open.insert(collection, progress),
+            None => heard.open.remove(&collection),
+        };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Heard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks everyone, for ever.
+pub async fn watch(node: Arc<Node>, peers: Peers) {
+    loop {
+        round(&node, &peers).await;
+        // Servers that were started together do not go on asking together.
+        let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX);
+        sleep(EVERY.mul_f64(0.8 + 0.4 * jitter)).await;
+    }
+}
+
+async fn round(node: &Arc<Node>, peers: &Peers) {
+    let others = node.seats.values().flat_map(|seat| seat.others());
+    let urls: BTreeSet<String> = others.map(|(_, party)| party.url).collect();
+    let parties = urls.into_iter().map(Ask::Health);
+    let seats = node.seats.values().filter(|_| node.role == Role::Analyzer);
+    let running = seats.filter(|seat| seat.collection().epoch_at(node.now()).is_some());
+    let asks: Vec<Ask> = parties.chain(running.cloned().map(Ask::Progress)).collect();
+    for some in asks.chunks(AT_ONCE) {
+        let mut asking = JoinSet::new();
+        for ask in some {
+            asking.spawn(ask.clone().ask(Arc::clone(node), peers.clone()));
+        }
+        while asking.join_next().await.is_some() {}
+    }
+}
+
+#[derive(Clone)]
+enum Ask {
+    Health(String),
+    Progress(Arc<Seat>),
+}
+
+impl Ask {
+    async fn ask(self, node: Arc<Node>, peers: Peers) {
+        match self {
+            Self::Health(url) => {
+                let answer = get(&peers, &format!("{url}/healthz"), HEALTH).await;
+                node.watch.heard(&url, answer.map(|_| ()), node.now());
+            }
+            Self::Progress(seat) => {
+                let Some(mix) = seat.collection().chain.party(1) else { return };
+                let url = format!("{}/v1/collections/{}/status", mix.url, seat.id);
+                // With tokens of its own the mix does not tell us.
+                let answer = get(&peers, &url, STATUS).await.ok();
+                let said = answer.and_then(|bytes| progress(&bytes));
+                node.watch
+                    .told(seat.id, said.filter(|said| said.crowd == seat.collection().quorum()));
+            }
+        }
+    }
+}
+
+async fn get(peers: &Peers, url: &str, most: usize) -> Result<Vec<u8>, Failure> {
+    timeout(PATIENCE, peers.get(url, most)).await.unwrap_or(Err(Failure::Slow))
+}
+
+fn progress(status: &[u8]) -> Option<Progress> {
+    let status: Value = serde_json::from_slice(status).ok()?;
+    Progress::parse(&status["open"])
+}
+
+const EVERY: Duration = Duration::from_secs(15);
+
+/// People wait for no answer, so that a late one is as good as none.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Questions that are open at the same time.
+const AT_ONCE: usize = 16;
+
+/// Bytes of an answer at most. A status has a line for every batch.
+const HEALTH: usize = 256;
+const STATUS: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_when_does_not_move_while_nothing_changes() {
+        let watch = Watch::default();
+        let seen = || watch.party("http://a").unwrap();
+        assert_eq!(watch.party("http://a"), None);
+        watch.heard("http://a", Err(Failure::Unreachable), 10);
+        watch.heard("http://a", Err(Failure::Slow), 20);
+        let down = Health { trouble: Some(Failure::Slow), since: 10, answered: None };
+        assert_eq!(seen(), down);
+        watch.heard("http://a", Ok(()), 30);
+        watch.heard("http://a", Ok(()), 40);
+        assert_eq!(seen(), Health { trouble: None, since: 30, answered: Some(40) });
+        watch.heard("http://a", Err(Failure::Status(500)), 50);
+        let down = Health { trouble: Some(Failure::Status(500)), since: 50, answered: Some(40) };
+        assert_eq!(seen(), down);
+    }
+
+    #[test]
+    fn what_a_mix_says_is_not_taken_on_trust() {
+        let open = r#"{"open":{"epoch":1,"crowd":20,"reached":false,"at_least":null}}"#;
+        let expected = Progress { epoch: 1, crowd: 20, at_least: None };
+        assert_eq!(progress(open.as_bytes()), Some(expected));
+        for status in ["", "{}", "[]", r#"{"open":null}"#, r#"{"open":{"reached":1}}"#] {
+            assert_eq!(progress(status.as_bytes()), None);
+        }
+    }
+}

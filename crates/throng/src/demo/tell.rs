@@ -1,0 +1,188 @@
+//! What happens, told on standard error as it happens: numbered steps with their titles on the left.
+
+use throng_wire::{Collection, Promise, Spending};
+
+/// What is about to happen.
+pub fn open(text: &str) {
+    for line in wrapped(text, WIDTH) {
+        eprintln!("{line}");
+    }
+    eprintln!();
+}
+
+/// Something that is no step of its own.
+pub fn aside(title: &str, text: &str) {
+    lines(&format!("  {title}"), text);
+}
+
+/// The steps, one after the other.
+#[derive(Default)]
+pub struct Steps(u32);
+
+impl Steps {
+    /// The next step: a line, or a few.
+    pub fn next(&mut self, title: &str, text: &str) {
+        self.0 += 1;
+        lines(&format!("{} {title}", self.0), text);
+    }
+
+    /// Who made which identity.
+    pub fn keys(&mut self, collection: &Collection) {
+        for (hop, party) in collection.chain.parties() {
+            let identity = party.identity.to_string();
+            let text =
+                format!("{:9} made its identity {}...  {}", party.name, &identity[..16], party.url);
+            if hop == 1 {
+                self.next("keys", &text);
+            } else {
+                lines("", &text);
+            }
+        }
+    }
+
+    /// The collection and what it promises.
+    pub fn collection(&mut self, collection: &Collection) {
+        let shape = collection.shape();
+        let messages = match shape.messages {
+            1 => "1 message".into(),
+            messages => format!("{messages} messages"),
+        };
+        let key = collection.terms.mechanism.key();
+        self.next("collection", &collection.id().to_string());
+        lines("", &format!("Answers go through {key}, {messages} in every report."));
+        lines("", &promise(collection));
+    }
+}
+
+/// With a comma between thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap_or_default())
+        .collect();
+    groups.join(",")
+}
+
+/// So many digits after the point, rounded up: for what is a bound.
+pub fn at_most(value: f64, digits: i32) -> String {
+    let unit = 10_f64.powi(digits);
+    let mut up = (value * unit).ceil() / unit;
+    // The quotient may fall short by an ulp.
+    if up < value {
+        up += 1.0 / unit;
+    }
+    format!("{up:.*}", digits as usize)
+}
+
+/// The promise in a few sentences; `throng collection show` has all of it.
+fn promise(collection: &Collection) -> String {
+    let Promise { epsilon, delta, crowd, .. } = collection.terms.promise;
+    let one = match collection.chain.mixes.len() {
+        1 => "the mix".into(),
+        mixes => format!("one of the {mixes} mixes"),
+    };
+    format!(
+        "Promise: what is released changes the odds between any two answers of a client by a factor of \
+         at most {} (epsilon {}), except with a chance of 1 in {} (delta {:e}), as long as {one} and {} of \
+         at least {} reports are honest. {}{}",
+        at_most(epsilon.get().exp(), 2),
+        epsilon.get(),
+        grouped((1.0 / delta.get()).floor() as u64),
+        delta.get(),
+        grouped(crowd.get()),
+        grouped(collection.quorum()),
+        floor(collection),
+        lifetime(collection),
+    )
+}
+
+fn floor(collection: &Collection) -> String {
+    let what = match collection.terms.spending() {
+        Spending::Lifetime => "all that a client ever sends",
+        _ => "a report by itself",
+    };
+    match collection.terms.mechanism.local_floor() {
+        Some(floor) => {
+            let floor = at_most(floor.get(), 2);
+            format!("Should all parties collude, {what} still keeps epsilon {floor}.")
+        }
+        None => "Should all parties collude, nothing protects a client.".into(),
+    }
+}
+
+fn lifetime(collection: &Collection) -> String {
+    let Promise { epochs, lifetime: (epsilon, delta), .. } = collection.terms.promise;
+    let (epsilon, delta) = (epsilon.get(), delta.get());
+    match collection.terms.spending() {
+        _ if epochs == 1 => String::new(),
+        Spending::PerEpoch => {
+            format!(" All {epochs} epochs together cost epsilon {epsilon} at delta {delta:e}.")
+        }
+        Spending::Lifetime => format!(
+            " All {epochs} epochs together cost no more, provided that the same clients report every time \
+             and no answer depends on earlier releases."
+        ),
+        Spending::Memoized => format!(
+            " All {epochs} epochs together cost epsilon {epsilon}, with or without a crowd, for an answer \
+             that stays the same."
+        ),
+    }
+}
+
+fn lines(title: &str, text: &str) {
+    let mut title = title;
+    for line in wrapped(text, WIDTH - TITLE) {
+        eprintln!("{title:TITLE$}{line}");
+        title = "";
+    }
+}
+
+/// Broken between words. What has a line of its own keeps its spaces.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    if text.chars().count() <= width {
+        return vec![text.into()];
+    }
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let room = lines.last().map_or(0, |line| width.saturating_sub(line.chars().count() + 1));
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
+/// Columns of a line.
+const WIDTH: usize = 100;
+/// Columns of a title.
+const TITLE: usize = 14;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_bounds_rounded_up() {
+        for (number, text) in [(7, "7"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(at_most(1_f64.exp(), 2), "2.72");
+        assert_eq!((at_most(0.91301, 3), at_most(0.5, 3)), ("0.914".into(), "0.500".into()));
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("a  b", 7), ["a  b"]);
+        assert_eq!(wrapped("incomprehensible is", 7), ["incomprehensible", "is"]);
+    }
+}

@@ -1,0 +1,57 @@
+//! `throng doctor`: what is wrong with a machine, a party or a chain, and what to do about it.
+//!
+//! ```text
+//! nothing given     the machine
+//! --config FILE     a party: its files, disk, port, certificate, and the others of its chain
+//! --collection FILE what a client needs: everyone answers, and the keys are signed by all
+//! --wait SECONDS    the servers should be running: ask again until they are ready
+//! ```
+//!
+//! Every check gives one finding. What a running server holds is asked for, never touched: without `--wait`
+//! a party is looked at before it starts, so its port is bound and its lock taken for a moment.
+
+mod certificate;
+mod chain;
+mod client;
+mod clock;
+mod finding;
+mod machine;
+mod party;
+
+use crate::args::Doctor;
+use crate::report::Report;
+use anyhow::Result;
+use finding::Findings;
+use std::time::{Duration, Instant};
+
+/// Examines what is given, again and again if there is time, and reports.
+pub fn run(request: &Doctor) -> Result<Report> {
+    let until = Instant::now() + Duration::from_secs(request.wait.unwrap_or(0));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        loop {
+            let findings = examine(request).await;
+            if !findings.may_pass() || Instant::now() >= until {
+                return Ok(findings.report());
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    })
+}
+
+async fn examine(request: &Doctor) -> Findings {
+    let mut findings = Findings::default();
+    if let (Some(file), Some(role)) = (&request.config, request.role) {
+        party::examine(file, role.into(), request.wait.is_some(), &mut findings).await;
+    }
+    if let Some(file) = &request.collection {
+        client::examine(file, &mut findings).await;
+    }
+    if request.config.is_none() && request.collection.is_none() {
+        machine::examine(&mut findings);
+    }
+    findings
+}
+
+/// How often everything is asked again.
+const AGAIN: Duration = Duration::from_millis(500);

@@ -1,0 +1,136 @@
+//! A party's certificate: readable, its key's, in force, and for its host.
+
+use super::finding::Findings;
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, Error, RootCertStore, ServerConfig};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// Looks at both files, for these hosts.
+pub fn examine<'a>(
+    certificate: &Path,
+    key: &Path,
+    hosts: impl Iterator<Item = &'a str>,
+    findings: &mut Findings,
+) {
+    let Some(chain) = chain(certificate, findings) else { return };
+    pair(&chain, key, findings);
+    let name = certificate.display();
+    let Some(own) = chain.first().and_then(|own| ParsedCertificate::try_from(own).ok()) else {
+        let remedy = "ask who issued it for a PEM file of X.509, version 3";
+        return findings.fail("TLS", format!("{name} begins with no certificate"), remedy);
+    };
+    in_force(&own, &chain[1..], certificate, findings);
+    for host in hosts {
+        let host = host.trim_matches(['[', ']']);
+        let covers =
+            ServerName::try_from(host).is_ok_and(|host| verify_server_name(&own, &host).is_ok());
+        if covers {
+            findings.ok("TLS", format!("{name} is for {host}"));
+        } else {
+            let says = format!("{name} is not for {host}, the host of the party's url");
+            findings.fail("TLS", says, "get one that names it; the others refuse this one");
+        }
+    }
+}
+
+fn chain(file: &Path, findings: &mut Findings) -> Option<Vec<CertificateDer<'static>>> {
+    let remedy = "`certificate` under [tls] names a PEM file, the party's own certificate first";
+    let bytes = match fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            findings.fail("TLS", format!("{}: {error}", file.display()), remedy);
+            return None;
+        }
+    };
+    let chain = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
+    let chain = chain.ok().filter(|chain| !chain.is_empty());
+    if chain.is_none() {
+        findings.fail("TLS", format!("{} holds no certificates", file.display()), remedy);
+    }
+    chain
+}
+
+/// The key is the first certificate's.
+fn pair(chain: &[CertificateDer<'static>], key: &Path, findings: &mut Findings) {
+    let name = key.display();
+    let remedy = "`key` under [tls] names the PEM file of the private key of that certificate";
+    let bytes = match fs::read(key) {
+        Ok(bytes) => Zeroizing::new(bytes),
+        Err(error) => return findings.fail("TLS", format!("{name}: {error}"), remedy),
+    };
+    // What the parser says of a key is not repeated.
+    let Ok(key) = PrivateKeyDer::from_pem_slice(&bytes) else {
+        return findings.fail("TLS", format!("{name} holds no private key"), remedy);
+    };
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|config| config.with_no_client_auth().with_single_cert(chain.to_vec(), key));
+    if config.is_err() {
+        findings.fail("TLS", format!("{name} is the key of another certificate"), remedy);
+    }
+}
+
+/// Whether it has begun and not ended. Who signed it is asked by those who connect: without roots nothing
+/// is trusted, but the dates are looked at first.
+fn in_force(
+    own: &ParsedCertificate<'_>,
+    others: &[CertificateDer<'_>],
+    file: &Path,
+    findings: &mut Findings,
+) {
+    let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
+    let trust = RootCertStore::empty();
+    let now = UnixTime::now();
+    let checked =
+        verify_server_cert_signed_by_trust_anchor(own, &trust, others, now, algorithms.all);
+    let says = match checked {
+        Err(Error::InvalidCertificate(
+            CertificateError::Expired | CertificateError::ExpiredContext { .. },
+        )) => "has expired",
+        Err(Error::InvalidCertificate(
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
+        )) => "is not valid yet",
+        _ => return,
+    };
+    findings.fail("TLS", format!("{} {says}", file.display()), "renew it, or set the clock");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    fn found(years: (i32, i32), host: &str, other_key: bool) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let files = ["cert.pem", "key.pem"].map(|name| directory.path().join(name));
+        let key = KeyPair::generate().unwrap();
+        let mut parameters = CertificateParams::new(vec!["north.example".into()]).unwrap();
+        parameters.not_before = date_time_ymd(years.0, 1, 1);
+        parameters.not_after = date_time_ymd(years.1, 1, 1);
+        let certificate = parameters.self_signed(&key).unwrap();
+        let written = if other_key { KeyPair::generate().unwrap() } else { key };
+        fs::write(&files[0], certificate.pem()).unwrap();
+        fs::write(&files[1], written.serialize_pem()).unwrap();
+        let mut findings = Findings::default();
+        examine(&files[0], &files[1], [host].into_iter(), &mut findings);
+        findings.lines().join("\n")
+    }
+
+    #[test]
+    fn a_certificate_is_for_a_host_and_a_time() {
+        assert!(found((2000, 4000), "north.example", false).ends_with("is for north.example"));
+        let wrong = found((2000, 4000), "south.example", false);
+        assert!(wrong.contains("is not for south.example"), "{wrong}");
+        assert!(found((2000, 2001), "north.example", false).contains("has expired"));
+        assert!(found((3000, 4000), "north.example", false).contains("is not valid yet"));
+        let other = found((2000, 4000), "north.example", true);
+        assert!(other.contains("is the key of another certificate"), "{other}");
+    }
+}

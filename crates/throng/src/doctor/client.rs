@@ -1,0 +1,77 @@
+//! A chain as its clients see it.
+
+use super::chain::{self, PATIENCE};
+use super::clock;
+use super::finding::Findings;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use throng_client::{Patience, Uploader};
+use throng_wire::Collection;
+
+/// Everyone answers, and the keys that reports are sealed to are signed by all.
+pub async fn examine(file: &Path, findings: &mut Findings) {
+    let Some(collection) = collection(file, findings) else { return };
+    chain::schedule(&collection, true, findings);
+    let Some(http) = chain::http(None) else {
+        findings.fail("reach", "TLS cannot be set up here", "install the system's certificates");
+        return;
+    };
+    let collection = Arc::new(collection);
+    let all = (1..=collection.chain.hops()).map(|hop| (Arc::clone(&collection), hop));
+    chain::examine(&http, all, findings).await;
+    keys(&collection, findings).await;
+}
+
+/// Reads a collection and says whether it keeps its promise.
+pub fn collection(file: &Path, findings: &mut Findings) -> Option<Collection> {
+    let (check, name) = ("collection", file.display());
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => {
+            let remedy = "ask whoever wrote the question for it, or see throng collection new";
+            findings.fail(check, format!("cannot read {name}: {error}"), remedy);
+            return None;
+        }
+    };
+    match Collection::parse(&text) {
+        Ok(collection) => {
+            findings.ok(check, format!("{name} keeps its promise; its id is {}", collection.id()));
+            Some(collection)
+        }
+        Err(error) => {
+            let remedy = "take the file that everyone has; changed, it is another collection";
+            findings.fail(check, format!("{name}: {error}"), remedy);
+            None
+        }
+    }
+}
+
+/// The keys of the present window, and of the next if that is near.
+async fn keys(collection: &Collection, findings: &mut Findings) {
+    let patience = Patience { attempts: 1, request: PATIENCE, ..Patience::default() };
+    let uploader = match Uploader::with_patience(collection, patience) {
+        Ok(uploader) => uploader,
+        Err(error) => return findings.fail("keys", error.to_string(), "correct its url"),
+    };
+    let now = clock::now() as u64;
+    let soon = chain::window(collection, now + NEAR.as_secs());
+    let mut windows = vec![chain::window(collection, now), soon];
+    windows.dedup();
+    for window in windows.into_iter().flatten() {
+        match uploader.directory(window).await {
+            Ok(_) => {
+                let all = collection.chain.hops();
+                findings.ok("keys", format!("those of window {window} are signed by all {all}"));
+            }
+            Err(error) => {
+                let remedy = "the parties sign them as soon as all are up and reach one another";
+                findings.not_yet("keys", format!("those of window {window}: {error}"), remedy);
+            }
+        }
+    }
+}
+
+/// A report that is sealed now may be sent after this.
+const NEAR: Duration = Duration::from_secs(3);
