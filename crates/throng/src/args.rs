@@ -33,7 +33,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// The whole system on this machine: clients, mixes, an analyzer and a results page
+    /// The whole system on this machine: clients, mixes, an analyzer and its dashboard
     Demo(Demo),
     /// How private is it? Epsilon at a delta, or delta at an epsilon
     #[command(subcommand)]

@@ -7,6 +7,7 @@ use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
 use std::io::Write;
 use throng_account::{Crowd, Epsilon};
+use throng_mechanism::Mechanism;
 use throng_server::{
     Change, Count, DiskStore, Holds, Ledger, Slot, Stage, Store, Why, release_with,
 };
@@ -61,12 +62,13 @@ impl History {
     ) -> Result<()> {
         let terms = &collection.terms;
         let quorum = collection.quorum();
-        // Few different crowds, so that few profiles are looked at. Those who are followed stay.
+        // Few different crowds, and so close to the promised one that the accountant takes them for it,
+        // so that few profiles are looked at. Those who are followed stay.
         let more = match first * 7 % 5 {
-            _ if terms.mechanism.key() == throng_mechanism::Key::Longitudinal => 0,
-            0 | 3 => quorum / 14,
-            1 => quorum / 5,
-            _ => quorum / 3,
+            _ if matches!(terms.mechanism, Mechanism::Longitudinal(_)) => 0,
+            0 | 3 => quorum / 41,
+            1 => quorum / 23,
+            _ => quorum / 13,
         };
         let reports = quorum + more;
         let dropped = match first {
@@ -90,10 +92,9 @@ impl History {
                 }
             }
         };
-        if let (Ok(_), key) = (&outcome, (reports, last - first + 1)) {
-            if !self.holds.contains_key(&key) {
-                self.holds.insert(key, Holds::of(collection, key.0, key.1)?);
-            }
+        let kind = (reports, last - first + 1);
+        if outcome.is_ok() && !self.holds.contains_key(&kind) {
+            self.holds.insert(kind, Holds::of(collection, kind.0, kind.1)?);
         }
         self.events.push(Event { first, last, outcome, reports });
         Ok(())
@@ -111,7 +112,12 @@ impl History {
             let Event { first, last, reports, .. } = *event;
             let key = format!("{id}/{first:020}");
             let batch = batch(seed, first);
-            let stage = match event.outcome {
+            // One that may spend less shares the past of another up to where it is spent.
+            let lifetime = collection.terms.promise.lifetime.0;
+            let affordable = |total: &Epsilon| *total <= lifetime;
+            let outcome =
+                event.outcome.and_then(|total| Some(total).filter(affordable).ok_or(Why::Budget));
+            let stage = match outcome {
                 Err(why) => {
                     let reports = if why == Why::Short { 20 } else { reports };
                     Stage::Dropped { why, reports, shredded: true }

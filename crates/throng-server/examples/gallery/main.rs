@@ -18,8 +18,9 @@ use history::History;
 use question::Kind;
 use reqwest::Client;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use throng_server::{
@@ -37,9 +38,10 @@ async fn main() -> Result<()> {
     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
     let url = format!("http://{}", listener.address()?);
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let asked = question::gallery(wish.collections, wish.epochs, now, &chain(&url))?;
     let data = tempfile::tempdir()?;
-    fill(&Arc::new(DiskStore::open(data.path())?), &asked, now)?;
+    let store = DiskStore::open(data.path())?;
+    let asked = Past { wish: &wish, now, chain: chain(&url), store: &store }.write()?;
+    drop(store);
 
     let (mut access, mut secrets) = (Access::default(), Vec::new());
     for reader in [Reader::Viewer, Reader::Operator] {
@@ -122,34 +124,61 @@ fn identity(seed: u8) -> Identity {
     Identity::from_seed(&[seed; 32])
 }
 
-/// Writes the past of all collections. Those of one kind share what is reckoned.
-fn fill(store: &Arc<DiskStore>, asked: &[(Kind, Collection)], now: u64) -> Result<()> {
-    let mut kinds: Vec<Kind> = asked.iter().map(|(kind, _)| *kind).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    thread::scope(|scope| {
-        let halves: Vec<_> = (0..2)
-            .map(|half| {
-                let kinds: Vec<Kind> = kinds.iter().skip(half).step_by(2).copied().collect();
-                scope.spawn(move || {
-                    for kind in kinds {
-                        let mut history = None;
-                        for (seed, (_, collection)) in
-                            (0..).zip(asked).filter(|(_, asked)| asked.0 == kind)
-                        {
-                            let history = match &mut history {
-                                Some(history) => history,
-                                none => { let t=Instant::now(); let h=History::new(collection, now)?; eprintln!("history {kind:?} {:?}", t.elapsed()); none.insert(h) },
-                            };
-                            let t=Instant::now(); history.write(collection, seed, store)?; eprintln!("write {kind:?} {:?}", t.elapsed());
-                        }
-                    }
-                    Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
-                })
-            })
-            .collect();
-        halves.into_iter().try_for_each(|half| half.join().map_err(|_| "a history failed")?)
-    })
+/// What is written of the time before now.
+struct Past<'a> {
+    wish: &'a Wish,
+    now: u64,
+    chain: Chain,
+    store: &'a DiskStore,
+}
+
+impl Past<'_> {
+    /// All collections, in the order of the gallery. Two threads reckon, one kind at a time.
+    fn write(&self) -> Result<Vec<(Kind, Collection)>> {
+        let kinds = question::kinds(self.wish.collections);
+        let (left, written) = (Mutex::new(BASES.to_vec()), Mutex::new(BTreeMap::new()));
+        let next = || left.lock().ok().and_then(|mut left| left.pop());
+        let work = || {
+            while let Some(base) = next() {
+                let of = kinds.iter().enumerate().filter(|(_, kind)| kind.base() == base);
+                let all = self.write_all(base, &of.map(|(p, k)| (p, *k)).collect::<Vec<_>>())?;
+                written.lock().map_err(|_| "another kind failed")?.extend(all);
+            }
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+        };
+        thread::scope(|scope| {
+            let other = scope.spawn(work);
+            work()?;
+            other.join().map_err(|_| "a thread failed")?
+        })?;
+        Ok(written.into_inner().map_err(|_| "a kind failed")?.into_values().collect())
+    }
+
+    /// The collections that share the mechanism, promise and past of one.
+    fn write_all(
+        &self,
+        base: Kind,
+        kinds: &[(usize, Kind)],
+    ) -> Result<Vec<(usize, (Kind, Collection))>> {
+        if kinds.is_empty() {
+            return Ok(Vec::new());
+        }
+        let terms = question::terms(base, self.wish.epochs)?;
+        let make = |kind: Kind, place: usize| {
+            let schedule = question::schedule(kind, self.wish.epochs, self.now);
+            question::collection(kind, place, &terms, schedule, &self.chain)
+        };
+        let history = History::new(&make(base, 0)?, self.now)?;
+        let mut all = Vec::new();
+        for (place, kind) in kinds {
+            let collection = make(*kind, *place)?;
+            if *kind != Kind::Young {
+                history.write(&collection, *place as u64, self.store)?;
+            }
+            all.push((*place, (*kind, collection)));
+        }
+        Ok(all)
+    }
 }
 
 /// How long pages take, the first and the second time.
@@ -194,3 +223,14 @@ async fn standard_input() -> Result<()> {
     });
     Ok(wait.await?)
 }
+
+/// What takes longest comes last, and is taken first.
+const BASES: [Kind; 7] = [
+    Kind::State,
+    Kind::Text,
+    Kind::Bit,
+    Kind::Attributes,
+    Kind::Thousand,
+    Kind::Real,
+    Kind::Category,
+];

@@ -40,64 +40,51 @@ impl Kind {
         }
     }
 
-    fn question(self) -> Question {
+    /// The kind whose mechanism, promise and past it shares.
+    pub fn base(self) -> Self {
         match self {
-            Self::Bit | Self::Spent | Self::Young => Question::Bit,
-            Self::Real => Question::Real,
-            Self::Category | Self::Hostile => Question::Category { size: 12 },
-            Self::Attributes => Question::Attributes { count: 8 },
-            Self::State => Question::State { periods: 64, changes: 1 },
-            Self::Text => Question::Text { bits: 64, hashes: 2, cohorts: 8 },
-            Self::Thousand => Question::Category { size: 1_000 },
+            Self::Spent | Self::Young => Self::Bit,
+            Self::Hostile => Self::Category,
+            other => other,
         }
     }
 
-    fn mechanism(self) -> Key {
-        match self {
-            Self::Bit | Self::Spent | Self::Young => Key::BitSum,
-            Self::Real => Key::RealSum,
-            Self::Category | Self::Hostile => Key::Histogram,
-            Self::Attributes => Key::Selection,
-            Self::State => Key::Longitudinal,
-            Self::Text => Key::Rappor,
-            Self::Thousand => Key::KaryResponse,
+    fn ask(self) -> (Question, Key) {
+        match self.base() {
+            Self::Real => (Question::Real, Key::RealSum),
+            Self::Category => (Question::Category { size: 12 }, Key::Histogram),
+            Self::Attributes => (Question::Attributes { count: 8 }, Key::Selection),
+            Self::State => (Question::State { periods: 64, changes: 1 }, Key::Longitudinal),
+            Self::Text => (Question::Text { bits: 64, hashes: 2, cohorts: 8 }, Key::Rappor),
+            Self::Thousand => (Question::Category { size: 1_000 }, Key::KaryResponse),
+            _ => (Question::Bit, Key::BitSum),
         }
     }
 }
 
-/// All collections: one of each kind first, then more of the quick ones.
-pub fn gallery(
-    count: usize,
-    epochs: u64,
-    now: u64,
+/// What is asked: one of each kind first, then more of the quick ones.
+pub fn kinds(count: usize) -> Vec<Kind> {
+    FIRST.iter().chain(MORE.iter().cycle()).take(count).copied().collect()
+}
+
+/// The collection at a place of the gallery, by the terms of its base.
+pub fn collection(
+    kind: Kind,
+    place: usize,
+    base: &Terms,
+    schedule: Schedule,
     chain: &Chain,
-) -> Result<Vec<(Kind, Collection)>> {
-    let more =
-        [Kind::Bit, Kind::Real, Kind::Category, Kind::Attributes, Kind::State].iter().cycle();
-    let kinds: Vec<Kind> = FIRST.iter().chain(more).take(count).copied().collect();
-    let mut drafts: Vec<(Kind, Terms)> = Vec::new();
-    let mut all = Vec::new();
-    for (place, kind) in kinds.into_iter().enumerate() {
-        let known = drafts.iter().position(|(known, _)| *known == kind);
-        let known = match known {
-            Some(known) => known,
-            None => {
-                let t=std::time::Instant::now(); drafts.push((kind, terms(kind, epochs)?)); eprintln!("terms {kind:?} {:?}", t.elapsed());
-                drafts.len() - 1
-            }
-        };
-        let mut terms = drafts[known].1.clone();
-        terms.question = prompt(kind, place);
-        all.push((
-            kind,
-            Collection { terms, schedule: schedule(kind, epochs, now), chain: chain.clone() },
-        ));
+) -> Result<Collection> {
+    let mut terms = Terms { question: prompt(kind, place), ..base.clone() };
+    if kind == Kind::Spent {
+        let (epsilon, delta) = terms.promise.lifetime;
+        terms.promise.lifetime = (Epsilon::new(0.7 * epsilon.get())?, delta);
     }
-    Ok(all)
+    Ok(Collection { terms, schedule, chain: chain.clone() })
 }
 
 /// A day each, or a week for what is followed over 64 periods; three fifths of the running one are over.
-fn schedule(kind: Kind, epochs: u64, now: u64) -> Schedule {
+pub fn schedule(kind: Kind, epochs: u64, now: u64) -> Schedule {
     let every = if kind == Kind::State { 7 * DAY } else { DAY };
     let past = match kind {
         Kind::Young => 0,
@@ -109,17 +96,19 @@ fn schedule(kind: Kind, epochs: u64, now: u64) -> Schedule {
 }
 
 fn below(kind: Kind) -> Below {
-    match kind {
-        Kind::Real | Kind::Category | Kind::Hostile => Below::Merge { window: 2 },
+    match kind.base() {
+        Kind::Real | Kind::Category => Below::Merge { window: 2 },
         _ => Below::Expire,
     }
 }
 
-fn terms(kind: Kind, epochs: u64) -> Result<Terms> {
+/// Mechanism and promise, calibrated for a crowd.
+pub fn terms(kind: Kind, epochs: u64) -> Result<Terms> {
     let (epsilon, delta) = (Epsilon::new(0.5)?, Delta::new(1e-8)?);
     let crowd = Crowd::new(if kind == Kind::Thousand { 100_000 } else { 10_000 })?;
+    let (question, key) = kind.ask();
     let ask = Ask {
-        question: kind.question(),
+        question,
         reports: crowd.get(),
         crowd,
         epsilon,
@@ -136,14 +125,10 @@ fn terms(kind: Kind, epochs: u64) -> Result<Terms> {
         epochs: if kind == Kind::State { 64 } else { epochs + 10 },
         lifetime: (epsilon, delta),
     };
-    let mechanism = ask.calibrate(kind.mechanism())?;
+    let mechanism = ask.calibrate(key)?;
     let mut terms = Terms { question: Prompt::new(""), promise, mechanism };
     let window = if let Below::Merge { window } = below(kind) { window } else { 1 };
     terms.promise.lifetime = terms.lifetime(window, None)?;
-    if kind == Kind::Spent {
-        let (epsilon, delta) = terms.promise.lifetime;
-        terms.promise.lifetime = (Epsilon::new(0.7 * epsilon.get())?, delta);
-    }
     Ok(terms)
 }
 
@@ -212,6 +197,8 @@ const FIRST: [Kind; 10] = [
     Kind::Young,
     Kind::Spent,
 ];
+
+const MORE: [Kind; 5] = [Kind::Bit, Kind::Real, Kind::Category, Kind::Attributes, Kind::State];
 
 const PRODUCTS: [&str; 10] = [
     "the mail app",

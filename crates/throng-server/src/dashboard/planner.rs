@@ -6,12 +6,12 @@
 mod choice;
 mod desk;
 
-use super::number::{Short, Upper};
+use super::number::{Short, Upper, Whole};
 use super::query::Query;
 use super::{Frame, shown};
 use crate::Error;
 use askama::Template;
-use choice::{Choice, DIALS, Dial, Value, grouped};
+use choice::{Choice, DIALS, Dial, Value};
 use desk::Desk;
 use std::time::Duration;
 use throng_account::Epsilon;
@@ -82,7 +82,7 @@ struct Row {
     heavy: Short,
     half_width: Short,
     messages: usize,
-    bytes: String,
+    bytes: Whole,
     floor: Option<Upper>,
     liar: Option<Upper>,
 }
@@ -127,7 +127,7 @@ impl Row {
             heavy: Short(offer.heavy_error),
             half_width: Short(offer.half_width),
             messages: mechanism.messages(),
-            bytes: grouped(offer.bytes()),
+            bytes: Whole(offer.bytes()),
             floor: mechanism.local_floor().map(Epsilon::get).map(Upper),
             liar: influence.is_finite().then_some(Upper(influence)),
         }
@@ -179,27 +179,27 @@ fn asked(ask: &Ask) -> String {
         Question::Bit => "how many say yes".into(),
         Question::Real => "the mean of a number".into(),
         Question::Category { size } => {
-            format!("how many hold each of {} answers", grouped(size.into()))
+            format!("how many hold each of {} answers", Whole(size.into()))
         }
         Question::Text { bits, hashes, cohorts } => format!(
             "which texts are common, by filters of {bits} bits with {hashes} hash functions in {cohorts} cohorts"
         ),
         Question::Attributes { count } => {
-            format!("the commonest of {} things", grouped(count.into()))
+            format!("the commonest of {} things", Whole(count.into()))
         }
         Question::State { periods, changes } => format!(
             "how many say yes in each of {} periods, with at most {changes} {}",
-            grouped(periods),
+            Whole(periods),
             if changes == 1 { "change" } else { "changes" }
         ),
     };
     let honest = match ask.crowd.get() {
         honest if honest == ask.reports => String::new(),
-        honest => format!(", {} of them honest", grouped(honest)),
+        honest => format!(", {} of them honest", Whole(honest)),
     };
     format!(
         "To learn {what} from {} reports{honest}, at ε = {} and δ = {:e}",
-        grouped(ask.reports),
+        Whole(ask.reports),
         ask.epsilon.get(),
         ask.delta.get()
     )

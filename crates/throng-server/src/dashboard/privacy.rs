@@ -7,7 +7,7 @@ mod trade;
 pub(crate) use curve::Curves;
 
 use super::book::proof;
-use super::number::Upper;
+use super::number::{Upper, Whole};
 use super::query::Query;
 use super::time::Epochs;
 use super::{Frame, shown};
@@ -73,7 +73,7 @@ struct Page<'a> {
 struct Shown<'a> {
     first: u64,
     epochs: Epochs,
-    reports: u64,
+    reports: Whole,
     rows: [Row; 4],
     /// Below this no analysis can go.
     lower: Option<Lower>,
@@ -138,7 +138,7 @@ impl<'a> View<'a> {
         Ok(Shown {
             first: release.first,
             epochs: Epochs(release.first, release.last),
-            reports: release.reports,
+            reports: Whole(release.reports),
             rows: rows(terms, release)?,
             lower: privacy.epsilon_lower.map(Lower),
             lower_delta: Upper(privacy.delta),
@@ -191,14 +191,14 @@ fn rows(terms: &Terms, release: &Published) -> Result<[Row; 4], Error> {
             ),
             epsilon: Upper(privacy.epsilon).to_string(),
             delta: Upper(privacy.delta).to_string(),
-            counted: privacy.honest.to_string(),
+            counted: Whole(privacy.honest).to_string(),
         },
         Row {
             who: "One mix, and all who report.",
             what: "The same, with the whole crowd to hide in.".to_owned(),
             epsilon: Upper(all.0).to_string(),
             delta: Upper(all.1).to_string(),
-            counted: reports.to_string(),
+            counted: Whole(*reports).to_string(),
         },
         Row {
             who: "Nobody.",
@@ -375,9 +375,9 @@ mod tests {
         let html = rendered(&collection(Key::BitSum), &releases, Some(1));
         for part in [
             ">0.8766<",
-            ">1203<",
+            ">1,203<",
             ">0.8124<",
-            ">1337<",
+            ">1,337<",
             ">4.322<",
             ">1.235<",
             "1.235 of 9",
@@ -436,7 +436,7 @@ mod tests {
         assert_eq!((Lower(0.0).to_string(), Lower(2.0).to_string()), ("0".into(), "2".into()));
         let mut number = 1.234567e-9;
         while number < 1e9 {
-            let shown: f64 = Lower(number).to_string().parse().unwrap();
+            let shown: f64 = Lower(number).to_string().replace(',', "").parse().unwrap();
             assert!((0.9979 * number..=number).contains(&shown), "{number} as {shown}");
             number *= 1.037;
         }

@@ -1,5 +1,6 @@
 //! What is chosen on the planner's form: sliders over lists of values, or exact numbers.
 
+use crate::dashboard::number::Whole;
 use crate::dashboard::query::Query;
 use std::fmt::Write;
 use throng_account::{Crowd, Delta, Epsilon};
@@ -216,23 +217,10 @@ impl Dial {
 fn words(number: f64) -> String {
     match number {
         number if !number.is_finite() => "none".into(),
-        number if number >= 1000.0 => grouped(number as u64),
+        number if number >= 1000.0 => Whole(number as u64).to_string(),
         number if number < 1e-3 && number > 0.0 => format!("{number:e}"),
         number => number.to_string(),
     }
-}
-
-/// With a comma between thousands.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Everything with a slider. The ends bound what a query can ask for.

@@ -56,7 +56,7 @@ impl Curve {
         let step = two_digits(end.max(LEAST) / STEPS);
         let place = |number: u32| {
             // The number that a table shows, so that what stands beside it is about that very number.
-            let shown = Short(f64::from(number) * step).to_string();
+            let shown = Short(f64::from(number) * step).to_string().replace(',', "");
             let epsilon = Epsilon::new(shown.parse().unwrap_or(f64::from(number) * step))?;
             Ok(Place { epsilon: epsilon.get(), delta: profile.delta(epsilon) })
         };

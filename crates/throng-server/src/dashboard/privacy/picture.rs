@@ -3,7 +3,7 @@
 use super::Lower;
 use super::curve::Curve;
 use super::trade::Bound;
-use crate::dashboard::number::{Short, Upper};
+use crate::dashboard::number::{Short, Upper, Whole};
 use crate::dashboard::time::Epochs;
 use crate::{Entry, Published};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
@@ -117,7 +117,7 @@ pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
     let row = |entry: &Entry| {
         vec![
             Epochs(entry.first, entry.last).to_string(),
-            entry.honest.to_string(),
+            Whole(entry.honest).to_string(),
             Upper(entry.total.get()).to_string(),
             Lower(left(entry)).to_string(),
         ]
