@@ -222,7 +222,10 @@ impl Plan {
     }
 
     /// Made of what mechanisms offer, be it all of them or those that are known so far.
-    pub fn of(ask: &Ask, found: impl IntoIterator<Item = (Key, Result<Vec<Offer>, Error>)>) -> Self {
+    pub fn of(
+        ask: &Ask,
+        found: impl IntoIterator<Item = (Key, Result<Vec<Offer>, Error>)>,
+    ) -> Self {
         let mut refused = Vec::new();
         let mut offers: Vec<Offer> = Vec::new();
         for (key, found) in found {

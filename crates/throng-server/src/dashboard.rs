@@ -52,7 +52,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// `open` is said aloud on the page.
+    /// What every page shows around it.
     pub fn new(role: Role, open: bool, visitor: Option<Visitor>, here: &'static str) -> Self {
         Self { role, open, visitor, here }
     }
@@ -73,6 +73,11 @@ impl Frame {
         }
         links.push(("/docs", "Documentation"));
         links
+    }
+
+    /// Whether everybody can read results here, which is said aloud. A mix has none.
+    fn exposed(&self) -> bool {
+        self.open && self.role == Role::Analyzer
     }
 
     /// The name of who is there, if tokens are asked for.

@@ -11,7 +11,7 @@ use throng_mechanism::Mechanism;
 use throng_server::{
     Change, Count, DiskStore, Holds, Ledger, Slot, Stage, Store, Why, release_with,
 };
-use throng_wire::{Account, BatchId, Collection, Loss};
+use throng_wire::{Account, BatchId, Collection, Loss, Promise};
 
 /// What happened to the collections of one kind, and what it cost. Collections that differ in their
 /// words alone share it.
@@ -22,23 +22,20 @@ pub struct History {
     live: u64,
 }
 
+#[derive(Clone, Copy)]
 struct Event {
     first: u64,
     last: u64,
+    reports: u64,
     /// What was spent after it, if it was released.
     outcome: Result<Epsilon, Why>,
-    reports: u64,
 }
 
 impl History {
     /// Epoch after epoch up to now.
     pub fn new(collection: &Collection, now: u64) -> Result<Self> {
-        let terms = &collection.terms;
-        let running = collection.epoch_at(now).unwrap_or(terms.promise.epochs);
-        let live = collection.schedule.window_of(running);
-        let mut ledger = Ledger::open(&collection.id(), &[], None)?;
-        let mut account = Account::new(terms);
-        let mut history = Self { events: Vec::new(), holds: BTreeMap::new(), live };
+        let running = collection.epoch_at(now).unwrap_or(collection.terms.promise.epochs);
+        let mut events = Vec::new();
         let mut first = 0;
         while first < running {
             let window = collection.window_epochs(first);
@@ -46,58 +43,19 @@ impl History {
             let last = if merged { first + 1 } else { first };
             // Of one epoch nothing ever arrived.
             if first % 211 != 100 {
-                history.happen(collection, (&mut ledger, &mut account), first, last)?;
+                events.push(event(collection, first, last));
             }
             first = last + 1;
         }
-        Ok(history)
-    }
-
-    fn happen(
-        &mut self,
-        collection: &Collection,
-        (ledger, account): (&mut Ledger, &mut Account),
-        first: u64,
-        last: u64,
-    ) -> Result<()> {
-        let terms = &collection.terms;
-        let quorum = collection.quorum();
-        // Few different crowds, and so close to the promised one that the accountant takes them for it,
-        // so that few profiles are looked at. Those who are followed stay.
-        let more = match first * 7 % 5 {
-            _ if matches!(terms.mechanism, Mechanism::Longitudinal(_)) => 0,
-            0 | 3 => quorum / 41,
-            1 => quorum / 23,
-            _ => quorum / 13,
-        };
-        let reports = quorum + more;
-        let dropped = match first {
-            _ if last > first => None,
-            _ if first % 37 == 18 => Some(Why::Short),
-            _ if first % 149 == 70 => Some(Why::Keys),
-            _ => None,
-        };
-        let outcome = match dropped {
-            Some(why) => Err(why),
-            None => {
-                let honest = Crowd::honest(reports, terms.promise.corrupt)?;
-                let lifetime = terms.promise.lifetime.0;
-                match ledger.charge(account, lifetime, first, last, honest)? {
-                    None => Err(Why::Budget),
-                    Some(entry) => {
-                        let total = entry.total;
-                        ledger.push(entry);
-                        Ok(total)
-                    }
-                }
+        reckon(collection, &mut events)?;
+        let mut holds = BTreeMap::new();
+        for event in events.iter().filter(|event| event.outcome.is_ok()) {
+            let (reports, epochs) = (event.reports, event.last - event.first + 1);
+            if !holds.contains_key(&(reports, epochs)) {
+                holds.insert((reports, epochs), Holds::of(collection, reports, epochs)?);
             }
-        };
-        let kind = (reports, last - first + 1);
-        if outcome.is_ok() && !self.holds.contains_key(&kind) {
-            self.holds.insert(kind, Holds::of(collection, kind.0, kind.1)?);
         }
-        self.events.push(Event { first, last, outcome, reports });
-        Ok(())
+        Ok(Self { events, holds, live: collection.schedule.window_of(running) })
     }
 
     /// Writes it down for one collection, with estimates of its own.
@@ -158,6 +116,55 @@ impl History {
         head.write_all(&ledger.head())?;
         Ok(head.finish()?)
     }
+}
+
+fn event(collection: &Collection, first: u64, last: u64) -> Event {
+    let quorum = collection.quorum();
+    // Few different crowds, and so close to the promised one that the accountant takes them for it, so that
+    // few profiles are looked at. Those who are followed stay.
+    let more = match first * 7 % 5 {
+        _ if matches!(collection.terms.mechanism, Mechanism::Longitudinal(_)) => 0,
+        0 | 3 => quorum / 41,
+        1 => quorum / 23,
+        _ => quorum / 13,
+    };
+    let outcome = match first {
+        _ if last > first => Ok(Epsilon::ZERO),
+        _ if first % 37 == 18 => Err(Why::Short),
+        _ if first % 149 == 70 => Err(Why::Keys),
+        _ => Ok(Epsilon::ZERO),
+    };
+    Event { first, last, reports: quorum + more, outcome }
+}
+
+/// What all releases up to each one cost. That is reckoned for some hundred of them; one in between has
+/// the total of the next that was, which is no smaller than its own.
+fn reckon(collection: &Collection, events: &mut [Event]) -> Result<()> {
+    let Promise { corrupt, lifetime, .. } = collection.terms.promise;
+    let mut ledger = Ledger::open(&collection.id(), &[], None)?;
+    let mut account = Account::new(&collection.terms);
+    let mut released: Vec<&mut Event> =
+        events.iter_mut().filter(|event| event.outcome.is_ok()).collect();
+    let (count, step) = (released.len(), released.len().div_ceil(100));
+    let mut totals = Vec::new();
+    for (place, event) in released.iter().enumerate() {
+        let (first, last) = (event.first, event.last);
+        let honest = Crowd::honest(event.reports, corrupt)?;
+        let entry = if place + 1 == count || place % step == 0 {
+            let charged = ledger.charge(&mut account, lifetime.0, first, last, honest)?;
+            totals.push((place, charged.as_ref().map(|entry| entry.total)));
+            charged
+        } else {
+            None
+        };
+        let entry = entry.unwrap_or_else(|| ledger.entry(first, last, honest.get(), Epsilon::ZERO));
+        ledger.push(entry);
+    }
+    for (place, event) in released.iter_mut().enumerate() {
+        let next = totals.iter().find(|(reckoned, _)| *reckoned >= place);
+        event.outcome = next.and_then(|(_, total)| *total).ok_or(Why::Budget);
+    }
+    Ok(())
 }
 
 /// Any name: the batch itself is long gone.

@@ -119,8 +119,11 @@ pub fn alarms(node: &Node) -> State {
 }
 
 /// Counts by name on one line, and their sum.
-pub fn listed(counts: &[(&'static str, u64)]) -> (u64, String) {
-    let each = counts.iter().map(|(name, count)| format!("{count} {name}"));
+pub fn listed(
+    counts: &[(&'static str, u64)],
+    word: impl Fn(&'static str) -> &'static str,
+) -> (u64, String) {
+    let each = counts.iter().map(|(name, count)| format!("{count} {}", word(name)));
     (counts.iter().map(|(_, count)| count).sum(), each.collect::<Vec<_>>().join(", "))
 }
 

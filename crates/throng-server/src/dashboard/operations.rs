@@ -20,8 +20,8 @@ pub(crate) fn operations(node: &Node, frame: Frame) -> Result<String, Error> {
     }
     // What waits or is late comes first.
     rows.sort_by(|a, b| (b.behind, &a.question).cmp(&(a.behind, &b.question)));
-    let (failures, failed) = listed(&node.metrics.failures());
-    let (refused, refusals) = listed(&node.metrics.refused_batches());
+    let (failures, failed) = listed(&node.metrics.failures(), task);
+    let (refused, refusals) = listed(&node.metrics.refused_batches(), |reason| reason);
     shown(&Page {
         frame,
         waiting: rows.iter().map(|row| row.counts.waiting).sum(),
@@ -59,6 +59,16 @@ fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
         windows: windows(seat),
         destroyed: seat.keyring().live(),
     })
+}
+
+/// What a task does, in words.
+fn task(name: &'static str) -> &'static str {
+    match name {
+        "keys" => "asking for keys",
+        "hand over" => "handing over",
+        "work" => "counting and tidying",
+        other => other,
+    }
 }
 
 /// Epochs after the last that was decided whose deadline is over.

@@ -21,12 +21,12 @@ impl Query {
         let kept = self.0.iter().filter(|(key, value)| {
             key != name && key != PART && !value.is_empty() && KNOWN.contains(&key.as_str())
         });
-        let mut query = form_urlencoded::Serializer::new(String::from("?"));
+        let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(kept.map(|(key, value)| (key, value)));
         if !value.is_empty() {
             query.append_pair(name, value);
         }
-        query.finish()
+        format!("?{}", query.finish())
     }
 
     /// Whether a script asks for the part of the page that changes.
