@@ -43,7 +43,8 @@ use throng_wire::hex;
 
 /// What is around every page.
 pub(crate) struct Frame {
-    role: Role,
+    /// Not known where a problem is told.
+    role: Option<Role>,
     /// Everybody may read.
     open: bool,
     visitor: Option<Visitor>,
@@ -54,15 +55,15 @@ pub(crate) struct Frame {
 impl Frame {
     /// What every page shows around it.
     pub fn new(role: Role, open: bool, visitor: Option<Visitor>, here: &'static str) -> Self {
-        Self { role, open, visitor, here }
+        Self { role: Some(role), open, visitor, here }
     }
 
     fn links(&self) -> Vec<(&'static str, &'static str)> {
         let reader = self.visitor.as_ref().map(|visitor| visitor.reader);
         let mut links = Vec::new();
         match self.role {
-            Role::Mix if reader.is_some() => links.push(("/", "Status")),
-            Role::Analyzer if reader.is_some() => {
+            Some(Role::Mix) if reader.is_some() => links.push(("/", "Status")),
+            Some(Role::Analyzer) if reader.is_some() => {
                 links.push(("/", "Results"));
                 if reader == Some(Reader::Operator) {
                     links.push(("/operations", "Operations"));
@@ -77,7 +78,7 @@ impl Frame {
 
     /// Whether everybody can read results here, which is said aloud. A mix has none.
     fn exposed(&self) -> bool {
-        self.open && self.role == Role::Analyzer
+        self.open && self.role == Some(Role::Analyzer)
     }
 
     /// The name of who is there, if tokens are asked for.
@@ -146,7 +147,7 @@ pub(crate) fn login(frame: Frame, next: &str, wrong: bool) -> String {
 
 /// A problem, for people.
 pub(crate) fn problem(status: u16, title: &str) -> String {
-    let frame = Frame::new(Role::Mix, false, None, "");
+    let frame = Frame { role: None, open: false, visitor: None, here: "" };
     shown(&ProblemPage { frame, status, title }).unwrap_or_default()
 }
 

@@ -1,7 +1,8 @@
 //! What an operator may watch, in the text format of Prometheus.
 //!
 //! Whoever reads this must not learn who reported when. Reports are counted where they left as a crowd;
-//! requests that were accepted show in steps of a thousand; and writes to the log, of which a quiet
+//! requests that were accepted show in steps of a thousand, as they stood at the last full hour, so that
+//! nobody who fills up a step sees when the next one comes; and writes to the log, of which a quiet
 //! server makes one per report, do not show at all.
 
 use crate::server::{Node, Seat};
@@ -14,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 /// Counters since the start.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    accepted: AtomicU64,
+    accepted: Mutex<Ticking>,
     batches: AtomicU64,
     repeated: AtomicU64,
     conflicts: AtomicU64,
@@ -24,11 +25,9 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// A request with reports was answered.
-    pub fn upload(&self, refused: Option<&'static str>) {
+    pub fn upload(&self, refused: Option<&'static str>, now: u64) {
         match refused {
-            None => {
-                self.accepted.fetch_add(1, Ordering::Relaxed);
-            }
+            None => self.accepted.lock().unwrap_or_else(PoisonError::into_inner).add(1, now / TICK),
             Some(reason) => self.count("throng_uploads_refused_total", reason),
         }
     }
@@ -61,7 +60,8 @@ impl Metrics {
     pub fn render(&self, node: &Node) -> String {
         let mut out = Text::default();
         out.head("throng_uploads_accepted_total", "counter", "requests with reports, in steps");
-        out.line(format_args!("{}", self.accepted.load(Ordering::Relaxed) / STEP * STEP));
+        let accepted = *self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        out.line(format_args!("{}", accepted.at(node.now() / TICK) / STEP * STEP));
         out.head("throng_batches_received_total", "counter", "batches that were taken");
         out.line(format_args!("{}", self.batches.load(Ordering::Relaxed)));
         out.head("throng_batches_repeated_total", "counter", "batches that came again");
@@ -106,6 +106,30 @@ impl Metrics {
     }
 }
 
+/// A count that is told as it stood when the present tick began.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ticking {
+    count: u64,
+    tick: u64,
+    /// At its beginning.
+    before: u64,
+}
+
+impl Ticking {
+    /// So many more. A clock that was set back does not begin another tick.
+    pub fn add(&mut self, more: u64, tick: u64) {
+        if tick > self.tick {
+            (self.tick, self.before) = (tick, self.count);
+        }
+        self.count = self.count.saturating_add(more);
+    }
+
+    /// What may be told.
+    pub fn at(self, tick: u64) -> u64 {
+        if tick > self.tick { self.count } else { self.before }
+    }
+}
+
 /// Reports of a slot, where they may be told: of a crowd.
 pub(crate) fn reports(slot: &Slot, seat: &Seat) -> Option<u64> {
     let shape = seat.collection().shape();
@@ -117,7 +141,9 @@ pub(crate) fn reports(slot: &Slot, seat: &Seat) -> Option<u64> {
         Stage::Received(manifest) => (manifest, seat.hop()),
         Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, seat.hop() + 1),
     };
-    Some(manifest.unverified().records / shape.records_per_report(hop).max(1))
+    let reports = manifest.unverified().records / shape.records_per_report(hop).max(1);
+    // What a dishonest mix hands over may be fewer.
+    Some(reports).filter(|reports| *reports >= seat.collection().quorum())
 }
 
 /// Lines of one metric after the other.
@@ -172,6 +198,9 @@ const RARE: [(&str, &str, &str); 3] = [
     ("throng_batches_refused_total", "reason", "batches that were refused"),
     ("throng_failures_total", "task", "attempts that failed and are repeated"),
 ];
+
+/// Seconds for which a count of requests stays as it is.
+const TICK: u64 = 3_600;
 
 /// Accepted requests show in steps of this.
 const STEP: u64 = 1_000;

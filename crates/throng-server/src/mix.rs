@@ -139,8 +139,8 @@ impl<S: Store> Mix<S> {
     }
 
     /// Reports for an epoch are on disk, and their senders are told.
-    pub(crate) fn acknowledged(&self, epoch: u64, reports: u64) {
-        self.acknowledged.add(epoch, reports);
+    pub(crate) fn acknowledged(&self, epoch: u64, reports: u64, now: u64) {
+        self.acknowledged.add(epoch, reports, &self.collection().schedule, now);
     }
 
     /// How full the running epoch is, at the first mix.

@@ -9,9 +9,10 @@
 //! Neighbours are those who replace a report by another, so that taking part is not hidden: a release
 //! states the number of reports to the last one, and accepted requests show in steps of a thousand
 //! already ([`crate::metrics`]). What neither says is *when* in an epoch somebody came, so that the
-//! count is looked at a few times an epoch only, and nothing of what came since is told in between.
+//! count is told as it stood when the present twentieth of the epoch began, whenever somebody asks.
 //! What was answered is no part of it: every report looks alike to this mix.
 
+use crate::metrics::Ticking;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -54,21 +55,13 @@ impl Progress {
 
 /// Reports of open epochs that were acknowledged since the start.
 #[derive(Debug, Default)]
-pub(crate) struct Acknowledged(Mutex<BTreeMap<u64, Count>>);
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Count {
-    reports: u64,
-    /// The count, and in which part of the epoch it was looked at.
-    looked: Option<(u64, u64)>,
-}
+pub(crate) struct Acknowledged(Mutex<BTreeMap<u64, Ticking>>);
 
 impl Acknowledged {
     /// So many more.
-    pub fn add(&self, epoch: u64, reports: u64) {
+    pub fn add(&self, epoch: u64, reports: u64, schedule: &Schedule, now: u64) {
         let mut epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = epochs.entry(epoch).or_default();
-        count.reports = count.reports.saturating_add(reports);
+        epochs.entry(epoch).or_default().add(reports, part(epoch, schedule, now));
     }
 
     /// Epochs up to this one take no more.
@@ -79,23 +72,22 @@ impl Acknowledged {
 
     /// What may be told now of an epoch that is open.
     pub fn tell(&self, epoch: u64, crowd: u64, schedule: &Schedule, now: u64) -> Progress {
-        let part = now.saturating_sub(schedule.start_of(epoch)) / (schedule.every / LOOKS).max(1);
-        let mut epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = epochs.entry(epoch).or_default();
-        let reports = match count.looked {
-            // A clock that was set back does not make it look again.
-            Some((reports, before)) if part <= before => reports,
-            _ => count.reports,
-        };
-        count.looked = Some((reports, part.max(count.looked.map_or(0, |(_, before)| before))));
+        let epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = epochs.get(&epoch).copied().unwrap_or_default();
+        let reports = count.at(part(epoch, schedule, now));
         let tenth = crowd.div_ceil(10).max(1);
         let more = reports.checked_sub(crowd).map(|more| more - more % tenth);
         Progress { epoch, crowd, at_least: more.map(|more| crowd + more) }
     }
 }
 
-/// In an epoch.
-const LOOKS: u64 = 20;
+/// In which part of its epoch a time is, from 1.
+fn part(epoch: u64, schedule: &Schedule, now: u64) -> u64 {
+    now.saturating_sub(schedule.start_of(epoch)) / (schedule.every / PARTS).max(1) + 1
+}
+
+/// Of an epoch.
+const PARTS: u64 = 20;
 
 #[cfg(test)]
 mod tests {
@@ -111,33 +103,30 @@ mod tests {
 
     #[test]
     fn nothing_is_told_below_a_crowd_and_whole_tenths_above() {
-        let counts = Acknowledged::default();
-        for (more, expected) in [
+        for (reports, expected) in [
             (0, None),
             (24, None),
-            (1, Some(25)),
-            (2, Some(25)),
-            (1, Some(28)),
+            (25, Some(25)),
+            (27, Some(25)),
+            (28, Some(28)),
             (u64::MAX, Some(25 + (u64::MAX - 25) / 3 * 3)),
         ] {
-            counts.add(0, more);
-            // A new look every time.
-            let fresh = Acknowledged::default();
-            fresh.add(0, counts.0.lock().unwrap()[&0].reports);
-            assert_eq!(told(&fresh, 1_000), expected);
+            let counts = Acknowledged::default();
+            counts.add(0, reports, &SCHEDULE, 1_000);
+            assert_eq!(told(&counts, 1_010), expected);
+            assert_eq!(counts.tell(1, 25, &SCHEDULE, 1_200).at_least, None, "another epoch");
         }
-        assert_eq!(counts.tell(1, 25, &SCHEDULE, 1_200).at_least, None);
     }
 
     #[test]
-    fn what_came_since_the_last_look_is_not_told() {
+    fn what_came_in_this_twentieth_is_not_told_whoever_asks_when() {
         let counts = Acknowledged::default();
-        counts.add(0, 24);
-        assert_eq!(told(&counts, 1_003), None);
-        counts.add(0, 1);
+        let add = |more, now| counts.add(0, more, &SCHEDULE, now);
+        add(24, 1_000);
+        add(1, 1_003);
         assert_eq!(told(&counts, 1_009), None, "the same twentieth of the epoch");
         assert_eq!(told(&counts, 1_010), Some(25));
-        counts.add(0, 30);
+        add(30, 1_012);
         assert_eq!(told(&counts, 1_000), Some(25), "the clock was set back");
         assert_eq!(told(&counts, 1_019), Some(25));
         assert_eq!(told(&counts, 1_020), Some(55));

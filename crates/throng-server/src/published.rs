@@ -46,7 +46,7 @@ pub struct Point {
 pub struct Privacy {
     /// Against everybody but one honest mix.
     pub epsilon: f64,
-    /// The chance that it does not hold.
+    /// What may be added.
     pub delta: f64,
     /// Below this no ε holds, where that is known.
     pub epsilon_lower: Option<f64>,
@@ -123,7 +123,6 @@ impl Point {
         })
     }
 }
-
 
 impl Privacy {
     fn parse(row: &Value) -> Option<Self> {

@@ -22,11 +22,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use throng_wire::{Collection, CollectionId, Identity};
 use tokio::net::TcpListener;
-use tokio::sync::Mutex;
+use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -86,6 +86,8 @@ pub(crate) struct Node {
     pub curves: Curves,
     /// What was heard of the other parties.
     pub watch: Watch,
+    /// One permit for each page that is being rendered.
+    desk: Arc<Semaphore>,
     /// Whether the disk took a row, and when that was.
     probed: Mutex<Option<(Instant, bool)>>,
 }
@@ -137,7 +139,7 @@ impl Server {
         if seats.is_empty() {
             return Err(wrong("collections", "there is nothing to serve; name one"));
         }
-        let guard = Guard::new(access, tls.is_some())?;
+        let guard = Guard::new(access, &identity.public(), tls.is_some())?;
         let node = Node {
             role,
             seats,
@@ -149,6 +151,7 @@ impl Server {
             planner: Planner::default(),
             curves: Curves::default(),
             watch: Watch::default(),
+            desk: Arc::new(Semaphore::new(PAGES)),
             probed: Mutex::default(),
         };
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -241,34 +244,46 @@ impl Node {
         Err(wrong("access", reason))
     }
 
+    /// Renders a page. Few are rendered at a time, so that people who look never keep the threads that
+    /// batches need.
+    pub async fn page(
+        self: &Arc<Self>,
+        render: impl FnOnce(&Self) -> Result<String, Error> + Send + 'static,
+    ) -> Result<String, Error> {
+        let node = Arc::clone(self);
+        let permit = Arc::clone(&self.desk).acquire_owned().await;
+        // The permit goes with the work: who leaves early does not make room for more of it.
+        let work = move |node: &Self| {
+            let page = render(node);
+            drop(permit);
+            page
+        };
+        node.blocking(work).await
+    }
+
     /// Whether the disk takes rows. Asked often, it is tried once a second.
     pub async fn writable(self: &Arc<Self>) -> bool {
-        let mut probed = self.probed.lock().await;
-        match *probed {
-            Some((at, writable)) if at.elapsed() < PROBE_EVERY => writable,
-            _ => {
-                let writable = self.blocking(|node| Ok(node.probe()?)).await;
-                *probed = Some((Instant::now(), writable.is_ok()));
-                writable.is_ok()
-            }
+        match self.probed() {
+            Some(writable) => writable,
+            None => self.blocking(|node| Ok(node.writable_now())).await.unwrap_or(false),
         }
     }
 
     /// The same, for who may wait and is no task of the runtime.
     pub fn writable_now(&self) -> bool {
-        let mut probed = self.probed.blocking_lock();
-        match *probed {
-            Some((at, writable)) if at.elapsed() < PROBE_EVERY => writable,
-            _ => {
-                let writable = self.probe().is_ok();
-                *probed = Some((Instant::now(), writable));
-                writable
-            }
-        }
+        self.probed().unwrap_or_else(|| {
+            let put = Change::Put { table: "probe", key: "", value: b"" };
+            let writable = self.store.commit(&[put]).is_ok();
+            let probed = Some((Instant::now(), writable));
+            *self.probed.lock().unwrap_or_else(PoisonError::into_inner) = probed;
+            writable
+        })
     }
 
-    fn probe(&self) -> Result<(), StoreError> {
-        self.store.commit(&[Change::Put { table: "probe", key: "", value: b"" }])
+    /// What the last attempt said, unless it was long ago. The lock is never held while somebody waits.
+    fn probed(&self) -> Option<bool> {
+        let probed = *self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        probed.filter(|(at, _)| at.elapsed() < PROBE_EVERY).map(|(_, writable)| writable)
     }
 
     /// Seconds since 1970.
@@ -293,6 +308,9 @@ pub(crate) fn seeded() -> Result<ChaCha20Rng, Error> {
     getrandom::fill(&mut *seed).map_err(failed)?;
     Ok(ChaCha20Rng::from_seed(*seed))
 }
+
+/// Pages that are rendered at a time.
+const PAGES: usize = 8;
 
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 

@@ -157,10 +157,10 @@ impl FromStr for PublicIdentity {
 /// ```
 /// use throng_wire::{LayerSecret, hex, unhex};
 ///
-/// // RFC 7748, section 6.1.
-/// let secret = unhex("77076d0a7318a57d3c16c17251b26645df4c2f92ebc0992ac177fba51db92c2a");
+/// // Bob's keys of RFC 7748, section 6.1.
+/// let secret = unhex("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb");
 /// let secret = LayerSecret::from_bytes(&secret.unwrap().try_into().unwrap());
-/// let public = "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a";
+/// let public = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
 /// assert_eq!(hex(secret.public().as_bytes()), public);
 /// assert_eq!(format!("{secret:?}"), "LayerSecret(..)");
 /// ```

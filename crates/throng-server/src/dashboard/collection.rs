@@ -1,12 +1,12 @@
 //! One collection: its estimates over time, or by answer, with their intervals.
 
 use super::number::{Short, Upper, Whole};
-use super::post::{plausible, words};
+use super::post::{plausible, raw, words};
 use super::query::Query;
 use super::time::{Epochs, Moment};
 use super::{Frame, shown};
 use crate::server::{Node, Seat};
-use crate::{Error, Point, Published};
+use crate::{Entry, Error, Point, Published};
 use askama::Template;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) fn collection(
     frame: Frame,
 ) -> Result<String, Error> {
     let query = Query::parse(query);
-    let releases = seat.analyzer()?.published()?;
+    let (releases, ledger) = (seat.analyzer()?.published()?, seat.analyzer()?.ledger());
     let view = View::new(seat.collection(), &releases, &query);
     if query.part() {
         let answers = view.answers();
@@ -36,9 +36,10 @@ pub(crate) fn collection(
         question: &terms.question.text,
         mechanism: terms.mechanism.key().name(),
         latest: latest(terms, releases.last().map(|release| &**release)),
-        summary: view.release.map(|release| summary(collection, release)),
+        percent: view.release.map(|release| Short(100.0 * release.confidence).to_string()),
+        summary: view.release.map(|release| summary(collection, release, ledger.last())),
         post: view.post,
-        post_words: words(terms),
+        words: if view.post { words(terms) } else { raw(terms) },
         query: &query,
         story: view.story(),
         answers: view.answers(),
@@ -53,7 +54,7 @@ pub fn latest(terms: &Terms, release: Option<&Published>) -> String {
     let Some(release) = release else { return "no release yet".to_owned() };
     let unit = &terms.question.unit;
     let space = if unit.is_empty() { "" } else { " " };
-    let points = release.labels.iter().zip(&release.estimates);
+    let mut points = release.labels.iter().zip(&release.estimates);
     match terms.mechanism.question() {
         Question::Bit => release.estimates.first().map_or_else(String::new, |point| {
             format!("{} of {} said yes", interval(point), Whole(release.reports))
@@ -63,8 +64,8 @@ pub fn latest(terms: &Terms, release: Option<&Published>) -> String {
             .first()
             .map_or_else(String::new, |point| format!("{}{space}{unit}", interval(point))),
         Question::State { .. } => {
-            release.estimates.last().map_or("no period complete".to_owned(), |point| {
-                format!("{} of {} say yes", interval(point), Whole(release.reports))
+            points.next_back().map_or("no period complete".to_owned(), |(label, point)| {
+                format!("{} say yes in {label}", interval(point))
             })
         }
         Question::Category { .. } | Question::Attributes { .. } | Question::Text { .. } => points
@@ -80,7 +81,7 @@ fn interval(point: &Point) -> String {
     if reach.is_finite() {
         format!("{} ± {}", Short(point.value), Upper(reach))
     } else {
-        Short(point.value).to_string()
+        "no estimate: a message was lost".to_owned()
     }
 }
 
@@ -123,47 +124,45 @@ impl<'a> View<'a> {
     fn story(&self) -> Option<Story> {
         let release = self.release?;
         if self.is_state() {
-            let points = self.points(release);
-            let named = release.labels.iter().zip(points);
-            let named = named.map(|(label, point)| (period(label), label.clone(), point));
-            return Some(self.line("Say yes", "period", named.collect()));
-        }
-        if self.is_single() {
-            let named = self.releases.iter().filter_map(|release| {
-                let point = *self.points(release).first()?;
-                let epochs = Epochs(release.first, release.last);
-                Some((release.last as f64, format!("epoch {epochs}"), point))
+            let named = release.labels.iter().zip(self.points(release)).map(|(label, point)| {
+                let period = label.rsplit(' ').next().and_then(|number| number.parse().ok());
+                let period = period.unwrap_or(u64::MAX);
+                Dot { first: period, last: period, when: label.clone(), point }
             });
-            let name = if release.labels.first().is_some_and(|label| label == "mean") {
-                "Mean"
-            } else {
-                "Said yes"
-            };
-            return Some(self.line(name, "epoch", named.collect()));
+            return Some(self.line("Say yes", "period", &named.collect::<Vec<_>>()));
         }
-        let label = self.query.get("label")?;
-        let named = self.releases.iter().filter_map(|release| {
-            let place = release.labels.iter().position(|known| known == label)?;
-            let point = *self.points(release).get(place)?;
-            let epochs = Epochs(release.first, release.last);
-            Some((release.last as f64, format!("epoch {epochs}"), point))
-        });
-        let named: Vec<_> = named.collect();
-        (!named.is_empty()).then(|| self.line(label, "epoch", named))
+        let label = if self.is_single() { None } else { Some(self.query.get("label")?) };
+        let dot = |release: &Arc<Published>| {
+            let named = |label| release.labels.iter().position(|known| known == label);
+            let place = label.map_or(Some(0), named)?;
+            let Published { first, last, .. } = **release;
+            let when = format!("epoch {}", Epochs(first, last));
+            Some(Dot { first, last, when, point: *self.points(release).get(place)? })
+        };
+        let dots: Vec<Dot> = self.releases.iter().filter_map(dot).collect();
+        let mean = release.labels.first().is_some_and(|label| label == "mean");
+        let name = label.unwrap_or(if mean { "Mean" } else { "Said yes" });
+        (!dots.is_empty()).then(|| self.line(name, "epoch", &dots))
     }
 
-    fn line(&self, name: &str, over: &str, points: Vec<(f64, String, Point)>) -> Story {
+    fn line(&self, name: &str, over: &str, dots: &[Dot]) -> Story {
         let unit = &self.collection.terms.question.unit;
         let label = if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") };
-        let series = Series {
-            band: points.iter().map(|(_, _, point)| (point.low, point.high)).collect(),
-            notes: notes(&points),
-            ..Series::new(
-                "estimate and its interval",
-                Stroke::Solid,
-                points.iter().map(|(x, _, point)| (*x, point.value)).collect(),
-            )
-        };
+        let confidence = self.release.map_or(f64::NAN, |release| release.confidence);
+        let percent = Short(100.0 * confidence).to_string();
+        let mut series =
+            Series::new(format!("estimate and its {percent} % interval"), Stroke::Solid, vec![]);
+        for (place, dot) in dots.iter().enumerate() {
+            // Where nothing was released in between, the line ends and begins again.
+            if place > 0 && dots[place - 1].last.checked_add(1) != Some(dot.first) {
+                series.points.push((dot.first as f64, f64::NAN));
+                series.band.push((f64::NAN, f64::NAN));
+                series.notes.push(String::new());
+            }
+            series.points.push((dot.last as f64, dot.point.value));
+            series.band.push((dot.point.low, dot.point.high));
+            series.notes.push(dot.note(dots.len() - 1 - place, dots.len()));
+        }
         let axis = |label: &str, scale| Axis { label: label.to_owned(), scale, range: None };
         let chart = Chart {
             title: format!("{name} by {over}"),
@@ -171,14 +170,14 @@ impl<'a> View<'a> {
             y: axis(&label, Scale::Linear),
             series: vec![series],
         };
-        let rows = points.into_iter().rev().map(|(_, when, point)| Line {
-            when,
+        let rows = dots.iter().rev().map(|Dot { when, point, .. }| Line {
+            when: when.clone(),
             value: Short(point.value).to_string(),
             error: Short(point.standard_error).to_string(),
             low: Short(point.low).to_string(),
             high: Short(point.high).to_string(),
         });
-        Story { name: name.to_owned(), chart: chart.page("story"), rows: rows.collect() }
+        Story { name: name.to_owned(), percent, chart: chart.page("story"), rows: rows.collect() }
     }
 
     /// The answers of the chosen release, where it has several.
@@ -271,33 +270,14 @@ impl<'a> View<'a> {
     }
 }
 
-/// What some of the points say when they are pointed at: each is a stop for a keyboard, so that there are
-/// not many. The table has all.
-fn notes(points: &[(f64, String, Point)]) -> Vec<String> {
-    let step = points.len().div_ceil(NOTES).max(1);
-    let last = points.len().saturating_sub(1);
-    let note = |(place, (_, when, point)): (usize, &(f64, String, Point))| {
-        if !(last - place).is_multiple_of(step) {
-            return String::new();
-        }
-        let [value, low, high] = [point.value, point.low, point.high].map(Short);
-        format!("{when}: {value}, from {low} to {high}")
-    };
-    points.iter().enumerate().map(note).collect()
-}
-
-fn period(label: &str) -> f64 {
-    label.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(f64::NAN)
-}
-
-fn summary(collection: &Collection, release: &Published) -> Summary {
+fn summary(collection: &Collection, release: &Published, last: Option<&Entry>) -> Summary {
     let Published { reports, privacy, .. } = release;
     Summary {
         reports: Whole(*reports),
         honest: Whole(privacy.honest),
         epsilon: Upper(privacy.epsilon).to_string(),
         delta: Upper(privacy.delta).to_string(),
-        spent: Upper(privacy.spent_epsilon).to_string(),
+        spent: Upper(last.map_or(0.0, |entry| entry.total.get())).to_string(),
         limit: Upper(privacy.lifetime_epsilon).to_string(),
         dropped: Whole(release.dropped.iter().map(crate::Left::total).sum()),
         liar: release.influence.map_or("any distance".to_owned(), |one| {
@@ -305,6 +285,26 @@ fn summary(collection: &Collection, release: &Published) -> Summary {
             let space = if unit.is_empty() { "" } else { " " };
             format!("{}{space}{unit}", Upper(one))
         }),
+    }
+}
+
+/// One estimate on a line.
+struct Dot {
+    first: u64,
+    last: u64,
+    when: String,
+    point: Point,
+}
+
+impl Dot {
+    /// What it says when it is pointed at. Each that says something is a stop for a keyboard, so that few
+    /// of many do; the table has all.
+    fn note(&self, from_last: usize, of: usize) -> String {
+        if !from_last.is_multiple_of(of.div_ceil(NOTES).max(1)) {
+            return String::new();
+        }
+        let [value, low, high] = [self.point.value, self.point.low, self.point.high].map(Short);
+        format!("{}: {value}, from {low} to {high}", self.when)
     }
 }
 
@@ -336,6 +336,7 @@ impl Sort {
 
 struct Story {
     name: String,
+    percent: String,
     /// SVG.
     chart: String,
     rows: Vec<Line>,
@@ -424,9 +425,10 @@ struct Page<'a> {
     question: &'a str,
     mechanism: &'a str,
     latest: String,
+    percent: Option<String>,
     summary: Option<Summary>,
     post: bool,
-    post_words: &'a str,
+    words: &'a str,
     query: &'a Query,
     story: Option<Story>,
     answers: Option<Answers>,

@@ -46,12 +46,12 @@ pub fn peers(node: &Node) -> Vec<Peer> {
     let now = node.now();
     let mut known: BTreeMap<String, Seen> = BTreeMap::new();
     for seat in node.seats.values() {
-        let missing = missing(seat, now);
+        let (needed, missing) = missing(seat, now);
         for (hop, party) in seat.others() {
             let seen = known.entry(party.url).or_default();
             seen.names.insert(party.name);
             seen.hops.insert(hop);
-            seen.collections += 1;
+            seen.needed += usize::from(needed);
             seen.missing += usize::from(missing.contains(&hop));
         }
     }
@@ -64,9 +64,10 @@ pub fn peers(node: &Node) -> Vec<Peer> {
             url,
             state,
             since,
-            keys: match seen.missing {
-                0 => State::ok("signed"),
-                missing => State::warn(format!("missing for {missing} of {}", seen.collections)),
+            keys: match (seen.needed, seen.missing) {
+                (0, _) => State::plain("none needed now"),
+                (_, 0) => State::ok("signed"),
+                (needed, missing) => State::warn(format!("missing for {missing} of {needed}")),
             },
         }
     };
@@ -127,11 +128,12 @@ pub fn listed(
     (counts.iter().map(|(_, count)| count).sum(), each.collect::<Vec<_>>().join(", "))
 }
 
-/// Hops whose key or signature is missing for the reports of these days.
-fn missing(seat: &Seat, now: u64) -> Vec<u8> {
-    let Some(window) = seat.window(now) else { return Vec::new() };
+/// Whether there are reports to come for which keys are needed, and the hops whose key or signature is
+/// missing for them.
+fn missing(seat: &Seat, now: u64) -> (bool, Vec<u8>) {
+    let Some(window) = seat.window(now) else { return (false, Vec::new()) };
     let (keys, signatures) = seat.keyring().missing(window);
-    if keys.is_empty() { signatures } else { keys }
+    (true, if keys.is_empty() { signatures } else { keys })
 }
 
 fn reachable(health: Option<Health>, now: u64) -> (State, String) {
@@ -153,6 +155,7 @@ fn reachable(health: Option<Health>, now: u64) -> (State, String) {
 struct Seen {
     names: BTreeSet<String>,
     hops: BTreeSet<u8>,
-    collections: usize,
+    /// Collections that need keys now.
+    needed: usize,
     missing: usize,
 }

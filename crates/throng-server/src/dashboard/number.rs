@@ -8,6 +8,9 @@ pub struct Short(pub f64);
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.0.abs();
+        if !size.is_finite() {
+            return f.write_str("unbounded");
+        }
         if size == 0.0 {
             return f.write_str("0");
         }
@@ -71,6 +74,7 @@ mod tests {
     fn numbers_are_short() {
         for (number, shown) in [
             (0.0, "0"),
+            (f64::NAN, "unbounded"),
             (0.52341, "0.5234"),
             (-1.5, "-1.5"),
             (12345.6, "12,346"),

@@ -37,7 +37,7 @@ fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
     let releases = seat.analyzer()?.published()?;
     let epoch = collection.epoch_at(now);
     let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());
-    let spent = releases.last().map_or(0.0, |release| release.privacy.spent_epsilon);
+    let spent = seat.analyzer()?.ledger().last().map_or(0.0, |entry| entry.total.get());
     // Of what is followed over time, the last release has all of it.
     let points: Vec<Point> = if let Mechanism::Longitudinal(_) = terms.mechanism {
         releases.last().map_or(Vec::new(), |last| last.estimates.clone())
@@ -51,7 +51,7 @@ fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
         Question::Bit | Question::Real | Question::State { .. }
     );
     let when = match epoch {
-        Some(epoch) => format!("epoch {} of {}", epoch + 1, terms.promise.epochs),
+        Some(epoch) => format!("epoch {epoch}, {} in all", terms.promise.epochs),
         None if now < collection.schedule.start => {
             format!("begins {}", Moment(collection.schedule.start))
         }
@@ -86,9 +86,9 @@ fn crowd(node: &Node, seat: &Seat) -> Option<String> {
     let told = node.watch.progress(&seat.id).filter(|told| Some(told.epoch) == epoch)?;
     Some(match told.at_least {
         Some(reports) => {
-            format!("at least {} reports, {} needed", Whole(reports), Whole(told.crowd))
+            format!("at least {} uploads, {} needed", Whole(reports), Whole(told.crowd))
         }
-        None => format!("below {}, the crowd", Whole(told.crowd)),
+        None => format!("no crowd of {} seen yet", Whole(told.crowd)),
     })
 }
 

@@ -32,12 +32,22 @@ pub fn plausible(terms: &Terms, release: &Published) -> Vec<Point> {
     release.estimates.iter().zip(values).map(fit).collect()
 }
 
+/// What raw estimates are, in words.
+pub fn raw(terms: &Terms) -> &'static str {
+    match terms.mechanism.question() {
+        Question::Text { .. } => {
+            "Raw: strings that stand out from the noise only, which makes those that barely do look larger."
+        }
+        _ => "Raw: unbiased, so that a small count can come out below zero.",
+    }
+}
+
 /// What was done, in words.
 pub fn words(terms: &Terms) -> &'static str {
     match terms.mechanism.question() {
         Question::Category { .. } => {
             "Post-processed: shifted alike and cut at zero, so that counts add up to the reports. \
-             Intervals are those of the raw estimates, cut to what can be."
+             Intervals and standard errors are those of the raw estimates, cut to what can be."
         }
         Question::Real => "Post-processed: cut to the range of the answers.",
         _ => "Post-processed: cut to what can be, from none to all of the reports.",

@@ -77,7 +77,7 @@ struct Shown<'a> {
     rows: [Row; 4],
     /// Below this no analysis can go.
     lower: Option<Lower>,
-    lower_delta: Upper,
+    lower_delta: Lower,
     theorem: &'a str,
     /// Where it is proved.
     proof: String,
@@ -141,7 +141,7 @@ impl<'a> View<'a> {
             reports: Whole(release.reports),
             rows: rows(terms, release)?,
             lower: privacy.epsilon_lower.map(Lower),
-            lower_delta: Upper(privacy.delta),
+            lower_delta: Lower(privacy.delta),
             theorem: &privacy.theorem,
             proof: proof(section(&privacy.theorem)),
             source: &privacy.source,
@@ -217,10 +217,17 @@ fn rows(terms: &Terms, release: &Published) -> Result<[Row; 4], Error> {
             counted: "–".to_owned(),
         },
         Row {
-            who: "One mix, in every epoch so far.",
+            who: match terms.spending() {
+                Spending::Memoized => "Nobody, over all epochs so far.",
+                _ => "One mix, in every epoch so far.",
+            },
             what: format!(
-                "All releases up to this one together tell nearly the same, whatever one person answered each \
-                 time. The lifetime allows for ε = {}.",
+                "All releases charged up to this one together tell nearly the same, whatever {}. The lifetime \
+                 allows for ε = {}.",
+                match terms.spending() {
+                    Spending::Memoized => "the one answer is that a person gives again and again",
+                    _ => "one person answered each time",
+                },
                 Upper(lifetime.0.get())
             ),
             epsilon: Upper(privacy.spent_epsilon).to_string(),

@@ -6,8 +6,15 @@ pub struct Query(Vec<(String, String)>);
 impl Query {
     /// From the raw query.
     pub fn parse(raw: &str) -> Self {
-        let pairs = form_urlencoded::parse(raw.as_bytes());
-        Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+        // Links repeat what is asked for, row after row: what is long or comes twice is left out.
+        let pairs = form_urlencoded::parse(raw.as_bytes()).take(FIELDS);
+        let mut query = Self(Vec::new());
+        for (name, value) in pairs.filter(|(_, value)| value.len() <= LONGEST) {
+            if query.get(&name).is_none() {
+                query.0.push((name.into_owned(), value.into_owned()));
+            }
+        }
+        query
     }
 
     /// The first value of this name that is not empty.
@@ -34,6 +41,12 @@ impl Query {
         self.get(PART).is_some()
     }
 }
+
+/// Fields that are looked at.
+const FIELDS: usize = 32;
+
+/// Bytes of a value: a label may be this long.
+const LONGEST: usize = 1_024;
 
 const PART: &str = "part";
 

@@ -61,7 +61,10 @@ mod tests {
     fn moments_and_epochs_read_well() {
         assert_eq!(Moment(1_700_000_000).to_string(), "2023-11-14 22:13");
         assert_eq!(Moment(u64::MAX).to_string(), "never");
-        assert_eq!((Epochs(3, 3).to_string(), Epochs(3, 5).to_string()), ("3".into(), "3–5".into()));
+        assert_eq!(
+            (Epochs(3, 3).to_string(), Epochs(3, 5).to_string()),
+            ("3".into(), "3–5".into())
+        );
         for (seconds, text) in
             [(0, "0 seconds"), (59, "59 seconds"), (60, "1 minute"), (172_799, "1 day")]
         {

@@ -4,10 +4,10 @@
 use super::guard::{Operator, Viewer};
 use super::path::{Here, Number};
 use super::problem::Problem;
+use crate::Slot;
 use crate::metrics::reports;
 use crate::progress::Progress;
 use crate::server::{Node, Seat};
-use crate::Slot;
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -84,11 +84,7 @@ pub async fn directory(
 
 /// `GET /v1/collections/{id}/status`: how far each range of epochs is, and at the first mix how full the
 /// running epoch. Nothing is told of fewer reports than a crowd while they wait.
-pub async fn status(
-    State(node): State<Arc<Node>>,
-    _: Operator,
-    Here(seat): Here,
-) -> Json<Value> {
+pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(seat): Here) -> Json<Value> {
     let shown = |slot: &Slot| {
         json!({
             "first": slot.first,

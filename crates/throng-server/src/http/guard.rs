@@ -5,21 +5,25 @@
 
 use super::problem::Problem;
 use crate::server::{Node, seeded};
-use crate::{Access, Error, Reader, Token};
+use crate::{Access, Error, Reader, Role, Token};
 use aws_lc_rs::hmac;
 use axum::extract::FromRequestParts;
-use axum::http::header::{AUTHORIZATION, COOKIE};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue};
 use rand_core::Rng;
+use std::net::IpAddr;
 use std::sync::Arc;
-use throng_wire::{hex, unhex};
+use throng_wire::{PublicIdentity, hex, unhex};
 use zeroize::Zeroizing;
 
 /// Tokens and sessions of a server.
 pub(crate) struct Guard {
     access: Option<Access>,
     sessions: hmac::Key,
+    /// The name of its cookies: several parties on one host do not get each other's.
+    cookie: String,
     /// Whether cookies go back over TLS only.
     secure: bool,
 }
@@ -41,11 +45,19 @@ pub(crate) struct Operator(pub Visitor);
 
 impl Guard {
     /// Without tokens everybody may read.
-    pub fn new(access: Option<Access>, secure: bool) -> Result<Self, Error> {
+    pub fn new(
+        access: Option<Access>,
+        identity: &PublicIdentity,
+        secure: bool,
+    ) -> Result<Self, Error> {
         let mut key = Zeroizing::new([0; 32]);
         seeded()?.fill_bytes(&mut *key);
         let sessions = hmac::Key::new(hmac::HMAC_SHA256, &*key);
-        Ok(Self { access, sessions, secure })
+        let mark = identity.to_string().chars().take(8).collect::<String>();
+        // Browsers take a cookie of the first name from nobody but this host, over TLS.
+        let cookie =
+            if secure { format!("__Host-throng-{mark}") } else { format!("throng-{mark}") };
+        Ok(Self { access, sessions, cookie, secure })
     }
 
     /// Whether everybody may read.
@@ -71,22 +83,24 @@ impl Guard {
     }
 
     /// The cookie of a new session.
-    pub fn begin(&self, secret: &str, now: u64) -> Option<HeaderValue> {
+    pub fn begin(&self, secret: &str, headers: &HeaderMap, now: u64) -> Option<HeaderValue> {
         let token = self.access.as_ref()?.who(secret)?;
         let (who, until) = (hex(token.digest()), now + SESSION);
         let code = hex(hmac::sign(&self.sessions, signed(&who, until).as_bytes()).as_ref());
-        self.cookie(&format!("{who}.{until}.{code}"), SESSION)
+        // A proxy that ends TLS says so; who lies about it spoils no cookie but their own.
+        let proxied = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
+        self.cookie(&format!("{who}.{until}.{code}"), SESSION, self.secure || proxied)
     }
 
     /// The cookie that ends a session.
     pub fn end(&self) -> Option<HeaderValue> {
-        self.cookie("", 0)
+        self.cookie("", 0, self.secure)
     }
 
     fn session<'a>(&self, access: &'a Access, headers: &HeaderMap, now: u64) -> Option<&'a Token> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|c| c.split_once('='));
-        let (_, value) = pairs.find(|(name, _)| name.trim() == self.cookie_name())?;
+        let (_, value) = pairs.find(|(name, _)| name.trim() == self.cookie)?;
         let mut parts = value.trim().split('.');
         let (who, until, code) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
         let message = signed(who, until);
@@ -97,17 +111,11 @@ impl Guard {
     }
 
     /// Browsers send it with requests from our own pages only, and scripts do not see it.
-    fn cookie(&self, value: &str, age: u64) -> Option<HeaderValue> {
-        let secure = if self.secure { "; Secure" } else { "" };
-        let name = self.cookie_name();
+    fn cookie(&self, value: &str, age: u64, secure: bool) -> Option<HeaderValue> {
+        let (name, secure) = (&self.cookie, if secure { "; Secure" } else { "" });
         let text =
             format!("{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}");
         HeaderValue::from_str(&text).ok()
-    }
-
-    fn cookie_name(&self) -> &'static str {
-        // Browsers take the first from nobody but this host, over TLS.
-        if self.secure { "__Host-throng" } else { "throng" }
     }
 }
 
@@ -115,6 +123,9 @@ impl FromRequestParts<Arc<Node>> for Viewer {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
+        if node.role == Role::Analyzer && node.guard.is_open() && !local(parts) {
+            return Err(Problem::HOST);
+        }
         let visitor = node.guard.visitor(&parts.headers, node.now());
         visitor.map(Self).ok_or(Problem::TOKEN)
     }
@@ -132,6 +143,20 @@ impl FromRequestParts<Arc<Node>> for Operator {
     }
 }
 
+/// Whether a request came from this machine, by the name it was sent to: a page of somebody else can
+/// make a browser ask for a name of theirs that leads here. What a proxy passes on came from elsewhere.
+fn local(parts: &Parts) -> bool {
+    let proxied = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"];
+    if proxied.iter().any(|name| parts.headers.contains_key(*name)) {
+        return false;
+    }
+    let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = named.or(parts.uri.authority().map(Authority::as_str)).unwrap_or_default();
+    let name = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map_or(host, |h| h.0);
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
 fn signed(who: &str, until: u64) -> String {
     format!("throng/1 session\0{who}\0{until}")
 }
@@ -142,12 +167,40 @@ const SESSION: u64 = 12 * 3_600;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use throng_wire::Identity;
 
     fn guard() -> (Zeroizing<String>, Guard) {
         let (secret, token) = Token::generate("a", Reader::Viewer).unwrap();
         let mut access = Access::default();
         access.add(token).unwrap();
-        (secret, Guard::new(Some(access), false).unwrap())
+        (secret, Guard::new(Some(access), &identity(), false).unwrap())
+    }
+
+    fn identity() -> PublicIdentity {
+        Identity::from_seed(&[1; 32]).public()
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_local() {
+        for (host, expected) in [
+            ("localhost", true),
+            ("LOCALHOST:8003", true),
+            ("127.0.0.1:8003", true),
+            ("127.9.9.9", true),
+            ("[::1]:8003", true),
+            ("[::1]", true),
+            ("evil.example", false),
+            ("localhost.evil.example:8003", false),
+            ("127.0.0.1.evil.example", false),
+            ("192.0.2.1:8003", false),
+            ("", false),
+        ] {
+            let request = axum::http::Request::builder().header(HOST, host).body(()).unwrap();
+            let (mut parts, ()) = request.into_parts();
+            assert_eq!(local(&parts), expected, "{host}");
+            parts.headers.insert("x-forwarded-for", HeaderValue::from_static("192.0.2.1"));
+            assert!(!local(&parts), "{host} through a proxy");
+        }
     }
 
     fn with(name: axum::http::HeaderName, value: &str) -> HeaderMap {
@@ -157,7 +210,7 @@ mod tests {
     #[test]
     fn a_token_opens_a_session_that_ends() {
         let (secret, guard) = guard();
-        let cookie = guard.begin(&secret, 1_000).unwrap();
+        let cookie = guard.begin(&secret, &HeaderMap::new(), 1_000).unwrap();
         let cookie = cookie.to_str().unwrap();
         assert!(!cookie.contains(&secret["throng_".len()..]));
         for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"] {
@@ -171,9 +224,14 @@ mod tests {
         assert!(self::guard().1.visitor(&headers, 1_000).is_none());
         let later = value.replace("44200", "99999");
         assert_ne!(later, value);
-        for forged in [&later[..], &value[..value.len() - 2], "throng=", "throng=a.b.c"] {
+        let (name, _) = value.split_once('=').unwrap();
+        let (empty, nonsense) = (format!("{name}="), format!("{name}=a.b.c"));
+        for forged in [&later[..], &value[..value.len() - 2], &empty, &nonsense] {
             assert!(guard.visitor(&with(COOKIE, forged), 1_000).is_none(), "{forged}");
         }
+        let proxied = with("x-forwarded-proto".parse().unwrap(), "https");
+        let cookie = guard.begin(&secret, &proxied, 1_000).unwrap();
+        assert!(cookie.to_str().unwrap().ends_with("; Secure"));
     }
 
     #[test]
@@ -188,7 +246,7 @@ mod tests {
             assert!(guard.visitor(&with(AUTHORIZATION, value), 0).is_none(), "{value}");
         }
         assert!(guard.visitor(&HeaderMap::new(), 0).is_none());
-        let open = Guard::new(None, false).unwrap();
+        let open = Guard::new(None, &identity(), false).unwrap();
         assert_eq!(open.visitor(&HeaderMap::new(), 0).unwrap().reader, Reader::Operator);
     }
 }

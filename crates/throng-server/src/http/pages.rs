@@ -8,7 +8,7 @@ use super::problem::{Problem, Said};
 use super::upload::whole;
 use crate::dashboard::{self, Asset, Frame, Leaf};
 use crate::server::Node;
-use crate::{Error, Role};
+use crate::{Error, Reader, Role};
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{
@@ -27,12 +27,15 @@ pub async fn home(
     viewer: Viewer,
     RawQuery(query): RawQuery,
 ) -> Result<Page, Problem> {
+    if node.role == Role::Mix && viewer.0.reader < Reader::Operator {
+        return Err(Problem::OPERATOR);
+    }
     let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
     let render = move |node: &Node| match node.role {
         Role::Analyzer => dashboard::overview(node, &query, frame),
         Role::Mix => dashboard::status(node, frame),
     };
-    Ok(Page(node.blocking(render).await?))
+    Ok(Page(node.page(render).await?))
 }
 
 /// `GET /collections/{id}`: its estimates.
@@ -43,7 +46,7 @@ pub async fn collection(
     RawQuery(query): RawQuery,
 ) -> Result<Page, Problem> {
     let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let html = node.blocking(move |node| dashboard::collection(node, &seat, &query, frame));
+    let html = node.page(move |node| dashboard::collection(node, &seat, &query, frame));
     Ok(Page(html.await?))
 }
 
@@ -55,7 +58,7 @@ pub async fn privacy(
     RawQuery(query): RawQuery,
 ) -> Result<Page, Problem> {
     let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let html = node.blocking(move |node| dashboard::privacy(node, &seat, &query, frame));
+    let html = node.page(move |node| dashboard::privacy(node, &seat, &query, frame));
     Ok(Page(html.await?))
 }
 
@@ -66,7 +69,7 @@ pub async fn csv(
     Here(seat): Here,
 ) -> Result<impl IntoResponse, Problem> {
     let name = format!("attachment; filename=\"{}.csv\"", seat.id);
-    let text = node.blocking(move |_| Ok(dashboard::csv(&seat.analyzer()?.published()?))).await?;
+    let text = node.page(move |_| Ok(dashboard::csv(&seat.analyzer()?.published()?))).await?;
     let media = "text/csv; charset=utf-8".to_owned();
     let cache = (CACHE_CONTROL, "no-store".to_owned());
     Ok(([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, name), cache], text))
@@ -79,7 +82,7 @@ pub async fn operations(
 ) -> Result<Page, Problem> {
     analyzers(&node)?;
     let frame = frame(&node, Viewer(visitor), "/operations");
-    Ok(Page(node.blocking(move |node| dashboard::operations(node, frame)).await?))
+    Ok(Page(node.page(move |node| dashboard::operations(node, frame)).await?))
 }
 
 /// `GET /planner`: which mechanism? With `part` in the query, the answer alone.
@@ -90,7 +93,7 @@ pub async fn planner(
 ) -> Result<Page, Problem> {
     analyzers(&node)?;
     let (frame, query) = (frame(&node, viewer, "/planner"), query.unwrap_or_default());
-    Ok(Page(node.blocking(move |node| node.planner.page(&query, frame)).await?))
+    Ok(Page(node.page(move |node| node.planner.page(&query, frame)).await?))
 }
 
 /// `GET /docs`: the contents of the book.
@@ -108,7 +111,12 @@ pub async fn book(
     let frame = Frame::new(node.role, node.guard.is_open(), visitor, "/docs");
     match dashboard::book(&path, frame)? {
         Leaf::Page(html) => Ok(Page(html).into_response()),
-        Leaf::Picture(svg) => Ok(([(CONTENT_TYPE, "image/svg+xml")], svg).into_response()),
+        Leaf::Picture(svg) => {
+            // Its colours are inside it, for light and dark.
+            let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+            let head = [(CONTENT_TYPE, "image/svg+xml"), (CONTENT_SECURITY_POLICY, policy)];
+            Ok((head, svg).into_response())
+        }
     }
 }
 
@@ -118,7 +126,12 @@ pub async fn ask(State(node): State<Arc<Node>>, RawQuery(query): RawQuery) -> Pa
 }
 
 /// `POST /login`: a token in, a session out.
-pub async fn login(State(node): State<Arc<Node>>, body: Body) -> Result<Response<Body>, Problem> {
+pub async fn login(
+    State(node): State<Arc<Node>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response<Body>, Problem> {
+    own(&headers)?;
     let patience = Duration::from_secs(node.limits.patience);
     let form = timeout(patience, whole(body, FORM)).await.unwrap_or(Err(Problem::SLOW))?;
     let field = |name: &str| {
@@ -127,7 +140,7 @@ pub async fn login(State(node): State<Arc<Node>>, body: Body) -> Result<Response
     };
     let token = zeroize::Zeroizing::new(field("token").unwrap_or_default());
     let to = local(field("next").as_deref());
-    if let Some(cookie) = node.guard.begin(token.trim(), node.now()) {
+    if let Some(cookie) = node.guard.begin(token.trim(), &headers, node.now()) {
         return Ok(see(&to, Some(cookie)));
     }
     let page = dashboard::login(frame_of_nobody(&node), &to, true);
@@ -135,8 +148,12 @@ pub async fn login(State(node): State<Arc<Node>>, body: Body) -> Result<Response
 }
 
 /// `POST /logout`.
-pub async fn logout(State(node): State<Arc<Node>>) -> Response<Body> {
-    see("/login", node.guard.end())
+pub async fn logout(
+    State(node): State<Arc<Node>>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    own(&headers)?;
+    Ok(see("/login", node.guard.end()))
 }
 
 /// `GET /assets/{name}`: styles, script, icon. Addresses change with the content.
@@ -182,6 +199,13 @@ pub fn told(mut response: Response<Body>, person: Option<Person>) -> Response<Bo
         return see(&format!("/login?{query}"), None);
     }
     (said.status, Page(dashboard::problem(said.status.as_u16(), &said.title))).into_response()
+}
+
+/// Refuses what a page of somebody else sends; browsers say whose page it is.
+fn own(headers: &HeaderMap) -> Result<(), Problem> {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let foreign = site.is_some_and(|site| ![&b"same-origin"[..], b"none"].contains(&site));
+    if foreign { Err(Problem::FOREIGN) } else { Ok(()) }
 }
 
 /// What a mix does not have.

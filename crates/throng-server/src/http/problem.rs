@@ -33,11 +33,24 @@ impl Problem {
         Self::fixed(StatusCode::BAD_REQUEST, "cut", "the body ended before its time");
 
     /// Nobody, or nobody known.
-    pub const TOKEN: Self =
-        Self::fixed(StatusCode::UNAUTHORIZED, "token", "this needs a token: Authorization: Bearer …");
+    pub const TOKEN: Self = Self::fixed(
+        StatusCode::UNAUTHORIZED,
+        "token",
+        "this needs a token: Authorization: Bearer …",
+    );
     /// Somebody who may see less.
     pub const OPERATOR: Self =
         Self::fixed(StatusCode::FORBIDDEN, "operator", "this needs the token of an operator");
+    /// A form of somebody else's page.
+    pub const FOREIGN: Self =
+        Self::fixed(StatusCode::FORBIDDEN, "foreign", "this form was sent by another site's page");
+    /// A name that nobody gave to a server on loopback.
+    pub const HOST: Self = Self::fixed(
+        StatusCode::MISDIRECTED_REQUEST,
+        "host",
+        "without tokens this server answers to localhost only; behind a proxy, set tokens",
+    );
+
     const fn fixed(status: StatusCode, name: &'static str, title: &'static str) -> Self {
         Self { status, name, title: Cow::Borrowed(title) }
     }

@@ -23,7 +23,7 @@ pub async fn submit(
     body: Body,
 ) -> Result<StatusCode, Problem> {
     let taken = take(&node, &seat, epoch, body).await;
-    node.metrics.upload(taken.as_ref().err().map(|problem| problem.name));
+    node.metrics.upload(taken.as_ref().err().map(|problem| problem.name), node.now());
     taken.map(|()| StatusCode::ACCEPTED)
 }
 

@@ -1,9 +1,7 @@
 //! One collection at this server, be it as a mix or as the analyzer.
 
 use crate::config::wrong;
-use crate::{
-    Analyzer, DiskStore, Error, Incoming, Intake, Keyring, Limits, Mix, Role, Slot, Step,
-};
+use crate::{Analyzer, DiskStore, Error, Incoming, Intake, Keyring, Limits, Mix, Role, Slot, Step};
 use rand_core::CryptoRng;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -86,7 +84,7 @@ impl Seat {
         let count = reports.len() / self.collection().shape().report_bytes();
         Ok(async move {
             pending.await?;
-            mix.acknowledged(epoch, count as u64);
+            mix.acknowledged(epoch, count as u64, now);
             Ok(())
         })
     }

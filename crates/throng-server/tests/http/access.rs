@@ -138,6 +138,40 @@ async fn every_answer_has_its_headers_and_pages_hold_nothing_inline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_open_analyzer_answers_to_this_machine_only() {
+    let world = World::new(limits()).await;
+    let paths = ["/".to_owned(), format!("/v1/collections/{}/releases", world.id)];
+    for path in paths {
+        let url = format!("{}{path}", world.root(2));
+        let with = async |name: &str, value: &str| {
+            world.http.get(&url).header(name, value).send().await.unwrap().status().as_u16()
+        };
+        assert_eq!(with("host", "localhost:8003").await, 200, "{path}");
+        // A page elsewhere whose name leads here, and a proxy that forgot about tokens.
+        assert_eq!(with("host", "evil.example").await, 421, "{path}");
+        assert_eq!(with("x-forwarded-for", "192.0.2.1").await, 421, "{path}");
+    }
+    let foreign = world.http.post(format!("{}/logout", world.root(2)));
+    let foreign = foreign.header("sec-fetch-site", "cross-site").send().await.unwrap();
+    assert_eq!(foreign.status(), 403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_who_look_do_not_keep_the_threads_that_work_needs() {
+    let world = World::new(limits()).await;
+    let mut looking = tokio::task::JoinSet::new();
+    for place in 0..600 {
+        let path = if place % 3 == 0 { "readyz" } else { "" };
+        let request = world.http.get(format!("{}/{path}", world.root(place % 2)));
+        looking.spawn(async move { request.send().await.unwrap().status().as_u16() });
+    }
+    while let Some(status) = looking.join_next().await {
+        assert!([200, 429, 503].contains(&status.unwrap()));
+    }
+    assert_eq!(world.get(&format!("{}/", world.root(0))).await.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_analyzer_beyond_loopback_must_ask_for_tokens() {
     let world = World::new(limits()).await;
     let folder = tempfile::tempdir().unwrap();

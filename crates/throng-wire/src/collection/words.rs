@@ -74,9 +74,9 @@ impl Collection {
     fn guarantee_line(&self) -> String {
         let Promise { epsilon, delta, .. } = self.terms.promise;
         format!(
-            "Then a result tells nearly the same about you whatever you answered: odds that somebody gives \
-             to one of your answers over another change by a factor of at most {}, except with a chance of \
-             1 in {} (epsilon = {}, delta = {:e}).",
+            "Then a result tells nearly the same about you whatever you answered: whatever may be seen in \
+             it is, with one of your answers, at most {} times as likely as with another, and 1 in {} more \
+             (epsilon = {}, delta = {:e}).",
             four_digits(epsilon.get().exp()),
             grouped((1.0 / delta.get()).floor() as u64),
             epsilon.get(),

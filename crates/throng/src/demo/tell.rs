@@ -85,9 +85,9 @@ fn promise(collection: &Collection) -> String {
         mixes => format!("one of the {mixes} mixes"),
     };
     format!(
-        "Promise: what is released changes the odds between any two answers of a client by a factor of \
-         at most {} (epsilon {}), except with a chance of 1 in {} (delta {:e}), as long as {one} and {} of \
-         at least {} reports are honest. {}{}",
+        "Promise: whatever is released is, with one answer of a client, at most {} times as likely as with \
+         another (epsilon {}), and 1 in {} more (delta {:e}), as long as {one} and {} of at least {} \
+         reports are honest. {}{}",
         at_most(epsilon.get().exp(), 2),
         epsilon.get(),
         grouped((1.0 / delta.get()).floor() as u64),

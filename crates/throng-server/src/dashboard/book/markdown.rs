@@ -51,6 +51,8 @@ pub fn chapter(source: &str, target: impl Fn(&str) -> Option<String>) -> Chapter
         }
     }
     html::push_html(&mut page.html, out.into_iter());
+    // A head that says nothing is none.
+    page.html = page.html.replace("<th scope=\"col\"></th>", "<td></td>");
     page
 }
 

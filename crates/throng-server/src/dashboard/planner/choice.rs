@@ -229,7 +229,7 @@ pub const DIALS: [Dial; 8] = [
     Dial { name: "epsilon", label: "ε to reach", only: "", steps: &EPSILONS, usual: 1.0 },
     Dial {
         name: "delta",
-        label: "δ, the chance that ε fails",
+        label: "δ, what may be added to e^ε",
         only: "",
         steps: &DELTAS,
         usual: 1e-6,

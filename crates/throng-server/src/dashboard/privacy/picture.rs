@@ -39,7 +39,7 @@ pub fn profile(curve: &Curve, terms: &Terms, release: &Published) -> Picture {
         point("promised", epsilon.get(), delta.get());
     }
     let chart = Chart {
-        title: "How likely a loss of more than ε is".into(),
+        title: "δ at every ε".into(),
         x: Axis { label: "ε".into(), scale: Scale::Linear, range: Some((0.0, end)) },
         y: Axis { label: "δ".into(), scale: Scale::Log, range: None },
         series,
@@ -97,6 +97,9 @@ pub fn trade_off(curve: &Curve) -> (Picture, String) {
 pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
     let limit = promise.lifetime.0.get();
     let left = |entry: &Entry| (limit - entry.total.get()).max(0.0);
+    // By epoch: a batch may be released before an earlier one.
+    let mut ledger = ledger.to_vec();
+    ledger.sort_by_key(|entry| entry.last);
     let points = ledger.iter().map(|entry| (entry.last as f64, left(entry)));
     let note = |entry: &Entry| {
         format!("epoch {}: {} left", Epochs(entry.first, entry.last), Lower(left(entry)))
