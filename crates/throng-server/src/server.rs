@@ -15,7 +15,9 @@ use crate::dashboard::{Curves, Planner};
 use crate::http::{Guard, Tls, serve};
 use crate::metrics::Metrics;
 use crate::run::{Peers, Watch, run};
-use crate::{Access, Change, Clock, Config, DiskStore, Error, Limits, Role, Store, StoreError};
+use crate::{
+    Access, Analyzer, Change, Clock, Config, DiskStore, Error, Limits, Role, Store, StoreError,
+};
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
@@ -171,6 +173,7 @@ impl Server {
         let (address, stop) = (listener.address()?, CancellationToken::new());
         node.readable_at(address)?;
         let work = run(&node, &peers, &stop);
+        read_ahead(&node);
         let listening = tokio::spawn(serve(listener.0, tls, Arc::clone(&node), stop.clone()));
         tracing::info!(role = %node.role, collections = node.seats.len(), "listening");
         Ok(Running { node, address, listening, work, stopping: stop.drop_guard() })
@@ -290,6 +293,20 @@ impl Node {
     pub fn now(&self) -> u64 {
         self.clock.now()
     }
+}
+
+/// Reads what was published, so that the first who looks need not wait. A server that stops waits for
+/// one collection at most.
+fn read_ahead(node: &Arc<Node>) {
+    let seats: Vec<CollectionId> = node.seats.keys().copied().collect();
+    let node = Arc::downgrade(node);
+    tokio::task::spawn_blocking(move || {
+        for id in seats {
+            let Some(node) = node.upgrade() else { return };
+            // Who looks is told what is wrong.
+            let _ = node.seats[&id].analyzer().and_then(Analyzer::published);
+        }
+    });
 }
 
 fn read_access(file: &PathBuf) -> Result<Access, Error> {

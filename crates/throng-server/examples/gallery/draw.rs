@@ -106,7 +106,7 @@ impl<'a> Population<'a> {
 /// Messages of a party that were not counted, now and then.
 pub fn lost(rng: &mut impl Rng) -> u64 {
     let random = rng.next_u64();
-    if random & 3 == 0 { (random >> 2) % 40 } else { 0 }
+    if random.is_multiple_of(4) { (random >> 2) % 40 } else { 0 }
 }
 
 /// Ones after so many of all bits were flipped.

@@ -5,6 +5,7 @@ use crate::draw::{Population, lost};
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::Write;
 use throng_account::{Crowd, Epsilon};
 use throng_mechanism::Mechanism;
@@ -51,8 +52,8 @@ impl History {
         let mut holds = BTreeMap::new();
         for event in events.iter().filter(|event| event.outcome.is_ok()) {
             let (reports, epochs) = (event.reports, event.last - event.first + 1);
-            if !holds.contains_key(&(reports, epochs)) {
-                holds.insert((reports, epochs), Holds::of(collection, reports, epochs)?);
+            if let Entry::Vacant(new) = holds.entry((reports, epochs)) {
+                new.insert(Holds::of(collection, reports, epochs)?);
             }
         }
         Ok(Self { events, holds, live: collection.schedule.window_of(running) })

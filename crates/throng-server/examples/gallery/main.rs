@@ -196,7 +196,7 @@ async fn measure(url: &str, token: Option<&str>, asked: &[(Kind, Collection)]) -
     ];
     for (name, path) in pages {
         let Some(path) = path else { continue };
-        let mut line = format!("{name:12}");
+        let mut line = vec![format!("{name:12}")];
         for _ in 0..2 {
             let mut request = http.get(format!("{url}{path}"));
             if let Some(token) = token {
@@ -206,9 +206,9 @@ async fn measure(url: &str, token: Option<&str>, asked: &[(Kind, Collection)]) -
             let answer = request.send().await?;
             let (status, bytes) = (answer.status().as_u16(), answer.bytes().await?.len());
             let taken = begun.elapsed().as_millis();
-            line.push_str(&format!("{taken:7} ms ({status}, {} KB)", bytes / 1_024));
+            line.push(format!("{taken:7} ms ({status}, {} KB)", bytes / 1_024));
         }
-        eprintln!("{line}");
+        eprintln!("{}", line.concat());
     }
     Ok(())
 }
