@@ -6,6 +6,21 @@ use crate::span::{Span, Tick};
 use crate::text::{LINE, TEXT, cut, escape, number, tenth, widest, width};
 
 /// A bar chart: rows of one labelled bar each, from zero to its value.
+///
+/// ```
+/// use throng_chart::{Bar, Bars};
+///
+/// let bar = |label: &str, value| Bar {
+///     label: label.to_owned(),
+///     value,
+///     low: value - 1.0,
+///     high: value + 1.0,
+/// };
+/// let rows = vec![bar("tea", 9.0), bar("coffee", 7.0), bar("water", 3.0)];
+/// let bars = Bars { title: "Drinks".to_owned(), label: "people".to_owned(), rows, most: 2 };
+/// let page = bars.page("drinks");
+/// assert!(page.contains("and 1 more") && !page.contains("water"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bars {
     /// What assistive technology calls the chart; not drawn.
@@ -19,6 +34,19 @@ pub struct Bars {
 }
 
 /// One row of a bar chart.
+///
+/// ```
+/// use throng_chart::{Bar, Bars};
+///
+/// let none = f64::NAN;
+/// let tea = Bar { label: "tea".to_owned(), value: 9.0, low: 8.0, high: 10.0 };
+/// let mate = Bar { label: "mate".to_owned(), value: none, low: none, high: none };
+/// let rows = vec![tea, mate];
+/// let bars = Bars { title: "Drinks".to_owned(), label: "people".to_owned(), rows, most: 2 };
+/// let page = bars.page("drinks");
+/// assert!(page.contains("<title>tea: 9, from 8 to 10</title>"));
+/// assert!(page.contains("<title>mate: no data</title>"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
     /// What is measured; one too long for its column is cut, and in whole where it is pointed at.

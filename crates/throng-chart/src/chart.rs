@@ -4,6 +4,16 @@ use crate::span::Span;
 use crate::text::number;
 
 /// A line chart: series of points over two labelled axes.
+///
+/// ```
+/// use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+///
+/// let axis = |label: &str| Axis { label: label.to_owned(), scale: Scale::Linear, range: None };
+/// let line = Series::new("a < b", Stroke::Solid, vec![(1.0, 0.5), (2.0, 0.25)]);
+/// let chart = Chart { title: "ε".to_owned(), x: axis("n"), y: axis("ε"), series: vec![line] };
+/// assert!(chart.svg().contains("a &lt; b"));
+/// assert_eq!(chart.csv(), "series,n,ε\na < b,1.0,0.5\na < b,2.0,0.25\n");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// The heading, which is also the accessible name of the picture.
@@ -17,6 +27,21 @@ pub struct Chart {
 }
 
 /// One axis of a chart.
+///
+/// ```
+/// use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+///
+/// let fits = |label: &str| Axis { label: label.to_owned(), scale: Scale::Linear, range: None };
+/// let line = Series::new("", Stroke::Solid, vec![(1.0, 4.0), (2.0, 5.0)]);
+/// let mut chart = Chart { title: "t".to_owned(), x: fits("x"), y: fits("y"), series: vec![line] };
+/// let fitted = chart.svg();
+/// chart.y.range = Some((100.0, 0.0));
+/// assert!(!fitted.contains(">100<") && chart.svg().contains(">100<"));
+///
+/// // An interval that the scale cannot show fits the data too.
+/// chart.y.range = Some((0.0, f64::NAN));
+/// assert_eq!(chart.svg(), fitted);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// The quantity, with its unit.
@@ -29,6 +54,19 @@ pub struct Axis {
 }
 
 /// How an axis maps values to positions.
+///
+/// ```
+/// use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+///
+/// let axis = |scale| Axis { label: String::new(), scale, range: None };
+/// let line = Series::new("", Stroke::Solid, vec![(1.0, 0.0), (2.0, -1.0)]);
+/// let (title, x, y) = (String::new(), axis(Scale::Whole), axis(Scale::Log));
+/// let mut chart = Chart { title, x, y, series: vec![line] };
+/// // Nothing of it is positive.
+/// assert!(chart.page("c").contains("no data"));
+/// chart.y.scale = Scale::Linear;
+/// assert!(!chart.page("c").contains("no data"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences are equal distances.
@@ -41,6 +79,15 @@ pub enum Scale {
 }
 
 /// A named sequence of points.
+///
+/// ```
+/// use throng_chart::{Series, Stroke};
+///
+/// let plain = Series::new("estimate", Stroke::Solid, vec![(1.0, 611.8), (2.0, 603.1)]);
+/// assert!(plain.band.is_empty() && plain.notes.is_empty());
+/// let banded = Series { band: vec![(598.9, 624.7), (590.2, 616.0)], ..plain };
+/// assert_eq!(banded.points.len(), banded.band.len());
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// The name in the legend; an unnamed series has no legend entry.
@@ -58,6 +105,16 @@ pub struct Series {
 }
 
 /// How the points of a series are drawn.
+///
+/// ```
+/// use throng_chart::{Series, Stroke};
+///
+/// // A limit has a height and no place on the horizontal axis.
+/// let limit = Series::limit("alarm", 700.0);
+/// assert_eq!(limit.stroke, Stroke::Limit);
+/// assert!(limit.points[0].0.is_nan());
+/// assert_eq!(limit.points[0].1, 700.0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stroke {
     /// An unbroken line.

@@ -2,6 +2,12 @@
 
 /// The style sheet of the look for pages, light and dark. Its custom properties, such as
 /// `--chart-paper` for what is behind a chart, give way to those that a page sets for `:root`.
+///
+/// ```
+/// let page = format!("<style>{} :root {{ --chart-paper: ivory }}</style>", throng_chart::CSS);
+/// assert!(page.contains("--chart-paper: #fff"));
+/// assert!(throng_chart::CSS.contains("prefers-color-scheme: dark"));
+/// ```
 pub const CSS: &str = include_str!("chart.css");
 
 #[cfg(test)]

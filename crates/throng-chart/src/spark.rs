@@ -6,6 +6,14 @@ use crate::text::{TEXT, escape, number, tenth};
 
 /// A line with its band and without axes, for a cell of a table: a value, the lower and the upper
 /// end of its interval, at equal steps. One that is no number interrupts the line, or the band.
+///
+/// ```
+/// use throng_chart::sparkline;
+///
+/// let line = sparkline(&[(5.0, 4.0, 6.0), (7.0, 6.5, 8.0)]);
+/// assert!(line.contains("<title>2 values, the last 7, from 6.5 to 8</title>"));
+/// assert!(sparkline(&[]).contains("no data"));
+/// ```
 pub fn sparkline(points: &[(f64, f64, f64)]) -> String {
     let values = points.iter().enumerate().map(|(at, point)| (at as f64, point.0)).collect();
     let band = points.iter().map(|point| (point.1, point.2)).collect();

@@ -28,6 +28,16 @@ use toml::{Table, Value};
 use zeroize::Zeroizing;
 
 /// What a token allows.
+///
+/// ```
+/// use throng_server::Reader;
+///
+/// // Who may see operations may see results too.
+/// assert!(Reader::Viewer < Reader::Operator);
+/// assert_eq!("operator".parse::<Reader>()?, Reader::Operator);
+/// assert!("admin".parse::<Reader>().is_err());
+/// # Ok::<(), throng_server::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reader {
     /// To see results.
@@ -37,6 +47,16 @@ pub enum Reader {
 }
 
 /// Who may read, without the secret.
+///
+/// ```
+/// use throng_server::{Reader, Token};
+///
+/// let (secret, token) = Token::generate("night shift", Reader::Operator)?;
+/// assert!(secret.starts_with("throng_"));
+/// assert!(!format!("{token:?}").contains(secret.as_str()));
+/// assert!(Token::generate("two\nlines", Reader::Viewer).is_err());
+/// # Ok::<(), throng_server::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// Whose it is, for people.

@@ -18,6 +18,36 @@ use throng_mechanism::{Mechanism, Tally};
 use throng_wire::{Account, Collection, Identity, Receipt, SignedManifest};
 
 /// One collection at its analyzer.
+///
+/// ```
+/// use std::sync::Arc;
+/// use throng_server::{Analyzer, Error, Limits, MemoryStore};
+/// use throng_wire::{Collection, Identity};
+/// # let collection = Collection::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
+/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
+/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
+/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+/// # "#)?;
+///
+/// let (store, collection) = (Arc::new(MemoryStore::new()), Arc::new(collection));
+/// let open = |seed| {
+///     let identity = Identity::from_seed(&[seed; 32]);
+///     Analyzer::open(store.clone(), collection.clone(), identity, Limits::default())
+/// };
+/// let analyzer = open(2)?;
+/// assert_eq!(analyzer.step(1_000)?, None);
+/// assert!(analyzer.releases()?.is_empty() && analyzer.ledger().is_empty());
+///
+/// // Who has no place in the chain cannot be its analyzer.
+/// assert!(matches!(open(3), Err(Error::WrongPlace)));
+/// # Ok::<(), throng_server::Error>(())
+/// ```
 pub struct Analyzer<S> {
     hop: Hop<S>,
     ledger: Mutex<Ledger>,

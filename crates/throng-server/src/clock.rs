@@ -5,6 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970-01-01 UTC.
+///
+/// ```
+/// use throng_server::Clock;
+///
+/// let clock = Clock::manual(1_000);
+/// // A clone is a handle of the same clock.
+/// clock.clone().set(2_000);
+/// assert_eq!(clock.now(), 2_000);
+/// assert!(Clock::System.now() > 1_700_000_000);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub enum Clock {
     /// The machine's.

@@ -37,6 +37,13 @@ use throng_wire::seconds;
 use toml::{Table, Value};
 
 /// What a server does in its collections.
+///
+/// ```
+/// use throng_server::Role;
+///
+/// assert_eq!(Role::Mix.to_string(), "mix");
+/// assert_eq!(Role::Analyzer.to_string(), "analyzer");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Takes reports or batches, permutes them, hands them on.
@@ -55,6 +62,24 @@ impl fmt::Display for Role {
 }
 
 /// What the file says.
+///
+/// ```
+/// use std::path::Path;
+/// use throng_server::{Config, Role};
+///
+/// let text = r#"
+///     listen = "127.0.0.1:8001"
+///     identity = "mix1.key"
+///     data = "/var/lib/mix1"
+///     collections = ["commute.toml"]
+///     limits = { drain = "2d" }
+/// "#;
+/// let config = Config::parse(Role::Mix, text, Path::new("/etc/throng"))?;
+/// assert_eq!(config.identity, Path::new("/etc/throng/mix1.key"));
+/// assert_eq!((config.limits.drain, config.limits.patience), (172_800, 30));
+/// assert_eq!(config.tls, None);
+/// # Ok::<(), throng_server::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// What this server does; the command says it, not the file.

@@ -5,6 +5,15 @@ use thiserror::Error;
 
 /// What can go wrong at a server, by what the other side can do about it. Nothing in here depends on
 /// what is inside a report.
+///
+/// ```
+/// use throng_server::{Error, StoreError};
+///
+/// // What a store refuses is told as what the other side can do about it.
+/// assert!(matches!(Error::from(StoreError::Full), Error::Busy));
+/// assert!(matches!(Error::from(StoreError::Closed), Error::EpochClosed));
+/// assert_eq!(Error::Busy.to_string(), "the server is busy");
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -20,6 +20,37 @@ use throng_wire::{
 };
 
 /// Keys and directories of one collection at one party.
+///
+/// ```
+/// use std::sync::Arc;
+/// use throng_server::{Error, Keyring, MemoryStore};
+/// use throng_wire::{Collection, Identity};
+/// # let collection = Collection::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
+/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
+/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
+/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+/// # "#)?;
+/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
+///
+/// let (store, mix) = (Arc::new(MemoryStore::new()), Identity::from_seed(&[1; 32]));
+/// let keyring = Keyring::open(store, Arc::new(collection), 1, mix)?;
+/// keyring.publish(1_000, &mut rng)?;
+/// assert_eq!(keyring.windows(), [0]);
+///
+/// // The analyzer's key is missing, and so nobody has signed the directory.
+/// assert_eq!(keyring.missing(0), (vec![2], vec![1, 2]));
+/// assert!(matches!(keyring.directory(0), Err(Error::NoKeys)));
+/// keyring.destroy(0)?;
+/// assert!(matches!(keyring.statement(0), Err(Error::KeysDestroyed)));
+/// # Ok::<(), throng_server::Error>(())
+/// ```
 pub struct Keyring<S> {
     store: Arc<S>,
     collection: Arc<Collection>,

@@ -11,6 +11,22 @@ use throng_account::{Crowd, Epsilon};
 use throng_wire::{Account, CollectionId, Spent, hex, unhex};
 
 /// One release and what it cost.
+///
+/// ```
+/// use throng_server::Ledger;
+/// # use throng_account::Epsilon;
+/// # use throng_wire::CollectionId;
+/// # let id = CollectionId::new([7; 32]);
+/// # let entry = Ledger::open(&id, &[], None)?.entry(0, 1, 1_000, Epsilon::new(0.5)?);
+///
+/// let again = Ledger::open(&id, &[entry.to_row()], Some(entry.hash))?;
+/// assert_eq!(again.entries(), [entry.clone()]);
+///
+/// // A row that was changed breaks the chain.
+/// let cheaper = String::from_utf8(entry.to_row()).unwrap().replace("0.5", "0.4");
+/// assert!(Ledger::open(&id, &[cheaper.into_bytes()], None).is_err());
+/// # Ok::<(), throng_server::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The first epoch of the release.
@@ -26,6 +42,31 @@ pub struct Entry {
 }
 
 /// The chain of entries of one collection.
+///
+/// ```
+/// use throng_account::Crowd;
+/// use throng_server::Ledger;
+/// use throng_wire::{Account, CollectionId, Spent, Terms};
+/// # let terms = Terms::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # "#)?;
+///
+/// let (id, crowd) = (CollectionId::new([7; 32]), Crowd::new(1_000)?);
+/// let mut account = Account::new(&terms);
+/// // As much as one release costs.
+/// let lifetime = account.total(&[Spent { epochs: 1, honest: crowd }])?;
+/// let mut ledger = Ledger::open(&id, &[], None)?;
+/// let entry = ledger.charge(&mut account, lifetime, 0, 0, crowd)?;
+/// ledger.push(entry.expect("the lifetime allows for one release"));
+/// assert_eq!(ledger.charge(&mut account, lifetime, 1, 1, crowd)?, None);
+///
+/// // A table without the entry is older than what was seen.
+/// assert!(Ledger::open(&id, &[], Some(ledger.head())).is_err());
+/// # Ok::<(), throng_server::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Ledger {
     start: [u8; 32],

@@ -3,6 +3,14 @@
 use std::thread;
 
 /// Bounds that an operator may set.
+///
+/// ```
+/// use throng_server::Limits;
+///
+/// let limits = Limits { threads: 2, ..Limits::default() };
+/// assert_eq!((limits.upload, limits.requests), (1 << 20, 4_096));
+/// assert_eq!(limits.drain, 7 * 86_400);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a body with reports at most.

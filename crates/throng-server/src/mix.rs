@@ -15,6 +15,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 use throng_wire::{Collection, Identity, Loss, Manifest, Receipt, RecordDigest, SignedManifest};
 
 /// One collection at one mix.
+///
+/// ```
+/// use std::sync::Arc;
+/// use throng_server::{Limits, MemoryStore, Mix, Step};
+/// use throng_wire::{Collection, Identity};
+/// # let collection = Collection::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
+/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
+/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
+/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+/// # "#)?;
+/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
+///
+/// let (store, identity) = (Arc::new(MemoryStore::new()), Identity::from_seed(&[1; 32]));
+/// let mix = Mix::open(store, Arc::new(collection), identity, Limits::default())?;
+/// mix.keyring().publish(1_000, &mut rng)?;
+/// mix.accept(0, &[0; 97], 1_000)?;
+///
+/// // At its deadline the epoch closes. One report is no crowd.
+/// let deadline = mix.collection().schedule.deadline(0);
+/// assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
+/// assert_eq!(mix.slots()[0].stage.name(), "short");
+/// assert!(mix.outgoing()?.is_none());
+/// # Ok::<(), throng_server::Error>(())
+/// ```
 pub struct Mix<S> {
     hop: Hop<S>,
     acknowledged: Acknowledged,

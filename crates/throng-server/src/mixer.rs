@@ -18,6 +18,19 @@ use crate::slots::{Slot, Slots, Stage, Why};
 use throng_wire::{Manifest, Schedule, Shape};
 
 /// What a mix must know of a collection.
+///
+/// ```
+/// use throng_server::{Error, Mixer, Rules, Slots};
+/// use throng_wire::{Below, Schedule, Shape};
+///
+/// let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
+/// let shape = Shape { mixes: 2, messages: 1, payload: 1 };
+/// let rules = Rules { schedule, epochs: 4, quorum: 5, shape, hop: 2, drain: 50 };
+///
+/// // Only the first mix takes reports.
+/// let mixer = Mixer::new(rules, Slots::default(), 0);
+/// assert!(matches!(mixer.admit(0, 1_000), Err(Error::WrongPlace)));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// When epochs begin and end, and what happens below the crowd.
@@ -35,6 +48,23 @@ pub struct Rules {
 }
 
 /// What a mix does next by itself.
+///
+/// ```
+/// use throng_server::{Mixer, Rules, Slot, Slots, Stage, Step, Why};
+/// # use throng_wire::{Below, Schedule, Shape};
+/// # let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
+/// # let shape = Shape { mixes: 2, messages: 1, payload: 1 };
+/// # let rules = Rules { schedule, epochs: 4, quorum: 5, shape, hop: 1, drain: 50 };
+/// # let mut mixer = Mixer::new(rules, Slots::default(), 0);
+///
+/// // What was dropped is shredded, and then the keys go that would open it.
+/// let stage = Stage::Dropped { why: Why::Short, reports: 4, shredded: false };
+/// let slot = Slot { first: 0, last: 0, input: None, stage };
+/// mixer.put(slot.clone());
+/// assert_eq!(mixer.next(1_110), Some(Step::Shred { first: 0 }));
+/// mixer.put(slot.shredded());
+/// assert_eq!(mixer.next(1_110), Some(Step::Destroy { window: 0 }));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Stop taking reports for these epochs, count them, and mix them if they are a crowd.
@@ -68,6 +98,24 @@ pub enum Step {
 }
 
 /// The state machine.
+///
+/// ```
+/// use throng_server::{Mixer, Rules, Slot, Slots, Stage, Step, Why};
+/// # use throng_wire::{Below, Schedule, Shape};
+/// # let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
+/// # let shape = Shape { mixes: 2, messages: 1, payload: 1 };
+/// # let rules = Rules { schedule, epochs: 4, quorum: 5, shape, hop: 1, drain: 50 };
+///
+/// // Epochs of 100 seconds from 1000 on, 10 seconds of grace, and a crowd of 5.
+/// let mixer = Mixer::new(rules, Slots::default(), 0);
+/// assert!(mixer.admit(0, 1_109).is_ok() && mixer.admit(0, 1_110).is_err());
+/// assert_eq!(mixer.next(1_109), None);
+/// assert_eq!(mixer.next(1_110), Some(Step::Close { first: 0, last: 0 }));
+///
+/// let slot = Slot { first: 0, last: 0, input: None, stage: Stage::Closing };
+/// assert_eq!(mixer.judge(&slot, 5), None);
+/// assert!(matches!(mixer.judge(&slot, 4), Some(Stage::Dropped { why: Why::Short, .. })));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Mixer {
     rules: Rules,

@@ -4,6 +4,37 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// One release as it was published.
+///
+/// ```
+/// use std::sync::Arc;
+/// use throng_server::Published;
+/// # let row = r#"{
+/// #     "first": 0, "last": 1, "reports": 1200, "confidence": 0.95, "batch": "0f3a",
+/// #     "estimates": [
+/// #         { "label": "yes", "value": 611.8, "standard_error": 6.6, "interval": [598.9, 624.7] },
+/// #         { "label": "no", "value": null, "standard_error": null, "interval": [null, null] }
+/// #     ],
+/// #     "privacy": {
+/// #         "epsilon": 0.8, "delta": 1e-6, "epsilon_lower": 0.5, "epsilon_if_all_honest": 0.7,
+/// #         "honest": 1000, "local_floor": null, "theorem": "t", "source": "s",
+/// #         "neighbours": "n", "holds_if": "h", "spent_epsilon": 0.8, "spent_delta": 1e-6,
+/// #         "lifetime_epsilon": 1.0
+/// #     },
+/// #     "influence": { "of_one": 1.5 },
+/// #     "dropped": {
+/// #         "mixes": [{ "replayed": 2, "malformed": 1 }],
+/// #         "analyzer": { "replayed": 0, "malformed": 0, "nonsense": 4 }
+/// #     }
+/// # }"#;
+///
+/// let release = Arc::new(Published::parse(row, None).expect("a release"));
+/// assert_eq!((release.first, release.last, release.reports), (0, 1, 1200));
+/// assert_eq!(release.labels[..], ["yes", "no"]);
+///
+/// // The same labels are kept once.
+/// let next = Published::parse(row, Some(&release)).expect("a release");
+/// assert!(Arc::ptr_eq(&release.labels, &next.labels));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
     /// The first epoch.
@@ -29,6 +60,35 @@ pub struct Published {
 }
 
 /// An estimate and its interval.
+///
+/// ```
+/// use throng_server::{Point, Published};
+/// # let row = r#"{
+/// #     "first": 0, "last": 1, "reports": 1200, "confidence": 0.95, "batch": "0f3a",
+/// #     "estimates": [
+/// #         { "label": "yes", "value": 611.8, "standard_error": 6.6, "interval": [598.9, 624.7] },
+/// #         { "label": "no", "value": null, "standard_error": null, "interval": [null, null] }
+/// #     ],
+/// #     "privacy": {
+/// #         "epsilon": 0.8, "delta": 1e-6, "epsilon_lower": 0.5, "epsilon_if_all_honest": 0.7,
+/// #         "honest": 1000, "local_floor": null, "theorem": "t", "source": "s",
+/// #         "neighbours": "n", "holds_if": "h", "spent_epsilon": 0.8, "spent_delta": 1e-6,
+/// #         "lifetime_epsilon": 1.0
+/// #     },
+/// #     "influence": { "of_one": 1.5 },
+/// #     "dropped": {
+/// #         "mixes": [{ "replayed": 2, "malformed": 1 }],
+/// #         "analyzer": { "replayed": 0, "malformed": 0, "nonsense": 4 }
+/// #     }
+/// # }"#;
+///
+/// let release = Published::parse(row, None).expect("a release");
+/// let yes = Point { value: 611.8, standard_error: 6.6, low: 598.9, high: 624.7 };
+/// assert_eq!(release.estimates[0], yes);
+///
+/// // An estimate that could be anything is null in JSON and no number here.
+/// assert!(release.estimates[1].value.is_nan());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// The estimate.
@@ -42,6 +102,33 @@ pub struct Point {
 }
 
 /// What was published about the privacy of a release.
+///
+/// ```
+/// use throng_server::Published;
+/// # let row = r#"{
+/// #     "first": 0, "last": 1, "reports": 1200, "confidence": 0.95, "batch": "0f3a",
+/// #     "estimates": [
+/// #         { "label": "yes", "value": 611.8, "standard_error": 6.6, "interval": [598.9, 624.7] },
+/// #         { "label": "no", "value": null, "standard_error": null, "interval": [null, null] }
+/// #     ],
+/// #     "privacy": {
+/// #         "epsilon": 0.8, "delta": 1e-6, "epsilon_lower": 0.5, "epsilon_if_all_honest": 0.7,
+/// #         "honest": 1000, "local_floor": null, "theorem": "t", "source": "s",
+/// #         "neighbours": "n", "holds_if": "h", "spent_epsilon": 0.8, "spent_delta": 1e-6,
+/// #         "lifetime_epsilon": 1.0
+/// #     },
+/// #     "influence": { "of_one": 1.5 },
+/// #     "dropped": {
+/// #         "mixes": [{ "replayed": 2, "malformed": 1 }],
+/// #         "analyzer": { "replayed": 0, "malformed": 0, "nonsense": 4 }
+/// #     }
+/// # }"#;
+///
+/// let privacy = Published::parse(row, None).expect("a release").privacy;
+/// assert!(privacy.epsilon_lower.unwrap() <= privacy.epsilon);
+/// assert!(privacy.spent_epsilon <= privacy.lifetime_epsilon);
+/// assert_eq!(privacy.local_floor, None);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Privacy {
     /// Against everybody but one honest mix.
@@ -73,6 +160,13 @@ pub struct Privacy {
 }
 
 /// Messages that a party left out.
+///
+/// ```
+/// use throng_server::Left;
+///
+/// let left = Left { replayed: 2, malformed: 1, ..Left::default() };
+/// assert_eq!(left.total(), 3);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Left {
     /// Seen before.

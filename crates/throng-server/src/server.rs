@@ -35,6 +35,38 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use zeroize::Zeroizing;
 
 /// What a server is made of, where it does not come from files.
+///
+/// ```
+/// use throng_server::{Clock, Limits, Parts, Role, Server};
+/// use throng_wire::{Collection, Identity};
+/// # let collection = Collection::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
+/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
+/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
+/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+/// # "#)?;
+/// # let directory = tempfile::tempdir()?;
+///
+/// let parts = |role| Parts {
+///     role,
+///     identity: Identity::from_seed(&[1; 32]),
+///     collections: vec![collection.clone()],
+///     data: directory.path().join("mix"),
+///     limits: Limits::default(),
+///     tls: None,
+///     authority: None,
+///     access: None,
+/// };
+/// // The identity is that of a mix of this collection, and of nothing else.
+/// assert!(Server::from_parts(parts(Role::Analyzer), Clock::System).is_err());
+/// assert!(Server::from_parts(parts(Role::Mix), Clock::System).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Parts {
     /// What it does in all of its collections.
     pub role: Role,
@@ -55,6 +87,45 @@ pub struct Parts {
 }
 
 /// A mix or an analyzer that is ready to listen.
+///
+/// ```
+/// use throng_server::{Clock, Limits, Listener, Parts, Role, Server};
+/// use throng_wire::{Collection, Identity};
+/// # let collection = Collection::parse(r#"
+/// # question = { text = "Do you cycle to work?", value = "bit" }
+/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+/// #             lifetime_delta = 1e-6 }
+/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
+/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
+/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
+/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
+/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
+/// # "#)?;
+/// # let directory = tempfile::tempdir()?;
+/// # let parts = Parts {
+/// #     role: Role::Mix,
+/// #     identity: Identity::from_seed(&[1; 32]),
+/// #     collections: vec![collection],
+/// #     data: directory.path().join("mix"),
+/// #     limits: Limits::default(),
+/// #     tls: None,
+/// #     authority: None,
+/// #     access: None,
+/// # };
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
+/// let address = listener.address()?;
+/// let running = Server::from_parts(parts, Clock::manual(1_000))?.start_on(listener)?;
+/// assert_eq!(running.address(), address);
+/// tokio::net::TcpStream::connect(address).await?;
+/// running.stop().await;
+/// assert!(tokio::net::TcpStream::connect(address).await.is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Server {
     node: Arc<Node>,
     peers: Peers,
@@ -63,6 +134,20 @@ pub struct Server {
 }
 
 /// A server that listens. Dropped, it stops without waiting for anyone.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use throng_server::{Clock, Config, Role, Server};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let config = Config::read(Role::Mix, Path::new("mix.toml"))?;
+/// let running = Server::open(&config, Clock::System)?.start().await?;
+/// println!("listens on {}", running.address());
+/// tokio::signal::ctrl_c().await?;
+/// running.stop().await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Running {
     node: Arc<Node>,
     address: SocketAddr,
@@ -73,6 +158,20 @@ pub struct Running {
 }
 
 /// A socket that is bound and not served yet, so that its address can go into a collection.
+///
+/// ```
+/// use throng_server::Listener;
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
+/// let address = listener.address()?;
+/// assert_ne!(address.port(), 0);
+/// // It is bound, so that nobody else gets it.
+/// assert!(Listener::bind(address).await.is_err());
+/// # Ok::<(), throng_server::Error>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Listener(TcpListener);
 
 /// All that one server shares among its tasks.

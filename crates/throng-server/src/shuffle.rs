@@ -21,6 +21,23 @@ use throng_mechanism::sample;
 use zeroize::Zeroizing;
 
 /// Collects records and writes them out in uniformly random order, in bounded memory.
+///
+/// ```
+/// use throng_server::{MemoryStore, Shuffler};
+/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
+///
+/// let store = MemoryStore::new();
+/// let mut shuffler = Shuffler::new(2, 1 << 20, &store);
+/// shuffler.push(b"aabb")?;
+/// shuffler.push(b"cc")?;
+/// let mut out = Vec::new();
+/// assert_eq!(shuffler.finish(&mut rng, &mut out)?, 3);
+/// let mut records: Vec<&[u8]> = out.chunks(2).collect();
+/// records.sort();
+/// assert_eq!(records, [b"aa", b"bb", b"cc"]);
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 pub struct Shuffler<'a> {
     size: usize,
     limit: usize,

@@ -10,6 +10,17 @@ use std::collections::BTreeMap;
 use throng_wire::{BatchId, Manifest, Receipt, SignedManifest, hex, unhex};
 
 /// A range of epochs that became, or may become, one batch.
+///
+/// ```
+/// use throng_server::{Slot, Stage, Why};
+///
+/// let slot = Slot { first: 3, last: 4, input: None, stage: Stage::Closing };
+/// let dropped = slot.at(Stage::Dropped { why: Why::Short, reports: 17, shredded: false });
+/// assert!(dropped.to_shred() && !dropped.done());
+/// assert!(dropped.shredded().done());
+/// assert_eq!(Slot::from_row(&dropped.to_row())?, dropped);
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
     /// The first epoch.
@@ -23,6 +34,14 @@ pub struct Slot {
 }
 
 /// How far a slot is.
+///
+/// ```
+/// use throng_server::{Stage, Why};
+///
+/// assert_eq!(Stage::Held { reports: 17 }.name(), "held");
+/// let dropped = Stage::Dropped { why: Why::Keys, reports: 17, shredded: true };
+/// assert_eq!(dropped.name(), "keys");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
     /// The first mix takes no more reports for it, and counts what it has.
@@ -77,6 +96,12 @@ impl Stage {
 }
 
 /// Why a slot is discarded.
+///
+/// ```
+/// use throng_server::Why;
+///
+/// assert_eq!([Why::Short, Why::Budget, Why::Keys].map(Why::name), ["short", "budget", "keys"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// Fewer distinct valid reports than the crowd needs.
@@ -204,6 +229,18 @@ pub(crate) fn lost_keys() -> Stage {
 }
 
 /// All slots of one collection at one server, by their first epoch. No two overlap.
+///
+/// ```
+/// use throng_server::{Slot, Slots, Stage};
+///
+/// let mut slots = Slots::default();
+/// let slot = Slot { first: 3, last: 3, input: None, stage: Stage::Closing };
+/// slots.put(slot.clone());
+/// slots.put(Slot { last: 4, ..slot.at(Stage::Held { reports: 17 }) });
+/// assert_eq!(slots.iter().count(), 1);
+/// assert_eq!(slots.get(3), slots.last());
+/// assert_eq!(slots.get(4), None);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Slots(BTreeMap<u64, Slot>);
 

@@ -30,6 +30,22 @@ use zeroize::Zeroizing;
 /// What a call returned `Ok` for survives a crash. What a call returned `Err` for may or may not have
 /// happened; every call may be repeated. Names of blobs and secrets are lower-case letters, digits,
 /// `-`, `_` and `.`, not first a dot.
+///
+/// ```
+/// use throng_server::{Change, MemoryStore, Store, StoreError};
+///
+/// fn remember(store: &dyn Store) -> Result<(), StoreError> {
+///     store.commit(&[Change::Put { table: "t", key: "a-1", value: b"1" }])?;
+///     store.put_secret("key", b"secret")
+/// }
+///
+/// let store = MemoryStore::new();
+/// remember(&store)?;
+/// remember(&store)?;
+/// assert_eq!(store.rows("t", "a-")?, [("a-1".to_owned(), b"1".to_vec())]);
+/// assert!(store.put_secret("key", b"another").is_err());
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 pub trait Store: Send + Sync + 'static {
     /// The rows of a table whose key begins with `prefix`, ordered by key.
     fn rows(&self, table: &str, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
@@ -99,6 +115,20 @@ pub trait Store: Send + Sync + 'static {
 }
 
 /// One change of a row.
+///
+/// ```
+/// use throng_server::{Change, MemoryStore, Store};
+///
+/// let store = MemoryStore::new();
+/// store.commit(&[
+///     Change::Put { table: "t", key: "a", value: b"1" },
+///     Change::Put { table: "t", key: "b", value: b"2" },
+///     Change::Delete { table: "t", key: "a" },
+///     Change::Delete { table: "t", key: "absent" },
+/// ])?;
+/// assert_eq!(store.rows("t", "")?, [("b".to_owned(), b"2".to_vec())]);
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<'a> {
     /// Writes a row, whether it exists or not.
@@ -120,6 +150,14 @@ pub enum Change<'a> {
 }
 
 /// Which log: the reports of one epoch of one collection.
+///
+/// ```
+/// use throng_server::LogName;
+/// use throng_wire::CollectionId;
+///
+/// let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
+/// assert_eq!(log.to_string(), format!("{}-7", log.collection));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LogName {
     /// The collection.
@@ -135,6 +173,24 @@ impl fmt::Display for LogName {
 }
 
 /// What a log is sealed under. Wiped when dropped, and `Debug` does not show it.
+///
+/// ```
+/// use throng_server::{LogKey, LogName, MemoryStore, Store};
+/// # use throng_wire::{CollectionId, LayerSecret};
+/// # let secret = LayerSecret::from_bytes(&[1; 32]);
+/// # let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
+///
+/// let (store, key) = (MemoryStore::new(), LogKey::derive(&secret, 7));
+/// store.append(&log, &key, b"bbaa", 2)?;
+/// let mut records = Vec::new();
+/// store.read_log(&log, &key, 2, &mut |some| Ok(records.extend_from_slice(some)))?;
+/// assert_eq!(records.len(), 4);
+///
+/// // The key of another epoch does not open it, and no key is shown.
+/// assert!(store.read_log(&log, &LogKey::derive(&secret, 8), 2, &mut |_| Ok(())).is_err());
+/// assert_eq!(format!("{key:?}"), "LogKey(..)");
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 #[derive(Clone)]
 pub struct LogKey(Zeroizing<[u8; 32]>);
 
@@ -163,23 +219,80 @@ impl fmt::Debug for LogKey {
 }
 
 /// A blob that is being written. Dropped unfinished, it never existed.
+///
+/// ```
+/// use std::io::Write;
+/// use throng_server::{MemoryStore, Store};
+///
+/// let store = MemoryStore::new();
+/// let mut blob = store.create("batch")?;
+/// blob.write_all(b"records")?;
+/// assert!(store.open("batch").is_err());
+/// blob.finish()?;
+/// assert_eq!(store.blobs()?, ["batch"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait BlobWriter: Write + Send {
     /// Makes it durable and visible under its name, at once.
     fn finish(self: Box<Self>) -> Result<(), StoreError>;
 }
 
 /// A finished blob.
+///
+/// ```
+/// use std::io::Read;
+/// use throng_server::{MemoryStore, Store};
+/// # use std::io::Write;
+/// # let store = MemoryStore::new();
+/// # let mut blob = store.create("batch")?;
+/// # blob.write_all(b"records")?;
+/// # blob.finish()?;
+///
+/// let mut blob = store.open("batch")?;
+/// let mut text = String::new();
+/// blob.read_to_string(&mut text)?;
+/// assert_eq!((&*text, blob.size()), ("records", 7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Blob: Read + Seek + Send {
     /// How many bytes it has.
     fn size(&self) -> u64;
 }
 
 /// A temporary file without a name.
+///
+/// ```
+/// use std::io::{Read, Seek, Write};
+/// use throng_server::{MemoryStore, Store};
+///
+/// let store = MemoryStore::new();
+/// let mut scratch = store.scratch()?;
+/// scratch.write_all(b"intermediate")?;
+/// scratch.rewind()?;
+/// let mut text = String::new();
+/// scratch.read_to_string(&mut text)?;
+/// assert_eq!(text, "intermediate");
+/// assert!(store.blobs()?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Scratch: Read + Write + Seek + Send {}
 
 impl<T: Read + Write + Seek + Send> Scratch for T {}
 
 /// Why a store did not do what it was asked. No bytes of records, rows or secrets in here.
+///
+/// ```
+/// use throng_server::{LogKey, LogName, MemoryStore, Store, StoreError};
+/// # use throng_wire::{CollectionId, LayerSecret};
+/// # let secret = LayerSecret::from_bytes(&[1; 32]);
+/// # let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
+///
+/// let (store, key) = (MemoryStore::new(), LogKey::derive(&secret, 7));
+/// store.close_log(&log)?;
+/// assert_eq!(store.append(&log, &key, b"late", 4), Err(StoreError::Closed));
+/// assert!(matches!(store.put_secret("../key", b""), Err(StoreError::Misuse { .. })));
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

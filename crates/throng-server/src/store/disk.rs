@@ -26,6 +26,19 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use zeroize::Zeroizing;
 
 /// A data directory. One process at a time has it open.
+///
+/// ```
+/// use throng_server::{DiskStore, Store};
+/// # let directory = tempfile::tempdir()?;
+/// # let directory = directory.path();
+///
+/// let store = DiskStore::open(directory)?;
+/// store.put_secret("key", b"secret")?;
+/// assert!(DiskStore::open(directory).is_err());
+/// drop(store);
+/// assert_eq!(DiskStore::open(directory)?.secrets()?, ["key"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct DiskStore {
     logs: PathBuf,
     blobs: PathBuf,

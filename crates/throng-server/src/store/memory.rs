@@ -29,6 +29,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroizing;
 
 /// What goes wrong with one operation.
+///
+/// ```
+/// use throng_server::{Change, Fault, Faults, MemoryStore, Store};
+///
+/// // Whoever hears of a failure does not know whether it has happened.
+/// let store = MemoryStore::new();
+/// let put = |key| store.commit(&[Change::Put { table: "t", key, value: b"" }]);
+/// store.set_faults(Faults::list([(0, Fault::FailBefore), (1, Fault::FailAfter)]));
+/// assert!(put("a").is_err() && put("b").is_err());
+/// assert_eq!(store.rows("t", "")?, [("b".to_owned(), vec![])]);
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing does.
@@ -44,6 +56,19 @@ pub enum Fault {
 }
 
 /// The kinds of operations, one for each call that may go wrong.
+///
+/// ```
+/// use throng_server::{Fault, Faults, MemoryStore, Operation, Store};
+///
+/// let store = MemoryStore::new();
+/// store.set_faults(Faults::by(|_, operation| match operation {
+///     Operation::PutSecret => Fault::FailBefore,
+///     _ => Fault::None,
+/// }));
+/// assert!(store.put_secret("key", b"secret").is_err());
+/// assert_eq!(store.secret("key")?, None);
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is named like the call")]
 pub enum Operation {
@@ -66,6 +91,15 @@ pub enum Operation {
 }
 
 /// Decides for each operation, by its number from 0 and its kind, what goes wrong with it.
+///
+/// ```
+/// use throng_server::{Fault, Faults, MemoryStore, Store};
+///
+/// let store = MemoryStore::new();
+/// store.set_faults(Faults::at(1, Fault::FailBefore));
+/// let done = [store.blobs(), store.blobs(), store.blobs()].map(|answer| answer.is_ok());
+/// assert_eq!(done, [true, false, true]);
+/// ```
 pub struct Faults(Box<dyn FnMut(u64, Operation) -> Fault + Send>);
 
 impl Faults {
@@ -98,6 +132,21 @@ impl fmt::Debug for Faults {
 }
 
 /// The simulated disk: what a crash would leave, and failures where a test wants them.
+///
+/// ```
+/// use throng_server::{Fault, Faults, MemoryStore, Store};
+///
+/// let store = MemoryStore::new();
+/// store.put_secret("key", b"secret")?;
+/// store.set_faults(Faults::at(0, Fault::CrashBefore));
+/// assert!(store.destroy_secret("key").is_err());
+/// assert!(store.crashed() && store.secret("key").is_err());
+///
+/// // A clone is a handle of the same disk.
+/// store.clone().restart();
+/// assert_eq!(store.secret("key")?.unwrap().as_slice(), b"secret");
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct MemoryStore(Arc<Mutex<Machine>>);
 

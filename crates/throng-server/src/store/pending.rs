@@ -12,6 +12,21 @@ use std::task::{Context, Poll, Waker};
 /// Resolves when the records are durable, or failed to be. Await it, or [`Pending::wait`].
 ///
 /// Dropping it does not take the records back.
+///
+/// ```
+/// use throng_server::{LogKey, LogName, MemoryStore, Store};
+/// # use throng_wire::{CollectionId, LayerSecret};
+/// # let secret = LayerSecret::from_bytes(&[1; 32]);
+/// # let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
+///
+/// let (store, key) = (MemoryStore::new(), LogKey::derive(&secret, 7));
+/// // Both may share one write to disk.
+/// let first = store.submit(&log, &key, b"aa", 2);
+/// let second = store.submit(&log, &key, b"bb", 2);
+/// first.wait()?;
+/// second.wait()?;
+/// # Ok::<(), throng_server::StoreError>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing is durable before the answer"]
 pub struct Pending(Kind);

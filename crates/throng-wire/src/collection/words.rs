@@ -264,7 +264,7 @@ mod tests {
         for part in [
             "one of the mixes north and south is honest",
             "epsilon = 1, delta = 1e-6",
-            "a factor of at most 2.719",
+            "at most 2.719 times as likely",
             "1 in 1,000,000",
             "counts on 1,000 honest reports",
             "not allowed for",
