@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
-import { browser, gallery, visit } from "./gallery.mjs";
+import { browser, follow, gallery, visit } from "./gallery.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const pictures = "target/browser";
@@ -119,7 +119,7 @@ describe("an analyzer with a year behind it", () => {
       assert.ok(text.includes(String(shown)), `${name}: ${shown} is on the page`);
     }
     await page.goto(`${site.url}/planner`);
-    await page.getByRole("button", { name: /plan|show|answer|ask/i }).click();
+    await follow(page, page.getByRole("button", { name: /plan|show|answer|ask/i }));
     assert.match(await page.locator("main").textContent(), /recommend/i);
     await context.close();
   });
@@ -158,10 +158,10 @@ describe("an analyzer with a year behind it", () => {
     await page.goto(site.url + at("thousand", "?sort=label"));
     const names = await rows.locator("th").allInnerTexts();
     assert.deepEqual(names, names.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)));
-    await page.getByRole("link", { name: "Rank" }).click();
+    await follow(page, page.getByRole("link", { name: "Rank" }));
     const values = (await rows.locator("td:nth-child(3)").allInnerTexts()).map((text) => Number(text.replaceAll(",", "")));
     assert.deepEqual(values, values.toSorted((a, b) => b - a));
-    await page.getByRole("link", { name: "Post-processed" }).click();
+    await follow(page, page.getByRole("link", { name: "Post-processed" }));
     const cut = (await rows.locator("td:nth-child(3)").allInnerTexts()).map((text) => Number(text.replaceAll(",", "")));
     assert.ok(Math.min(...cut) >= 0);
     assert.deepEqual(trouble, []);
@@ -214,7 +214,7 @@ describe("an analyzer with a year behind it", () => {
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
     await page.keyboard.press("Enter");
-    assert.ok(page.url().endsWith("#main"));
+    await page.waitForURL(/#main$/);
     await page.keyboard.press("Tab");
     assert.ok(await page.evaluate(() => document.activeElement.closest("main") !== null));
     await context.close();
@@ -251,8 +251,7 @@ describe("an analyzer that asks for tokens", () => {
     const { page, trouble } = await visit(context, site.url);
     const enter = async (token) => {
       await page.getByLabel("Token").fill(token);
-      await page.getByRole("button", { name: "Sign in" }).click();
-      await page.waitForLoadState("load");
+      await follow(page, page.getByRole("button", { name: "Sign in" }));
     };
     await page.goto(`${site.url}/collections/${id}`);
     assert.equal(new URL(page.url()).pathname, "/login");
@@ -267,12 +266,11 @@ describe("an analyzer that asks for tokens", () => {
     assert.equal(refused.status(), 403);
     trouble.length = 0;
     await page.goto(site.url);
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await follow(page, page.getByRole("button", { name: "Sign out" }));
     await page.goto(site.url);
     assert.equal(new URL(page.url()).pathname, "/login");
     await enter(site.operator);
-    await page.getByRole("link", { name: "Operations" }).click();
-    await page.waitForLoadState("load");
+    await follow(page, page.getByRole("link", { name: "Operations" }));
     assert.equal(new URL(page.url()).pathname, "/operations");
     const cookies = await context.cookies();
     assert.ok(cookies.every((cookie) => cookie.httpOnly && cookie.sameSite === "Strict"));

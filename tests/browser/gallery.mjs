@@ -48,3 +48,6 @@ export async function visit(context, origin) {
   });
   return { page, trouble };
 }
+
+/** Clicks what leads to another page, and waits until that one is there. */
+export const follow = (page, link) => Promise.all([page.waitForNavigation({ waitUntil: "load" }), link.click()]);
