@@ -474,7 +474,7 @@ impl fmt::Debug for Client {
 }
 
 /// Who has to sign, in the order of the chain.
-pub(crate) fn parties(collection: &Collection) -> Vec<PublicIdentity> {
+fn parties(collection: &Collection) -> Vec<PublicIdentity> {
     collection.chain.parties().map(|(_, party)| party.identity).collect()
 }
 

@@ -82,6 +82,7 @@
 //! | `memory` | what `rappor` and `longitudinal` remember between epochs |
 //! | `state`, `file` | the state as bytes, and its replacement on disk |
 //! | `report` | [`Report`]: what leaves |
+//! | `poster` | [`Poster`]: a part on a board, where messages are posted round by round |
 //! | `upload`, `retry` | to the first mix and back, with patience |
 //! | `moment` | when to send |
 
@@ -93,6 +94,7 @@ mod error;
 mod file;
 mod memory;
 mod moment;
+mod poster;
 mod report;
 #[cfg(feature = "http")]
 mod retry;
@@ -105,6 +107,7 @@ mod upload;
 pub use client::Client;
 pub use error::{Error, Trouble};
 pub use moment::jitter;
+pub use poster::Poster;
 pub use report::Report;
 #[cfg(feature = "http")]
 pub use retry::Patience;

@@ -1,13 +1,13 @@
 //! Between a device and the first mix: keys in, reports out.
 
-use crate::client::parties;
 use crate::retry::Failure;
 use crate::{Client, Error, Patience, Report};
 use rand_core::CryptoRng;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url, redirect};
+use std::time::Duration;
 use throng_mechanism::Value;
-use throng_wire::{Collection, CollectionId, PublicIdentity, SignedDirectory};
+use throng_wire::{Board, Bulletin, Collection, Route, SignedDirectory, SignedNotice};
 
 /// Talks to the first mix of a collection. It holds no state of a device and may serve many.
 ///
@@ -36,9 +36,10 @@ use throng_wire::{Collection, CollectionId, PublicIdentity, SignedDirectory};
 pub struct Uploader {
     http: reqwest::Client,
     /// `{url of mix 1}/v1/collections/{id}`.
-    base: String,
-    collection: CollectionId,
-    parties: Vec<PublicIdentity>,
+    mix: String,
+    /// The same at the analyzer.
+    analyzer: String,
+    route: Route,
     patience: Patience,
 }
 
@@ -50,30 +51,62 @@ impl Uploader {
 
     /// For a collection, with a patience of one's own.
     pub fn with_patience(collection: &Collection, patience: Patience) -> Result<Self, Error> {
-        let id = collection.id();
-        let mix = collection.chain.mixes.first().ok_or(Error::Address)?;
-        let address = Url::parse(&mix.url).map_err(|_| Error::Address)?;
-        if !matches!(address.scheme(), "http" | "https") || address.query().is_some() {
-            return Err(Error::Address);
-        }
-        let base = format!("{}/v1/collections/{id}", mix.url.trim_end_matches('/'));
-        // A mix answers for itself: a redirection could lead each device elsewhere.
+        Self::along(Route::from(collection), patience)
+    }
+
+    /// For a board.
+    pub fn for_board(board: &Board, patience: Patience) -> Result<Self, Error> {
+        Self::along(Route::from(board), patience)
+    }
+
+    fn along(route: Route, patience: Patience) -> Result<Self, Error> {
+        let base = |url: &str| {
+            let address = Url::parse(url).map_err(|_| Error::Address)?;
+            if !matches!(address.scheme(), "http" | "https") || address.query().is_some() {
+                return Err(Error::Address);
+            }
+            Ok(format!("{}/v1/collections/{}", url.trim_end_matches('/'), route.id))
+        };
+        let mix = base(&route.chain.mixes.first().ok_or(Error::Address)?.url)?;
+        let analyzer = base(&route.chain.analyzer.url)?;
+        // A party answers for itself: a redirection could lead each device elsewhere.
         let http = reqwest::Client::builder()
             .timeout(patience.request)
             .connect_timeout(patience.request)
             .redirect(redirect::Policy::none())
             .build()
             .map_err(|_| Error::Address)?;
-        Ok(Self { http, base, collection: id, parties: parties(collection), patience })
+        Ok(Self { http, mix, analyzer, route, patience })
     }
 
     /// Fetches the keys of a window, given by its first epoch. They are signed by every party.
     pub async fn directory(&self, window: u64) -> Result<SignedDirectory, Error> {
-        let url = format!("{}/directories/{window}", self.base);
-        let bytes = self.patience.attempt(|| self.fetch(&url)).await?;
+        let url = format!("{}/directories/{window}", self.mix);
+        // The length of a directory is known, and a longer one is not read to its end.
+        let most = DIRECTORY_HEAD + usize::from(self.route.chain.hops()) * DIRECTORY_ENTRY;
+        let wanted =
+            Wanted { most, what: "a directory of this chain's length", remedy: no_directory };
+        let bytes =
+            self.patience.attempt(|| self.fetch(&url, self.patience.request, wanted)).await?;
         let directory = SignedDirectory::decode(&bytes)?;
-        directory.verify(&self.collection, window, &self.parties)?;
+        directory.verify(&self.route.id, window, &self.route.parties())?;
         Ok(directory)
+    }
+
+    /// Fetches what a round of a board showed. It is signed by every party, and is there some time after
+    /// the deadline of the round: until then the answer is [`Error::Refused`] with status 404. Status
+    /// 410 says that the round was thrown away.
+    pub async fn bulletin(&self, round: u64) -> Result<Bulletin, Error> {
+        let url = format!("{}/bulletins/{round}", self.analyzer);
+        let most = SignedNotice::length(self.route.chain.hops().into()) + BAG_BYTES;
+        let wanted = Wanted { most, what: "a bulletin of at most 1 GiB", remedy: no_bulletin };
+        let time = self.patience.request * BULLETIN_REQUESTS;
+        let bytes = self.patience.attempt(|| self.fetch(&url, time, wanted)).await?;
+        let bulletin = Bulletin::decode(&bytes, &self.route.id, round, &self.route.parties())?;
+        if bulletin.notice().payload != self.route.shape.payload {
+            return Err(throng_wire::Error::Foreign { what: "bulletin", scope: "shape" }.into());
+        }
+        Ok(bulletin)
     }
 
     /// Sends a report until the mix has it. The bytes are the same in every attempt, and a mix keeps
@@ -86,13 +119,13 @@ impl Uploader {
     /// of them may have been taken; all may be sent again.
     pub async fn upload_many(&self, reports: &[Report]) -> Result<(), Error> {
         let foreign = throng_wire::Error::Foreign { what: "report", scope: "collection" };
-        if reports.iter().any(|report| report.collection() != self.collection) {
+        if reports.iter().any(|report| report.collection() != self.route.id) {
             return Err(foreign.into());
         }
         for epoch in reports.chunk_by(|a, b| a.epoch() == b.epoch()) {
             let each = epoch[0].as_bytes().len().max(1);
             for part in epoch.chunks((BODY_BYTES / each).max(1)) {
-                let url = format!("{}/epochs/{}/reports", self.base, part[0].epoch());
+                let url = format!("{}/epochs/{}/reports", self.mix, part[0].epoch());
                 self.patience.attempt(|| self.post(&url, part)).await?;
             }
         }
@@ -184,17 +217,15 @@ impl Uploader {
         }
     }
 
-    async fn fetch(&self, url: &str) -> Result<Vec<u8>, Failure> {
-        let mut response = self.http.get(url).send().await?;
+    async fn fetch(&self, url: &str, time: Duration, wanted: Wanted) -> Result<Vec<u8>, Failure> {
+        let mut response = self.http.get(url).timeout(time).send().await?;
         if response.status() != StatusCode::OK {
-            return Err(failure(&response, no_directory));
+            return Err(failure(&response, wanted.remedy));
         }
-        // The length of a directory is known, and a longer one is not read to its end.
-        let limit = DIRECTORY_HEAD + self.parties.len() * DIRECTORY_ENTRY;
-        let mut bytes = Vec::with_capacity(limit);
+        let mut bytes = Vec::new();
         while let Some(part) = response.chunk().await? {
-            if bytes.len() + part.len() > limit {
-                let expected = "a directory of this chain's length";
+            if bytes.len() + part.len() > wanted.most {
+                let expected = wanted.what;
                 return Err(Failure::Final(throng_wire::Error::Malformed { expected }.into()));
             }
             bytes.extend_from_slice(&part);
@@ -218,6 +249,14 @@ impl Uploader {
     }
 }
 
+/// What an answer may be.
+#[derive(Clone, Copy)]
+struct Wanted {
+    most: usize,
+    what: &'static str,
+    remedy: fn(u16) -> &'static str,
+}
+
 /// What the body says is not read: it is the mix's, and an error holds none of it.
 fn failure(response: &Response, remedy: fn(u16) -> &'static str) -> Failure {
     let after = response.headers().get(RETRY_AFTER).map(|value| value.to_str().unwrap_or_default());
@@ -231,6 +270,16 @@ fn no_directory(status: u16) -> &'static str {
         }
         410 => "this window is over: report in the present epoch",
         _ => "check the address of the first mix in the collection",
+    }
+}
+
+fn no_bulletin(status: u16) -> &'static str {
+    match status {
+        404 => {
+            "the round is not out yet, or there is no such board there: ask again after its deadline"
+        }
+        410 => "too few took part in the round, and it was thrown away: begin again in a later one",
+        _ => "check the address of the analyzer in the board's file",
     }
 }
 
@@ -251,6 +300,10 @@ fn not_accepted(status: u16) -> &'static str {
 
 /// Bytes of reports in one request.
 const BODY_BYTES: usize = 1 << 20;
+/// Bytes of all messages of a round at most.
+const BAG_BYTES: usize = 1 << 30;
+/// Times the patience for one request that a bulletin may take.
+const BULLETIN_REQUESTS: u32 = 10;
 /// Collection id, window and number of keys of a directory.
 const DIRECTORY_HEAD: usize = 32 + 8 + 1;
 /// A key and a signature.
@@ -462,6 +515,62 @@ mod tests {
             let world = mix.world();
             let error = uploader(&world).directory(0).await.unwrap_err();
             assert!(matches!(error, Error::Wire(_)), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_bulletin_is_taken_if_everyone_signed_it_and_else_refused() {
+        let bag = throng_wire::Bag::new(2, b"kauaka").unwrap();
+        let board = |analyzer: &Mix| {
+            let Collection { schedule, mut chain, .. } = World::of_bits().collection;
+            chain.analyzer.url = analyzer.url.clone();
+            let about = "Talk".into();
+            Board { about, messages: 1, payload: 2, crowd: 2, rounds: 2, schedule, chain }
+        };
+        let hasty = Patience { attempts: 1, ..Patience::default() };
+        let fetch = async |change: fn(&mut Vec<u8>), round: u64| {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let mut analyzer = Mix { url: String::new(), requests: Arc::default() };
+            analyzer.url = format!("http://{}", listener.local_addr().unwrap());
+            let board = board(&analyzer);
+            let notice = throng_wire::Notice::of(board.id(), round, 3, &bag);
+            let identities = World::of_bits().identities;
+            let signatures = identities.iter().map(|party| notice.cosign(party)).collect();
+            let mut bytes = SignedNotice { notice, signatures }.encode();
+            bytes.extend_from_slice(bag.as_bytes());
+            change(&mut bytes);
+            tokio::spawn(async move {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                read(&mut stream).await.unwrap();
+                stream.write_all(&ok(&bytes)).await.unwrap();
+            });
+            Uploader::for_board(&board, hasty).unwrap().bulletin(1).await
+        };
+        assert_eq!(fetch(|_| (), 1).await.unwrap().bag(), &bag);
+        let foreign = throng_wire::Error::Foreign { what: "bulletin", scope: "round" };
+        assert_eq!(fetch(|_| (), 0).await, Err(foreign.into()));
+        let unsigned: fn(&mut Vec<u8>) = |bytes| bytes[100] ^= 1;
+        assert!(matches!(fetch(unsigned, 1).await, Err(Error::Wire(_))));
+        let altered: fn(&mut Vec<u8>) = |bytes| *bytes.last_mut().unwrap() ^= 1;
+        assert!(matches!(fetch(altered, 1).await, Err(Error::Wire(_))));
+        assert!(matches!(fetch(Vec::clear, 1).await, Err(Error::Wire(_))));
+    }
+
+    #[tokio::test]
+    async fn a_round_that_is_not_out_or_was_thrown_away_says_so() {
+        for (status, word) in [(404, "not out yet"), (410, "thrown away"), (403, "address")] {
+            let head =
+                format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let analyzer = Mix::scripted(&[&head]).await;
+            let Collection { schedule, mut chain, .. } = World::of_bits().collection;
+            chain.analyzer.url = analyzer.url.clone();
+            let about = "Talk".into();
+            let board =
+                Board { about, messages: 1, payload: 2, crowd: 2, rounds: 2, schedule, chain };
+            let uploader = Uploader::for_board(&board, Patience::default()).unwrap();
+            let error = uploader.bulletin(0).await.unwrap_err();
+            assert!(matches!(error, Error::Refused { status: s, .. } if s == status));
+            assert!(error.to_string().contains(word), "{error}");
         }
     }
 

@@ -4,6 +4,7 @@
 //! It is a TOML file that everyone holds and nobody changes: its id is bound into every layer of every
 //! report (`docs/protocol.md`, 2).
 
+mod board;
 mod canonical;
 mod file;
 mod payload;
@@ -12,6 +13,7 @@ mod section;
 mod table;
 mod words;
 
+pub use board::Board;
 pub use file::{duration_text, seconds};
 pub use promise::{Account, Spending, Spent};
 
@@ -194,7 +196,7 @@ impl Collection {
 
     /// SHA-256 of all it says.
     pub fn id(&self) -> CollectionId {
-        canonical::id(&self.canonical())
+        canonical::id(canonical::QUESTION, &self.canonical())
     }
 
     /// Distinct valid reports that a mix and the analyzer require.

@@ -225,7 +225,7 @@ impl SignedDirectory {
     }
 }
 
-fn unsigned(what: &'static str, hop: u8) -> Error {
+pub(crate) fn unsigned(what: &'static str, hop: u8) -> Error {
     Error::Signature { what, party: format!("the party at hop {hop}") }
 }
 

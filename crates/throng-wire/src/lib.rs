@@ -34,8 +34,11 @@
 //! | `seal`, `open` | [`Seal`] for clients; with the feature `open`, `Opener` for mixes and the analyzer |
 //! | `shape`, `suite` | [`Shape`]: how long everything is; [`Binding`]: what a layer is for |
 //! | `batch` | [`SignedManifest`], [`Receipt`]: batches down the chain, receipts back |
+//! | `bulletin` | [`Bulletin`]: what a round of a [`Board`] showed, signed by everyone |
+//! | `route` | [`Route`]: what mixes know of a question or a board |
 
 mod batch;
+mod bulletin;
 mod bytes;
 mod collection;
 mod directory;
@@ -48,6 +51,7 @@ mod native;
 mod open;
 #[cfg(any(test, not(feature = "open")))]
 mod portable;
+mod route;
 #[cfg(feature = "open")]
 mod schedule;
 mod seal;
@@ -57,10 +61,11 @@ mod suite;
 mod x25519;
 
 pub use batch::{BatchId, Loss, Manifest, Receipt, RecordDigest, SignedManifest};
+pub use bulletin::{Bag, Bulletin, Notice, SignedNotice};
 pub use bytes::{hex, unhex};
 pub use collection::{
-    Account, Below, Chain, Collection, Party, Promise, Prompt, Schedule, Spending, Spent, Terms,
-    duration_text, seconds, value_name,
+    Account, Below, Board, Chain, Collection, Party, Promise, Prompt, Schedule, Spending, Spent,
+    Terms, duration_text, seconds, value_name,
 };
 pub use directory::{Directory, KeyStatement, SignedDirectory};
 pub use error::Error;
@@ -68,6 +73,7 @@ pub use id::CollectionId;
 pub use keys::{Identity, LayerPublic, LayerSecret, PublicIdentity};
 #[cfg(feature = "open")]
 pub use open::Opener;
+pub use route::Route;
 pub use seal::{Layer, Seal};
 pub use shape::{ENC, LAYER, Shape, TAG};
 pub use suite::Binding;

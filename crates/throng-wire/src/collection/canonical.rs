@@ -2,7 +2,7 @@
 //!
 //! Comments, order and spelling of the file are not in them, so they do not change the id.
 
-use super::{Collection, Party, Prompt, Terms, value_name};
+use super::{Below, Chain, Collection, Party, Prompt, Schedule, Terms, value_name};
 use crate::CollectionId;
 use crate::bytes::Writer;
 use sha2::{Digest, Sha256};
@@ -20,24 +20,29 @@ impl Collection {
     pub fn canonical(&self) -> Vec<u8> {
         let mut to = Writer::default();
         terms(&mut to, &self.terms);
-        let window = match self.schedule.below {
-            super::Below::Expire => 0,
-            super::Below::Merge { window } => window,
-        };
-        to.u64(self.schedule.start).u64(self.schedule.every).u64(self.schedule.grace).u64(window);
-        to.u32(self.chain.mixes.len() as u32);
-        for mix in &self.chain.mixes {
-            party(&mut to, mix);
-        }
-        party(&mut to, &self.chain.analyzer);
+        course(&mut to, &self.schedule, &self.chain);
         to.0
     }
 }
 
-/// SHA-256("throng/1 collection" ‖ 0x00 ‖ canonical bytes).
-pub(super) fn id(canonical: &[u8]) -> CollectionId {
-    let hash = Sha256::new().chain_update(b"throng/1 collection\0").chain_update(canonical);
+/// SHA-256(label ‖ 0x00 ‖ canonical bytes).
+pub(super) fn id(label: &str, canonical: &[u8]) -> CollectionId {
+    let hash = Sha256::new().chain_update(label).chain_update([0]).chain_update(canonical);
     CollectionId::new(hash.finalize().into())
+}
+
+/// `start ‖ every ‖ grace ‖ window (0: expire) ‖ mixes, each: name ‖ url ‖ identity ‖ analyzer: the same`.
+pub(super) fn course(to: &mut Writer, schedule: &Schedule, chain: &Chain) {
+    let window = match schedule.below {
+        Below::Expire => 0,
+        Below::Merge { window } => window,
+    };
+    to.u64(schedule.start).u64(schedule.every).u64(schedule.grace).u64(window);
+    to.u32(chain.mixes.len() as u32);
+    for mix in &chain.mixes {
+        party(to, mix);
+    }
+    party(to, &chain.analyzer);
 }
 
 fn terms(to: &mut Writer, Terms { question, promise, mechanism }: &Terms) {
@@ -64,3 +69,6 @@ fn terms(to: &mut Writer, Terms { question, promise, mechanism }: &Terms) {
 fn party(to: &mut Writer, Party { name, url, identity }: &Party) {
     to.text(name).text(url).raw(identity.as_bytes());
 }
+
+pub(super) const QUESTION: &str = "throng/1 collection";
+pub(super) const BOARD: &str = "throng/1 board";

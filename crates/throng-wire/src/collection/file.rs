@@ -127,19 +127,8 @@ impl Collection {
 
     /// As a file that [`Collection::parse`] reads.
     pub fn to_toml(&self) -> String {
-        let Schedule { start, every, grace, below } = self.schedule;
         let mut out = Lines(self.terms.to_toml());
-        out.section("[schedule]");
-        out.integer("start", start);
-        out.text("every", &duration_text(every)).text("grace", &duration_text(grace));
-        match below {
-            Below::Expire => out.text("below", "expire"),
-            Below::Merge { window } => out.text("below", "merge").integer("window", window),
-        };
-        for mix in &self.chain.mixes {
-            out.section("[[mix]]").party(mix);
-        }
-        out.section("[analyzer]").party(&self.chain.analyzer);
+        out.course(&self.schedule, &self.chain);
         out.0
     }
 
@@ -198,7 +187,7 @@ pub fn duration_text(seconds: u64) -> String {
     format!("{}{unit}", seconds / each)
 }
 
-fn table(text: &str) -> Result<Table, Error> {
+pub(super) fn table(text: &str) -> Result<Table, Error> {
     // The parser's message shows a line of the file, which holds no secret.
     text.parse().map_err(|error: toml::de::Error| field("file", error.message()))
 }
@@ -311,7 +300,7 @@ fn mechanism(section: &Section<'_>) -> Result<Mechanism, Error> {
     Ok(made)
 }
 
-fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
+pub(super) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
     section.known(&["start", "every", "grace", "below", "window"])?;
     let duration = |key: &str, least: u64| {
         let range = least..=MAX_DURATION;
@@ -336,7 +325,7 @@ fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
     })
 }
 
-fn chain(all: &Table) -> Result<Chain, Error> {
+pub(super) fn chain(all: &Table) -> Result<Chain, Error> {
     let list = all.get("mix").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     if !(1..=MAX_MIXES).contains(&list.len()) {
         return Err(field("mix", format!("from 1 to {MAX_MIXES} sections [[mix]]")));
@@ -403,12 +392,12 @@ fn integers(value: &Value) -> Option<Vec<u64>> {
 const TERMS: &[&str] = &["question", "promise", "mechanism"];
 const UNITS: &[(&str, u64)] = &[("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
 const MAX_MIXES: usize = 8;
-const MAX_CROWD: u64 = 1_000_000_000;
+pub(super) const MAX_CROWD: u64 = 1_000_000_000;
 const MAX_CORRUPT: f64 = 0.99;
-const MAX_EPOCHS: u64 = 1_000_000;
+pub(super) const MAX_EPOCHS: u64 = 1_000_000;
 /// A year with a day to spare.
 const MAX_DURATION: u64 = 366 * 86_400;
 /// Some 34,000 years.
 const MAX_START: u64 = 1 << 40;
 /// A report of several megabytes is a mistake.
-const MAX_REPORT: usize = 1 << 24;
+pub(super) const MAX_REPORT: usize = 1 << 24;

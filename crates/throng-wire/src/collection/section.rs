@@ -1,6 +1,6 @@
 //! Sections of a TOML file, read so that errors say where, and written in the order given.
 
-use super::Party;
+use super::{Below, Chain, Party, Schedule, duration_text};
 use crate::Error;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -96,7 +96,22 @@ impl Lines {
         self
     }
 
-    pub fn party(&mut self, party: &Party) {
+    /// When, and through whom.
+    pub fn course(&mut self, schedule: &Schedule, chain: &Chain) {
+        let Schedule { start, every, grace, below } = *schedule;
+        self.section("[schedule]").integer("start", start);
+        self.text("every", &duration_text(every)).text("grace", &duration_text(grace));
+        match below {
+            Below::Expire => self.text("below", "expire"),
+            Below::Merge { window } => self.text("below", "merge").integer("window", window),
+        };
+        for mix in &chain.mixes {
+            self.section("[[mix]]").party(mix);
+        }
+        self.section("[analyzer]").party(&chain.analyzer);
+    }
+
+    fn party(&mut self, party: &Party) {
         let Party { name, url, identity } = party;
         self.text("name", name).text("url", url).text("identity", &identity.to_string());
     }

@@ -1,0 +1,230 @@
+//! A board: a collection whose shuffled messages are published as they are, round by round.
+
+use super::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
+use super::section::{Lines, Section, field, known};
+use super::{Below, Chain, Schedule, canonical};
+use crate::bytes::Writer;
+use crate::{CollectionId, Error, Shape};
+
+/// A collection that asks nothing: participants post messages, and everyone sees the shuffled bag of
+/// each round. What must stay secret is for the messages themselves to hide; that a message cannot be
+/// traced to who sent it is what the mixes see to.
+///
+/// ```
+/// use throng_wire::Board;
+///
+/// let file = r#"
+///     [board]
+///     about = "Keys for the neighbourhood's survey"
+///     messages = 66
+///     payload = 18
+///     crowd = 10
+///     rounds = 3
+///
+///     [schedule]
+///     start = 1000
+///     every = "10m"
+///     grace = "1m"
+///     below = "expire"
+///
+///     [[mix]]
+///     name = "north"
+///     url = "https://north.example"
+///     identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c"
+///
+///     [analyzer]
+///     name = "counter"
+///     url = "https://counter.example"
+///     identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394"
+/// "#;
+/// let board = Board::parse(file)?;
+/// assert_eq!(Board::parse(&board.to_toml())?.id(), board.id());
+/// assert_eq!(board.shape().report_bytes(), 48 + 66 * (18 + 48));
+///
+/// // A crowd that waits for the next round would answer questions of the last.
+/// let merged = file.replace("below = \"expire\"", "below = \"merge\"\nwindow = 2");
+/// assert!(Board::parse(&merged).is_err());
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Board {
+    /// What it is about, in words.
+    pub about: String,
+    /// Messages in every report.
+    pub messages: u32,
+    /// Bytes of a message.
+    pub payload: u32,
+    /// Reports that are shuffled together at least.
+    pub crowd: u64,
+    /// Rounds in all, numbered from 0.
+    pub rounds: u64,
+    /// When a round begins and ends.
+    pub schedule: Schedule,
+    /// Through whom.
+    pub chain: Chain,
+}
+
+impl Board {
+    /// Whether a file is one of a board rather than of a question.
+    pub fn is_in(text: &str) -> bool {
+        table(text).is_ok_and(|all| all.contains_key("board"))
+    }
+
+    /// Reads a board.
+    ///
+    /// ```text
+    /// [board]      about, messages (of a report), payload (bytes of a message), crowd, rounds
+    /// [schedule]   start (Unix seconds), every = "10m", grace = "1m", below = "expire"
+    /// [[mix]]      name, url, identity: from 1 to 8 of them, in the order of the way
+    /// [analyzer]   name, url, identity
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let all = table(text)?;
+        let section = Section::of(&all, "board")?;
+        section.known(&["about", "messages", "payload", "crowd", "rounds"])?;
+        let board = Self {
+            about: section.line("about")?,
+            messages: section.integer("messages", 1..=MAX_MESSAGES)? as u32,
+            payload: section.integer("payload", 1..=MAX_PAYLOAD)? as u32,
+            crowd: section.integer("crowd", 2..=MAX_CROWD)?,
+            rounds: section.integer("rounds", 1..=MAX_EPOCHS)?,
+            schedule: schedule(&Section::of(&all, "schedule")?)?,
+            chain: chain(&all)?,
+        };
+        known("", &all, &["board", "schedule", "mix", "analyzer"])?;
+        if board.schedule.below != Below::Expire {
+            return Err(field(
+                "schedule.below",
+                "\"expire\": a round is not carried into the next",
+            ));
+        }
+        let bytes = board.shape().report_bytes();
+        if bytes > MAX_REPORT {
+            let reason = format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer");
+            return Err(field("board.messages", reason));
+        }
+        Ok(board)
+    }
+
+    /// As a file that [`Board::parse`] reads.
+    pub fn to_toml(&self) -> String {
+        let mut out = Lines::default();
+        out.section("[board]");
+        out.text("about", &self.about).integer("messages", self.messages.into());
+        out.integer("payload", self.payload.into()).integer("crowd", self.crowd);
+        out.integer("rounds", self.rounds);
+        out.course(&self.schedule, &self.chain);
+        out.0
+    }
+
+    /// The lengths of everything.
+    pub fn shape(&self) -> Shape {
+        let mixes = self.chain.mixes.len() as u8;
+        Shape { mixes, messages: self.messages, payload: self.payload }
+    }
+
+    /// SHA-256 of all it says. No question has the same.
+    pub fn id(&self) -> CollectionId {
+        canonical::id(canonical::BOARD, &self.canonical())
+    }
+
+    /// All it says: `about ‖ messages ‖ payload ‖ crowd ‖ rounds`, then schedule and chain as in a
+    /// question's.
+    pub fn canonical(&self) -> Vec<u8> {
+        let mut to = Writer::default();
+        to.text(&self.about).u32(self.messages).u32(self.payload).u64(self.crowd).u64(self.rounds);
+        canonical::course(&mut to, &self.schedule, &self.chain);
+        to.0
+    }
+
+    /// What takes place, and on what it rests, in plain words.
+    pub fn plain(&self) -> Vec<String> {
+        let mixes: Vec<&str> = self.chain.mixes.iter().map(|mix| mix.name.as_str()).collect();
+        let mixes = mixes.join(", ");
+        vec![
+            format!("The board is about: {}", self.about),
+            format!(
+                "In each of {} rounds your device posts {} messages of {} bytes, {} bytes in all, \
+                 whatever is in them.",
+                self.rounds,
+                self.messages,
+                self.payload,
+                self.shape().report_bytes()
+            ),
+            "Everybody sees all messages of a round, in no order. There is no noise in them: what must \
+             stay secret is for the messages to hide."
+                .into(),
+            format!(
+                "Nobody can tell which messages came from one device as long as one of the mixes is \
+                 honest: {mixes}. The mixes and {} sign what is shown, so all see the same.",
+                self.chain.analyzer.name
+            ),
+            format!(
+                "A round in which fewer than {} reports come in time is thrown away unseen.",
+                self.crowd
+            ),
+        ]
+    }
+}
+
+const MAX_MESSAGES: u64 = 1 << 20;
+const MAX_PAYLOAD: u64 = 1 << 16;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::collection::testing::collection;
+
+    /// Through the chain of [`collection`].
+    pub fn board() -> Board {
+        let crate::Collection { schedule, chain, .. } = collection();
+        let about = "Keys".into();
+        Board { about, messages: 3, payload: 18, crowd: 5, rounds: 2, schedule, chain }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::board;
+    use super::*;
+
+    #[test]
+    fn a_board_survives_its_file_and_every_field_changes_its_id() {
+        let board = board();
+        assert_eq!(Board::parse(&board.to_toml()).as_ref(), Ok(&board));
+        assert!(Board::is_in(&board.to_toml()));
+        assert!(!Board::is_in(&super::super::testing::collection().to_toml()));
+        let changes: [fn(&mut Board); 7] = [
+            |board| board.about.push('!'),
+            |board| board.messages += 1,
+            |board| board.payload += 1,
+            |board| board.crowd += 1,
+            |board| board.rounds += 1,
+            |board| board.schedule.every += 1,
+            |board| board.chain.analyzer.name.push('!'),
+        ];
+        for change in changes {
+            let mut other = board.clone();
+            change(&mut other);
+            assert_ne!(other.id(), board.id());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_and_says_where() {
+        let good = board().to_toml();
+        for (from, to, place) in [
+            ("messages = 3", "messages = 0", "board.messages"),
+            ("payload = 18", "payload = 0", "board.payload"),
+            ("crowd = 5", "crowd = 1", "board.crowd"),
+            ("rounds = 2", "rounds = 0", "board.rounds"),
+            ("rounds = 2", "rounds = 2\nrepeat = 1", "board.repeat"),
+            ("messages = 3\npayload = 18", "messages = 100000\npayload = 500", "board.messages"),
+        ] {
+            let bad = good.replace(from, to);
+            assert_ne!(bad, good, "{from}");
+            let error = Board::parse(&bad).unwrap_err().to_string();
+            assert!(error.starts_with(place), "{error}");
+        }
+    }
+}
