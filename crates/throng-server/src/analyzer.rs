@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_account::Crowd;
 use throng_mechanism::{Mechanism, Tally};
-use throng_wire::{Account, Collection, Identity, Receipt, SignedManifest};
+use throng_wire::{Account, Collection, Identity, Receipt, Route, SignedManifest};
 
 /// One collection at its analyzer.
 ///
@@ -50,6 +50,7 @@ use throng_wire::{Account, Collection, Identity, Receipt, SignedManifest};
 /// ```
 pub struct Analyzer<S> {
     hop: Hop<S>,
+    collection: Arc<Collection>,
     ledger: Mutex<Ledger>,
     account: Mutex<Account>,
     /// The releases by their first epoch, once somebody asked.
@@ -66,15 +67,15 @@ impl<S: Store> Analyzer<S> {
         identity: Identity,
         limits: Limits,
     ) -> Result<Self, Error> {
-        let hop = Hop::open(store, collection, identity, limits)?;
-        if hop.place != hop.collection.chain.hops() {
+        let hop = Hop::open(store, Arc::new(Route::from(&*collection)), identity, limits)?;
+        if hop.place != collection.chain.hops() {
             return Err(Error::WrongPlace);
         }
         let ledger = read_ledger(&hop)?;
-        let account = Mutex::new(Account::new(&hop.collection.terms));
+        let account = Mutex::new(Account::new(&collection.terms));
         let (ledger, working) = (Mutex::new(ledger), Mutex::new(()));
         let published = Mutex::new(None);
-        let analyzer = Self { hop, ledger, account, published, working };
+        let analyzer = Self { hop, collection, ledger, account, published, working };
         analyzer.write_head()?;
         Ok(analyzer)
     }
@@ -134,9 +135,14 @@ impl<S: Store> Analyzer<S> {
         &self.hop.keyring
     }
 
+    /// What everyone on the way knows of it.
+    pub fn route(&self) -> &Arc<Route> {
+        &self.hop.route
+    }
+
     /// The collection.
     pub fn collection(&self) -> &Arc<Collection> {
-        &self.hop.collection
+        &self.collection
     }
 
     /// Its place in the chain.
@@ -157,7 +163,7 @@ impl<S: Store> Analyzer<S> {
         let Some(opener) = hop.opener(first)? else {
             return hop.put(slot.at(crate::slots::lost_keys()), &[]);
         };
-        let (collection, manifest) = (&*hop.collection, signed.unverified());
+        let (collection, manifest) = (&*self.collection, signed.unverified());
         let terms = &collection.terms;
         let mut tally = terms.mechanism.tally();
         let mut seen = hop.seen_before(&slot)?;
@@ -230,7 +236,7 @@ impl<S: Store> Analyzer<S> {
     /// Adds what was counted before, where an estimate is about all epochs so far, and returns what was
     /// counted now, to be kept.
     fn follow(&self, slot: &Slot, tally: &mut Tally) -> Result<Option<Vec<u8>>, Error> {
-        if !matches!(self.hop.collection.terms.mechanism, Mechanism::Longitudinal(_)) {
+        if !matches!(self.collection.terms.mechanism, Mechanism::Longitudinal(_)) {
             return Ok(None);
         }
         let counted = tally.to_words().into_iter().flat_map(u64::to_be_bytes).collect();

@@ -4,7 +4,8 @@
 //! listen = "127.0.0.1:8001"
 //! identity = "mix1.key"                  as `throng keygen` wrote it
 //! data = "mix1-data"                     made if it is not there; one process at a time uses it
-//! collections = ["steps.toml"]           any number; the place in each follows from the identity
+//! collections = ["steps.toml"]           any number, boards among them; the place in each follows from
+//!                                        the identity
 //!
 //! [tls]                                  left out where a proxy in front ends TLS
 //! certificate = "mix1.pem"               the chain, the party's own certificate first

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! overview     all collections of an analyzer        status      a mix
+//! board        the rounds of one board
 //! collection   the estimates of one                  operations  what became of batches
 //! privacy      what holds for them, what is spent    planner     which mechanism?
 //! book         the documentation                     number      digits that people read
@@ -10,6 +11,7 @@
 //! Every number is there without a script. The one script sorts, searches, and asks the planner again
 //! while a slider moves.
 
+mod board;
 mod book;
 mod collection;
 mod csv;
@@ -25,6 +27,7 @@ mod status;
 mod strip;
 mod time;
 
+pub(crate) use board::board;
 pub(crate) use book::{Leaf, book};
 pub(crate) use collection::collection;
 pub(crate) use csv::csv;

@@ -1,5 +1,6 @@
 //! Why a server does not do what it is asked.
 
+use crate::slots::Why;
 use crate::store::StoreError;
 use thiserror::Error;
 
@@ -44,6 +45,28 @@ pub enum Error {
     /// A batch whose manifest is not the previous mix's, or not for here.
     #[error("the batch is not one this party takes")]
     Batch(#[source] throng_wire::Error),
+    /// A notice that is not the analyzer's, or not of what this mix handed over.
+    #[error("the notice is not one this mix signs")]
+    Notice(#[source] throng_wire::Error),
+    /// Asked for estimates of a board.
+    #[error(
+        "this is a board and has no estimates; what was posted is in the bulletins of its rounds"
+    )]
+    IsBoard,
+    /// Asked for bulletins of a question.
+    #[error("this is a question and has no bulletins; what is known of it is in its releases")]
+    IsQuestion,
+    /// A board has fewer rounds.
+    #[error("the board has no such round")]
+    NoRound,
+    /// The bulletin of a round that is not over, or not signed by everybody.
+    #[error(
+        "the bulletin is not out yet; it comes when the round is over and every party has signed"
+    )]
+    NotYet,
+    /// The round ended without a bulletin.
+    #[error("{}", unseen(*.0))]
+    Dropped(Why),
     /// Too much to do; later it will be better.
     #[error("the server is busy")]
     Busy,
@@ -80,5 +103,20 @@ impl From<StoreError> for Error {
 impl From<throng_wire::Error> for Error {
     fn from(error: throng_wire::Error) -> Self {
         Self::Wire(error)
+    }
+}
+
+/// Why a round has no bulletin, and what to do.
+fn unseen(why: Why) -> &'static str {
+    match why {
+        Why::Short => {
+            "fewer reports than its crowd came in that round, and were thrown away unseen; post again in \
+             a later round"
+        }
+        Why::Keys => {
+            "no crowd's messages arrived before the keys of that round were destroyed; post again in a \
+             later round"
+        }
+        Why::Budget => "that round was dropped; post again in a later round",
     }
 }

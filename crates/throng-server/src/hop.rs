@@ -11,14 +11,13 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_wire::{
-    BatchId, Binding, Collection, CollectionId, Identity, Opener, Receipt, RecordDigest,
-    SignedManifest,
+    BatchId, Binding, CollectionId, Identity, Opener, Receipt, RecordDigest, Route, SignedManifest,
 };
 
 /// One party's share in one collection.
 pub(crate) struct Hop<S> {
     pub store: Arc<S>,
-    pub collection: Arc<Collection>,
+    pub route: Arc<Route>,
     pub id: CollectionId,
     pub place: u8,
     pub identity: Identity,
@@ -63,36 +62,26 @@ impl<S: Store> Hop<S> {
     /// Goes on from what is on disk.
     pub fn open(
         store: Arc<S>,
-        collection: Arc<Collection>,
+        route: Arc<Route>,
         identity: Identity,
         limits: Limits,
     ) -> Result<Self, Error> {
-        let id = collection.id();
-        let place = collection.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
-        let keyring = Keyring::open(store.clone(), collection.clone(), place, identity.clone())?;
+        let id = route.id;
+        let place = route.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
+        let keyring = Keyring::open(store.clone(), route.clone(), place, identity.clone())?;
         let slots = read_slots(&*store, &id)?;
         let rules = Rules {
-            schedule: collection.schedule,
-            epochs: collection.terms.promise.epochs,
-            quorum: collection.quorum(),
-            shape: collection.shape(),
+            schedule: route.schedule,
+            epochs: route.epochs,
+            quorum: route.quorum,
+            shape: route.shape,
             hop: place,
             drain: limits.drain,
         };
         let machine = Mutex::new(Mixer::new(rules, slots, keyring.live()));
         let (doubt, taking) = (AtomicBool::new(false), Mutex::new(()));
-        let opened = Self {
-            store,
-            collection,
-            id,
-            place,
-            identity,
-            keyring,
-            limits,
-            machine,
-            doubt,
-            taking,
-        };
+        let opened =
+            Self { store, route, id, place, identity, keyring, limits, machine, doubt, taking };
         opened.sweep()?;
         Ok(opened)
     }
@@ -110,7 +99,7 @@ impl<S: Store> Hop<S> {
 
     /// Whether a batch is taken, after checking its manifest.
     pub fn receive(&self, signed: SignedManifest) -> Result<Intake, Error> {
-        let previous = self.place.checked_sub(1).and_then(|hop| self.collection.chain.party(hop));
+        let previous = self.place.checked_sub(1).and_then(|hop| self.route.chain.party(hop));
         let previous = previous.ok_or(Error::WrongPlace)?;
         let manifest = signed.verify(&previous.identity).map_err(Error::Batch)?;
         if manifest.collection != self.id {
@@ -128,7 +117,7 @@ impl<S: Store> Hop<S> {
             return Ok(Intake::Known(self.receipt(manifest.id())));
         }
         // Without keys it would be taken only to be dropped.
-        let window = self.collection.schedule.window_of(manifest.first);
+        let window = self.route.schedule.window_of(manifest.first);
         self.keyring.secret(window).ok_or(Error::NoKeys)?;
         let blob = self.store.create(&self.input(manifest.id()))?;
         let digest = RecordDigest::default();
@@ -204,9 +193,9 @@ impl<S: Store> Hop<S> {
 
     /// What opens the records of an epoch at this hop, if its keys are here.
     pub fn opener(&self, epoch: u64) -> Result<Option<Opener>, Error> {
-        let window = self.collection.schedule.window_of(epoch);
+        let window = self.route.schedule.window_of(epoch);
         let Some(secret) = self.keyring.secret(window) else { return Ok(None) };
-        let analyzer = self.place == self.collection.chain.hops();
+        let analyzer = self.place == self.route.chain.hops();
         let epoch = if self.place == 1 { epoch } else { window };
         let binding = Binding { collection: self.id, epoch, hop: self.place, analyzer };
         Ok(Some(Opener::new(&secret, &binding)?))
@@ -215,7 +204,7 @@ impl<S: Store> Hop<S> {
     /// What earlier batches of the same window held.
     pub fn seen_before(&self, slot: &Slot) -> Result<Seen, Error> {
         let mut seen = Seen::default();
-        let window = self.collection.window_epochs(slot.first);
+        let window = self.route.window_epochs(slot.first);
         let firsts: Vec<u64> = {
             let machine = self.machine();
             let other = |s: &&Slot| window.contains(&s.first) && s.first != slot.first;
@@ -237,7 +226,7 @@ impl<S: Store> Hop<S> {
     /// Keeps what a batch held for others of the same window, where there can be any. They may come in
     /// any order: a mix that cheats sends the last epoch first.
     pub fn remember(&self, slot: &Slot, seen: &Seen) -> Result<(), Error> {
-        if self.collection.window_epochs(slot.first) == (slot.first..slot.last + 1) {
+        if self.route.window_epochs(slot.first) == (slot.first..slot.last + 1) {
             return Ok(());
         }
         let mut blob = self.store.create(&self.spent(slot.first))?;
@@ -253,7 +242,7 @@ impl<S: Store> Hop<S> {
         mut visit: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let input = slot.input.ok_or(Error::WrongPlace)?;
-        let len = self.collection.shape().record_bytes(self.place);
+        let len = self.route.shape.record_bytes(self.place);
         let mut blob = self.store.open(&self.input(input))?;
         let mut chunk = vec![0; len * (CHUNK / len).max(1)];
         let mut left = blob.size();
@@ -312,7 +301,8 @@ impl<S: Store> Hop<S> {
         Ok(self.store.commit(&[Change::Put { table: ACCUSED, key: &key, value: &value }])?)
     }
 
-    fn key(&self, first: u64) -> String {
+    /// Of the rows that begin with an epoch.
+    pub fn key(&self, first: u64) -> String {
         format!("{}/{first:020}", self.id)
     }
 

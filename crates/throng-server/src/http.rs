@@ -4,7 +4,7 @@
 //! accept    sockets, TLS, connections that are slow or old, graceful end
 //! door      requests at once, headers of every answer
 //! routes    every path and what answers it
-//! upload    reports in          batch   batches in
+//! upload    reports in          batch   batches in          bulletin   what boards show
 //! guard     who may read
 //! about     what is going on, for machines      pages   the same, for people
 //! problem   every error as a status and a problem document
@@ -13,6 +13,7 @@
 mod about;
 mod accept;
 mod batch;
+mod bulletin;
 mod door;
 mod guard;
 mod openapi;

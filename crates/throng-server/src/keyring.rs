@@ -15,8 +15,8 @@ use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_wire::{
-    Collection, CollectionId, Directory, Identity, KeyStatement, LayerPublic, LayerSecret,
-    PublicIdentity, SignedDirectory,
+    CollectionId, Directory, Identity, KeyStatement, LayerPublic, LayerSecret, PublicIdentity,
+    Route, SignedDirectory,
 };
 
 /// Keys and directories of one collection at one party.
@@ -24,7 +24,7 @@ use throng_wire::{
 /// ```
 /// use std::sync::Arc;
 /// use throng_server::{Error, Keyring, MemoryStore};
-/// use throng_wire::{Collection, Identity};
+/// use throng_wire::{Collection, Identity, Route};
 /// # let collection = Collection::parse(r#"
 /// # question = { text = "Do you cycle to work?", value = "bit" }
 /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
@@ -40,7 +40,7 @@ use throng_wire::{
 /// # let mut rng = ChaCha20Rng::seed_from_u64(1);
 ///
 /// let (store, mix) = (Arc::new(MemoryStore::new()), Identity::from_seed(&[1; 32]));
-/// let keyring = Keyring::open(store, Arc::new(collection), 1, mix)?;
+/// let keyring = Keyring::open(store, Arc::new(Route::from(&collection)), 1, mix)?;
 /// keyring.publish(1_000, &mut rng)?;
 /// assert_eq!(keyring.windows(), [0]);
 ///
@@ -53,7 +53,7 @@ use throng_wire::{
 /// ```
 pub struct Keyring<S> {
     store: Arc<S>,
-    collection: Arc<Collection>,
+    route: Arc<Route>,
     id: CollectionId,
     identity: Identity,
     hop: u8,
@@ -82,13 +82,12 @@ impl<S: Store> Keyring<S> {
     /// What is on disk.
     pub fn open(
         store: Arc<S>,
-        collection: Arc<Collection>,
+        route: Arc<Route>,
         hop: u8,
         identity: Identity,
     ) -> Result<Self, Error> {
-        let id = collection.id();
-        let keyring =
-            Self { store, collection, id, identity, hop, state: Mutex::new(State::default()) };
+        let id = route.id;
+        let keyring = Self { store, route, id, identity, hop, state: Mutex::new(State::default()) };
         keyring.restore()?;
         Ok(keyring)
     }
@@ -96,11 +95,11 @@ impl<S: Store> Keyring<S> {
     /// Makes the keys of every window that has begun or begins within one window's time, and returns
     /// the windows whose directory is not complete yet.
     pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Vec<u64>, Error> {
-        let schedule = &self.collection.schedule;
+        let schedule = &self.route.schedule;
         let mut incomplete = Vec::new();
         let mut window = self.lock().live;
-        while window < self.collection.terms.promise.epochs {
-            let epochs = self.collection.window_epochs(window);
+        while window < self.route.epochs {
+            let epochs = self.route.window_epochs(window);
             let ahead = schedule.every.saturating_mul(schedule.window());
             if schedule.start_of(window) > now.saturating_add(ahead) {
                 break;
@@ -152,7 +151,7 @@ impl<S: Store> Keyring<S> {
         let directory = {
             let state = self.lock();
             let known = state.windows.get(&window).ok_or(Error::NoKeys)?;
-            if known.directory.is_some() || known.keys.len() < self.collection.chain.hops().into() {
+            if known.directory.is_some() || known.keys.len() < self.route.chain.hops().into() {
                 return Ok(());
             }
             let keys = known.keys.values().copied().collect();
@@ -194,7 +193,7 @@ impl<S: Store> Keyring<S> {
     pub fn missing(&self, window: u64) -> (Vec<u8>, Vec<u8>) {
         let state = self.lock();
         let Some(known) = state.windows.get(&window) else { return Default::default() };
-        let hops = || 1..=self.collection.chain.hops();
+        let hops = || 1..=self.route.chain.hops();
         let keys = hops().filter(|hop| !known.keys.contains_key(hop)).collect();
         (keys, hops().filter(|hop| !known.signatures.contains_key(hop)).collect())
     }
@@ -204,9 +203,7 @@ impl<S: Store> Keyring<S> {
         let state = self.lock();
         let known = state.windows.get(&window).ok_or(Error::NoKeys)?;
         match &known.directory {
-            Some(directory)
-                if known.signatures.len() == usize::from(self.collection.chain.hops()) =>
-            {
+            Some(directory) if known.signatures.len() == usize::from(self.route.chain.hops()) => {
                 let signatures = known.signatures.values().copied().collect();
                 Ok(SignedDirectory::new(directory.clone(), signatures))
             }
@@ -216,7 +213,7 @@ impl<S: Store> Keyring<S> {
 
     /// Destroys the keys of a window, for good.
     pub fn destroy(&self, window: u64) -> Result<(), Error> {
-        let live = self.collection.window_epochs(window).end;
+        let live = self.route.window_epochs(window).end;
         // First that it is destroyed, then the deed: a crash between the two repeats the deed.
         let key = self.id.to_string();
         let value = live.to_string();
@@ -298,7 +295,7 @@ impl<S: Store> Keyring<S> {
     }
 
     fn party(&self, hop: u8) -> Result<PublicIdentity, Error> {
-        Ok(self.collection.chain.party(hop).ok_or(Error::WrongPlace)?.identity)
+        Ok(self.route.chain.party(hop).ok_or(Error::WrongPlace)?.identity)
     }
 
     fn row(&self, window: u64) -> String {

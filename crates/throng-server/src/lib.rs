@@ -1,7 +1,7 @@
 //! Mixes and analyzers: crowds in, releases out.
 //!
-//! [`Mixer`] is what a mix and an analyzer decide, without disk, network or clock. [`Mix`] and [`Analyzer`]
-//! put a [`Store`] around it, and stay synchronous and deterministic: every call that depends on time
+//! [`Mixer`] is what a mix and an analyzer decide, without disk, network or clock. [`Mix`], [`Analyzer`]
+//! for questions and [`Noticeboard`] for boards put a [`Store`] around it, and stay synchronous and deterministic: every call that depends on time
 //! or chance is given both. [`Server`] runs any number of them in one process: it listens, ticks, learns
 //! the others' keys and hands batches over.
 
@@ -9,6 +9,7 @@ mod access;
 mod analyzer;
 mod clock;
 mod config;
+mod countersign;
 mod dashboard;
 mod error;
 mod hop;
@@ -19,7 +20,9 @@ mod limits;
 mod metrics;
 mod mix;
 mod mixer;
+mod noticeboard;
 mod peel;
+mod pieces;
 mod progress;
 mod published;
 mod release;
@@ -40,6 +43,7 @@ pub use ledger::{Entry, Ledger};
 pub use limits::Limits;
 pub use mix::{Mix, Outgoing};
 pub use mixer::{Mixer, Rules, Step};
+pub use noticeboard::Noticeboard;
 pub use published::{Left, Point, Privacy, Published};
 #[doc(hidden)]
 pub use release::{Count, Holds, release_with};

@@ -51,6 +51,12 @@ impl Metrics {
         }
     }
 
+    /// The analyzer of a board signed two notices of one round, which is an alarm.
+    pub fn contradicted(&self, seat: &Seat) {
+        self.conflicts.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(collection = %seat.id, "two notices of the same round");
+    }
+
     /// A task failed and will try again.
     pub fn failed(&self, task: &'static str) {
         self.count("throng_failures_total", task);
@@ -79,7 +85,7 @@ impl Metrics {
         out.text
     }
 
-    /// Times that two batches came for the same epochs.
+    /// Times that two batches came for the same epochs, or two notices of one round.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Ordering::Relaxed)
     }
@@ -132,18 +138,18 @@ impl Ticking {
 
 /// Reports of a slot, where they may be told: of a crowd.
 pub(crate) fn reports(slot: &Slot, seat: &Seat) -> Option<u64> {
-    let shape = seat.collection().shape();
+    let (shape, quorum) = (&seat.route().shape, seat.route().quorum);
     let (manifest, hop) = match &slot.stage {
         Stage::Closing | Stage::Held { .. } | Stage::Released { .. } => return None,
         Stage::Dropped { reports, .. } => {
-            return Some(*reports).filter(|reports| *reports >= seat.collection().quorum());
+            return Some(*reports).filter(|reports| *reports >= quorum);
         }
         Stage::Received(manifest) => (manifest, seat.hop()),
         Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, seat.hop() + 1),
     };
     let reports = manifest.unverified().records / shape.records_per_report(hop).max(1);
     // What a dishonest mix hands over may be fewer.
-    Some(reports).filter(|reports| *reports >= seat.collection().quorum())
+    Some(reports).filter(|reports| *reports >= quorum)
 }
 
 /// Lines of one metric after the other.

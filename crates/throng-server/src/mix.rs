@@ -12,14 +12,14 @@ use crate::{Error, Limits};
 use rand_core::CryptoRng;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-use throng_wire::{Collection, Identity, Loss, Manifest, Receipt, RecordDigest, SignedManifest};
+use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, SignedManifest};
 
 /// One collection at one mix.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use throng_server::{Limits, MemoryStore, Mix, Step};
-/// use throng_wire::{Collection, Identity};
+/// use throng_wire::{Collection, Identity, Route};
 /// # let collection = Collection::parse(r#"
 /// # question = { text = "Do you cycle to work?", value = "bit" }
 /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
@@ -35,22 +35,24 @@ use throng_wire::{Collection, Identity, Loss, Manifest, Receipt, RecordDigest, S
 /// # let mut rng = ChaCha20Rng::seed_from_u64(1);
 ///
 /// let (store, identity) = (Arc::new(MemoryStore::new()), Identity::from_seed(&[1; 32]));
-/// let mix = Mix::open(store, Arc::new(collection), identity, Limits::default())?;
+/// let mix = Mix::open(store, Arc::new(Route::from(&collection)), identity, Limits::default())?;
 /// mix.keyring().publish(1_000, &mut rng)?;
 /// mix.accept(0, &[0; 97], 1_000)?;
 ///
 /// // At its deadline the epoch closes. One report is no crowd.
-/// let deadline = mix.collection().schedule.deadline(0);
+/// let deadline = mix.route().schedule.deadline(0);
 /// assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
 /// assert_eq!(mix.slots()[0].stage.name(), "short");
 /// assert!(mix.outgoing()?.is_none());
 /// # Ok::<(), throng_server::Error>(())
 /// ```
 pub struct Mix<S> {
-    hop: Hop<S>,
+    pub(crate) hop: Hop<S>,
     acknowledged: Acknowledged,
     /// One step at a time.
     working: Mutex<()>,
+    /// One notice at a time.
+    pub(crate) signing: Mutex<()>,
 }
 
 /// A batch that waits for the next party's receipt.
@@ -67,15 +69,16 @@ impl<S: Store> Mix<S> {
     /// Goes on from what is on disk.
     pub fn open(
         store: Arc<S>,
-        collection: Arc<Collection>,
+        route: Arc<Route>,
         identity: Identity,
         limits: Limits,
     ) -> Result<Self, Error> {
-        let hop = Hop::open(store, collection, identity, limits)?;
-        if hop.place == hop.collection.chain.hops() {
+        let hop = Hop::open(store, route, identity, limits)?;
+        if hop.place == hop.route.chain.hops() {
             return Err(Error::WrongPlace);
         }
-        Ok(Self { hop, acknowledged: Acknowledged::default(), working: Mutex::new(()) })
+        let (working, signing) = Default::default();
+        Ok(Self { hop, acknowledged: Acknowledged::default(), working, signing })
     }
 
     /// Whether reports for an epoch are taken now.
@@ -86,8 +89,8 @@ impl<S: Store> Mix<S> {
     /// Takes reports for an epoch. They count once the answer is there.
     pub fn submit(&self, epoch: u64, reports: &[u8], now: u64) -> Result<Pending, Error> {
         let hop = &self.hop;
-        let each = hop.collection.shape().report_bytes();
-        let secret = hop.keyring.secret(hop.collection.schedule.window_of(epoch));
+        let each = hop.route.shape.report_bytes();
+        let secret = hop.keyring.secret(hop.route.schedule.window_of(epoch));
         let key = secret.map(|secret| LogKey::derive(&secret, epoch));
         // Held until the log has them: what is admitted is never too late for its epoch's close.
         let machine = hop.machine();
@@ -148,7 +151,7 @@ impl<S: Store> Mix<S> {
         hop.settle()?;
         let slot = hop.slot(first)?;
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
-        let next = hop.collection.chain.party(hop.place + 1).ok_or(Error::WrongPlace)?;
+        let next = hop.route.chain.party(hop.place + 1).ok_or(Error::WrongPlace)?;
         receipt.verify(&manifest.unverified().id(), hop.place + 1, &next.identity)?;
         let manifest = manifest.clone();
         hop.put(slot.at(Stage::Delivered { manifest, receipt, shredded: false }), &[])
@@ -159,9 +162,9 @@ impl<S: Store> Mix<S> {
         &self.hop.keyring
     }
 
-    /// The collection.
-    pub fn collection(&self) -> &Arc<Collection> {
-        &self.hop.collection
+    /// What it knows of the collection.
+    pub fn route(&self) -> &Arc<Route> {
+        &self.hop.route
     }
 
     /// Its place in the chain.
@@ -171,15 +174,15 @@ impl<S: Store> Mix<S> {
 
     /// Reports for an epoch are on disk, and their senders are told.
     pub(crate) fn acknowledged(&self, epoch: u64, reports: u64, now: u64) {
-        self.acknowledged.add(epoch, reports, &self.collection().schedule, now);
+        self.acknowledged.add(epoch, reports, &self.route().schedule, now);
     }
 
     /// How full the running epoch is, at the first mix.
     pub(crate) fn progress(&self, now: u64) -> Option<Progress> {
-        let collection = self.collection();
-        let epoch = collection.epoch_at(now).filter(|_| self.hop() == 1)?;
+        let route = self.route();
+        let epoch = route.epoch_at(now).filter(|_| self.hop() == 1)?;
         self.admit(epoch, now).ok()?;
-        Some(self.acknowledged.tell(epoch, collection.quorum(), &collection.schedule, now))
+        Some(self.acknowledged.tell(epoch, route.quorum, &route.schedule, now))
     }
 
     /// All slots so far.
@@ -194,13 +197,13 @@ impl<S: Store> Mix<S> {
         // From this row on nothing is admitted, so that what is read below is all there is.
         hop.put(slot.clone(), &[])?;
         self.acknowledged.forget(last);
-        let shape = hop.collection.shape();
+        let shape = hop.route.shape;
         let each = shape.report_bytes();
         let mut shuffler = self.shuffler();
         let (mut valid, mut loss) = (0, Loss::default());
         for epoch in first..=last {
             hop.store.close_log(&hop.log(epoch))?;
-            let window = hop.collection.schedule.window_of(epoch);
+            let window = hop.route.schedule.window_of(epoch);
             // Without keys for the window nothing was ever admitted.
             let (Some(secret), Some(opener)) = (hop.keyring.secret(window), hop.opener(epoch)?)
             else {
@@ -242,14 +245,14 @@ impl<S: Store> Mix<S> {
             return hop.put(slot.at(crate::slots::lost_keys()), &[]);
         };
         let mut seen = hop.seen_before(&slot)?;
-        let len = hop.collection.shape().record_bytes(hop.place);
+        let len = hop.route.shape.record_bytes(hop.place);
         let mut peeler = Peeler::new(&mut seen, len, hop.limits.threads);
         let mut shuffler = self.shuffler();
         hop.read_input(&slot, |records| {
             peeler.peel(&opener, records, |onion| Ok(shuffler.push(onion)?))
         })?;
         let (valid, loss) = (peeler.valid, peeler.loss);
-        let reports = valid / hop.collection.shape().records_per_report(hop.place);
+        let reports = valid / hop.route.shape.records_per_report(hop.place);
         let mut losses = signed.unverified().losses.clone();
         losses.push(loss);
         hop.remember(&slot, &seen)?;
@@ -261,7 +264,7 @@ impl<S: Store> Mix<S> {
     fn give_up(&self, first: u64) -> Result<(), Error> {
         let slot = self.hop.slot(first)?;
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
-        let each = self.hop.collection.shape().records_per_report(self.hop.place + 1);
+        let each = self.hop.route.shape.records_per_report(self.hop.place + 1);
         let reports = manifest.unverified().records / each.max(1);
         let why = Why::Keys;
         self.hop.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])
@@ -293,7 +296,7 @@ impl<S: Store> Mix<S> {
             collection: hop.id,
             first: slot.first,
             last: slot.last,
-            record_bytes: hop.collection.shape().record_bytes(hop.place + 1) as u32,
+            record_bytes: hop.route.shape.record_bytes(hop.place + 1) as u32,
             records,
             losses,
             source,
@@ -305,7 +308,7 @@ impl<S: Store> Mix<S> {
     }
 
     fn shuffler(&self) -> Shuffler<'_> {
-        let len = self.hop.collection.shape().record_bytes(self.hop.place + 1);
+        let len = self.hop.route.shape.record_bytes(self.hop.place + 1);
         Shuffler::new(len, self.hop.limits.memory, &*self.hop.store)
     }
 }

@@ -4,6 +4,7 @@
 //! work        makes the keys of the next window; takes every step that is due
 //! keys        asks one other party for its key and its signature, one task for each of them
 //! hand over   sends every sealed batch to the next party until that signs for it
+//! notices     asks one mix to sign what a board showed, one task for each of them
 //! watch       asks all other parties whether they are there, to be shown
 //! ```
 //!
@@ -12,6 +13,7 @@
 
 mod hand_over;
 mod keys;
+mod notices;
 mod peers;
 mod trouble;
 mod watch;
@@ -42,8 +44,12 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
                 let collection = seat.id;
                 tracing::warn!(%collection, hop, "the party has no https; who listens sees when");
             }
-            let keys = task.clone().keys(peers.clone(), hop, party.url);
+            let keys = task.clone().keys(peers.clone(), hop, party.url.clone());
             tasks.spawn(until(stopping.clone(), keys));
+            if seat.noticeboard().is_ok() {
+                let notices = task.clone().notices(peers.clone(), hop, party.url);
+                tasks.spawn(until(stopping.clone(), notices));
+            }
         }
         if seat.mix().is_ok() {
             tasks.spawn(until(stopping.clone(), task.hand_over(peers.clone())));

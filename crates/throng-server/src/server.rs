@@ -9,6 +9,7 @@
 mod seat;
 
 pub(crate) use seat::Seat;
+use seat::Topic;
 
 use crate::config::{unreadable, wrong};
 use crate::dashboard::{Curves, Planner};
@@ -26,7 +27,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use throng_wire::{Collection, CollectionId, Identity};
+use throng_wire::{Board, Collection, CollectionId, Identity};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
@@ -56,6 +57,7 @@ use zeroize::Zeroizing;
 ///     role,
 ///     identity: Identity::from_seed(&[1; 32]),
 ///     collections: vec![collection.clone()],
+///     boards: Vec::new(),
 ///     data: directory.path().join("mix"),
 ///     limits: Limits::default(),
 ///     tls: None,
@@ -72,8 +74,10 @@ pub struct Parts {
     pub role: Role,
     /// Who it is.
     pub identity: Identity,
-    /// What it serves.
+    /// The questions it serves.
     pub collections: Vec<Collection>,
+    /// The boards it serves.
+    pub boards: Vec<Board>,
     /// Where it keeps everything.
     pub data: PathBuf,
     /// How much it takes on.
@@ -107,6 +111,7 @@ pub struct Parts {
 /// #     role: Role::Mix,
 /// #     identity: Identity::from_seed(&[1; 32]),
 /// #     collections: vec![collection],
+/// #     boards: Vec::new(),
 /// #     data: directory.path().join("mix"),
 /// #     limits: Limits::default(),
 /// #     tls: None,
@@ -198,14 +203,18 @@ impl Server {
     /// every collection.
     pub fn open(config: &Config, clock: Clock) -> Result<Self, Error> {
         let read = |file: &PathBuf| fs::read(file).map_err(|error| unreadable(file, &error));
-        let mut collections = Vec::new();
+        let (mut collections, mut boards) = (Vec::new(), Vec::new());
         for file in &config.collections {
             let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
-            let collection = Collection::parse(&text).map_err(|error| {
+            let read = if Board::is_in(&text) {
+                Board::parse(&text).map(|board| boards.push(board))
+            } else {
+                Collection::parse(&text).map(|collection| collections.push(collection))
+            };
+            read.map_err(|error| {
                 let (path, reason) = (file.display().to_string(), error.to_string());
                 throng_wire::Error::File { path, reason }
             })?;
-            collections.push(collection);
         }
         let tls = config.tls.as_ref();
         let tls = tls.map(|(certificate, key)| {
@@ -215,6 +224,7 @@ impl Server {
             role: config.role,
             identity: Identity::read(&config.identity)?,
             collections,
+            boards,
             data: config.data.clone(),
             limits: config.limits.clone(),
             tls: tls.transpose()?,
@@ -226,13 +236,16 @@ impl Server {
 
     /// Opens the data directory. [`Server::start`] listens on some port of the loopback address.
     pub fn from_parts(parts: Parts, clock: Clock) -> Result<Self, Error> {
-        let Parts { role, identity, collections, data, limits, tls, authority, access } = parts;
+        let Parts { role, identity, collections, boards, data, limits, tls, authority, access } =
+            parts;
         let tls = tls.map(|(certificate, key)| Tls::new(&certificate, &key)).transpose()?;
         let peers = Peers::new(authority.as_deref(), Duration::from_secs(limits.patience))?;
         let store = Arc::new(DiskStore::open(&data)?);
         let mut seats = BTreeMap::new();
-        for collection in collections {
-            let seat = Seat::open(&store, collection, (role, &identity), &limits, clock.now())?;
+        let questions = collections.into_iter().map(|one| Topic::Question(Arc::new(one)));
+        let boards = boards.into_iter().map(|one| Topic::Board(Box::new(one)));
+        for topic in questions.chain(boards) {
+            let seat = Seat::open(&store, topic, (role, &identity), &limits, clock.now())?;
             if let Some(twice) = seats.insert(seat.id, Arc::new(seat)) {
                 return Err(wrong("collections", format!("{} is there twice", twice.id)));
             }

@@ -11,7 +11,7 @@ use throng_mechanism::{BinaryResponse, Mechanism};
 use throng_server::{Change, DiskStore, Error, Intake, MemoryStore, Mix, Slot, Stage, Store, Why};
 use throng_wire::{
     BatchId, Below, Binding, CollectionId, KeyStatement, LAYER, Layer, LayerSecret, Loss, Manifest,
-    Opener, Receipt, RecordDigest, Seal, SignedDirectory, SignedManifest, hex,
+    Opener, Receipt, RecordDigest, Route, Seal, SignedDirectory, SignedManifest, hex,
 };
 
 // Replays.
@@ -561,7 +561,8 @@ fn after_its_window_is_destroyed_no_key_is_left_that_opens_a_captured_report() {
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(DiskStore::open(directory.path()).unwrap());
     let collection = network.collection.clone();
-    let mix = Mix::open(store.clone(), collection.clone(), identity(1), common::limits()).unwrap();
+    let route = Arc::new(Route::from(&*collection));
+    let mix = Mix::open(store.clone(), route, identity(1), common::limits()).unwrap();
     mix.keyring().publish(network.now, &mut network.rng).unwrap();
     let secret = mix.keyring().secret(0).unwrap();
     let analyzer_key = network.keys(0)[1];

@@ -53,6 +53,7 @@ async fn main() -> Result<()> {
         role: Role::Analyzer,
         identity: identity(3),
         collections: asked.iter().map(|(_, collection)| collection.clone()).collect(),
+        boards: Vec::new(),
         data: data.path().to_owned(),
         limits: Limits::default(),
         tls: None,

@@ -124,6 +124,7 @@ const LEAVES: &[(&str, &str)] = leaves![
     "docs/tutorial.md"
     "docs/choosing.md"
     "docs/client.md"
+    "docs/rounds.md"
     "docs/operations.md"
     "docs/api.md"
     "docs/accountant.md"

@@ -22,13 +22,14 @@ pub(crate) fn collection(
     frame: Frame,
 ) -> Result<String, Error> {
     let query = Query::parse(query);
-    let (releases, ledger) = (seat.analyzer()?.published()?, seat.analyzer()?.ledger());
-    let view = View::new(seat.collection(), &releases, &query);
+    let analyzer = seat.analyzer()?;
+    let (releases, ledger) = (analyzer.published()?, analyzer.ledger());
+    let view = View::new(analyzer.collection(), &releases, &query);
     if query.part() {
         let answers = view.answers();
         return shown(&Part { answers: answers.as_ref(), query: &query });
     }
-    let collection = seat.collection();
+    let collection = analyzer.collection();
     let terms = &collection.terms;
     shown(&Page {
         frame,

@@ -6,6 +6,7 @@ use crate::server::{Node, Seat};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A word and how bad it is: the class of a pill.
+#[derive(Clone)]
 pub struct State {
     pub class: &'static str,
     pub text: String,
@@ -85,12 +86,12 @@ pub struct Window {
 
 /// The windows that have keys at this server, newest first, and who is waited for.
 pub fn windows(seat: &Seat) -> Vec<Window> {
-    let (collection, keyring) = (seat.collection(), seat.keyring());
+    let (route, keyring) = (seat.route(), seat.keyring());
     let window = |window: u64| {
-        let epochs = collection.window_epochs(window);
+        let epochs = route.window_epochs(window);
         let (keys, signatures) = keyring.missing(window);
         let names = |hops: &[u8]| {
-            let parties = hops.iter().filter_map(|hop| collection.chain.party(*hop));
+            let parties = hops.iter().filter_map(|hop| route.chain.party(*hop));
             parties.map(|party| party.name.clone()).collect::<Vec<_>>().join(", ")
         };
         let state = if keyring.directory(window).is_ok() {

@@ -40,21 +40,28 @@ pub(crate) fn operations(node: &Node, frame: Frame) -> Result<String, Error> {
 
 fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
     let (now, slots) = (node.now(), seat.slots());
-    let releases = seat.analyzer()?.published()?;
-    let newest = releases.iter().max_by_key(|release| release.last);
+    let (releases, newest) = if let Ok(analyzer) = seat.analyzer() {
+        let releases = analyzer.published()?;
+        let newest = releases.iter().max_by_key(|release| release.last);
+        let newest = newest.map(|release| (release.first, release.last));
+        (releases, newest)
+    } else {
+        let newest = seat.noticeboard()?.notices()?.into_iter().next_back();
+        (Vec::new(), newest.map(|(notice, _)| (notice.round, notice.round)))
+    };
     let behind = behind(seat, &slots, now);
     Ok(Row {
         id: seat.id.to_string(),
-        question: seat.collection().terms.question.text.clone(),
+        question: seat.route().title.clone(),
         strip: Strip::new(seat, &slots, now),
         counts: Counts::of(&slots),
-        newest: newest.map(|release| {
-            let closed = seat.collection().schedule.deadline(release.last);
-            let ago = Span(now.saturating_sub(closed));
-            (Epochs(release.first, release.last), ago)
+        newest: newest.map(|(first, last)| {
+            let closed = seat.route().schedule.deadline(last);
+            (Epochs(first, last), Span(now.saturating_sub(closed)))
         }),
         behind,
         idle: Span(now.saturating_sub(seat.stepped())),
+        board: seat.question().is_none(),
         left: left(seat, &releases),
         windows: windows(seat),
         destroyed: seat.keyring().live(),
@@ -67,22 +74,23 @@ fn task(name: &'static str) -> &'static str {
         "keys" => "asking for keys",
         "hand over" => "handing over",
         "work" => "counting and tidying",
+        "notices" => "asking for signatures",
         other => other,
     }
 }
 
 /// Epochs after the last that was decided whose deadline is over.
 fn behind(seat: &Seat, slots: &[Slot], now: u64) -> u64 {
-    let collection = seat.collection();
+    let route = seat.route();
     let decided = |slot: &&Slot| !matches!(slot.stage, Stage::Received(_));
     let next = slots.iter().rev().find(decided).map_or(0, |slot| slot.last + 1);
-    let epochs = next..collection.terms.promise.epochs;
-    epochs.take_while(|epoch| now >= collection.schedule.deadline(*epoch)).count() as u64
+    let epochs = next..route.epochs;
+    epochs.take_while(|epoch| now >= route.schedule.deadline(*epoch)).count() as u64
 }
 
 /// What each party left out, in all releases and in the newest.
 fn left(seat: &Seat, releases: &[Arc<Published>]) -> Vec<Losses> {
-    let parties = seat.collection().chain.parties().enumerate();
+    let parties = seat.route().chain.parties().enumerate();
     let of = |(place, (hop, party)): (usize, (u8, &throng_wire::Party))| {
         let each = releases.iter().filter_map(|release| release.dropped.get(place));
         let all = each.fold(Left::default(), |sum, left| Left {
@@ -91,7 +99,7 @@ fn left(seat: &Seat, releases: &[Arc<Published>]) -> Vec<Losses> {
             nonsense: sum.nonsense.saturating_add(left.nonsense),
         });
         let newest = releases.last().and_then(|release| release.dropped.get(place).copied());
-        let analyzer = hop == seat.collection().chain.hops();
+        let analyzer = hop == seat.route().chain.hops();
         Losses { party: party.name.clone(), analyzer, all, newest: newest.unwrap_or_default() }
     };
     if releases.is_empty() { Vec::new() } else { parties.map(of).collect() }
@@ -105,6 +113,8 @@ struct Row {
     newest: Option<(Epochs, Span)>,
     behind: u64,
     idle: Span,
+    /// A board tells what it shows and not what was left out.
+    board: bool,
     left: Vec<Losses>,
     windows: Vec<Window>,
     destroyed: u64,

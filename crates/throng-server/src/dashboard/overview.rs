@@ -1,5 +1,6 @@
 //! All collections of an analyzer, one to a row.
 
+use super::board::{Brief, brief};
 use super::collection::latest;
 use super::health::State;
 use super::number::{Upper, Whole};
@@ -7,7 +8,7 @@ use super::query::Query;
 use super::time::{Moment, elapsed};
 use super::{Frame, shown};
 use crate::server::{Node, Seat};
-use crate::{Error, Point};
+use crate::{Analyzer, DiskStore, Error, Point};
 use askama::Template;
 use throng_chart::sparkline;
 use throng_mechanism::{Mechanism, Question};
@@ -16,28 +17,34 @@ use throng_mechanism::{Mechanism, Question};
 pub(crate) fn overview(node: &Node, query: &str, frame: Frame) -> Result<String, Error> {
     let query = Query::parse(query);
     let wanted = query.get("q").unwrap_or_default().to_lowercase();
-    let mut rows = Vec::new();
+    let (mut rows, mut boards, mut all) = (Vec::new(), Vec::new(), 0);
     for seat in node.seats.values() {
-        if seat.collection().terms.question.text.to_lowercase().contains(&wanted) {
-            rows.push(row(node, seat)?);
+        let Ok(analyzer) = seat.analyzer() else {
+            boards.push(brief(node, seat)?);
+            continue;
+        };
+        all += 1;
+        if seat.route().title.to_lowercase().contains(&wanted) {
+            rows.push(row(node, seat, analyzer)?);
         }
     }
     // What has news comes first, then by question.
     rows.sort_by(|a, b| (b.running, &a.question).cmp(&(a.running, &b.question)));
-    let (all, wanted) = (node.seats.len(), query.get("q").unwrap_or_default());
+    boards.sort_by(|a, b| (b.running, &a.title).cmp(&(a.running, &b.title)));
+    let wanted = query.get("q").unwrap_or_default();
     if query.part() {
         return shown(&Rows { rows: &rows });
     }
-    shown(&Overview { frame, rows: &rows, all, wanted })
+    shown(&Overview { frame, rows: &rows, boards: &boards, all, wanted })
 }
 
-fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
-    let (collection, now) = (seat.collection(), node.now());
+fn row(node: &Node, seat: &Seat, analyzer: &Analyzer<DiskStore>) -> Result<Row, Error> {
+    let (collection, now) = (analyzer.collection(), node.now());
     let terms = &collection.terms;
-    let releases = seat.analyzer()?.published()?;
+    let releases = analyzer.published()?;
     let epoch = collection.epoch_at(now);
     let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());
-    let spent = seat.analyzer()?.ledger().last().map_or(0.0, |entry| entry.total.get());
+    let spent = analyzer.ledger().last().map_or(0.0, |entry| entry.total.get());
     // Of what is followed over time, the last release has all of it.
     let points: Vec<Point> = if let Mechanism::Longitudinal(_) = terms.mechanism {
         releases.last().map_or(Vec::new(), |last| last.estimates.clone())
@@ -82,7 +89,7 @@ fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
 
 /// What the first mix says of the running epoch.
 fn crowd(node: &Node, seat: &Seat) -> Option<String> {
-    let epoch = seat.collection().epoch_at(node.now());
+    let epoch = seat.route().epoch_at(node.now());
     let told = node.watch.progress(&seat.id).filter(|told| Some(told.epoch) == epoch)?;
     Some(match told.at_least {
         Some(reports) => {
@@ -138,6 +145,8 @@ struct Row {
 struct Overview<'a> {
     frame: Frame,
     rows: &'a [Row],
+    boards: &'a [Brief],
+    /// Questions.
     all: usize,
     wanted: &'a str,
 }

@@ -31,7 +31,7 @@ pub(crate) fn privacy(
 ) -> Result<String, Error> {
     let analyzer = seat.analyzer()?;
     let (releases, ledger) = (analyzer.published()?, analyzer.ledger());
-    let collection = seat.collection();
+    let collection = analyzer.collection();
     let query = Query::parse(query);
     let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
     let place = releases.iter().position(|release| Some(release.first) == first);

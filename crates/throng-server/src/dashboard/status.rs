@@ -33,9 +33,9 @@ pub(crate) fn status(node: &Node, frame: Frame) -> Result<String, Error> {
 }
 
 fn row(node: &Node, seat: &Seat) -> Row {
-    let (now, slots, collection) = (node.now(), seat.slots(), seat.collection());
-    let schedule = &collection.schedule;
-    let running = collection.epoch_at(now).map(|epoch| Running {
+    let (now, slots, route) = (node.now(), seat.slots(), seat.route());
+    let schedule = &route.schedule;
+    let running = route.epoch_at(now).map(|epoch| Running {
         epoch,
         begun: Moment(schedule.start_of(epoch)),
         deadline: Moment(schedule.deadline(epoch)),
@@ -47,15 +47,15 @@ fn row(node: &Node, seat: &Seat) -> Row {
     } else {
         "over".to_owned()
     };
-    let party = collection.chain.party(seat.hop());
+    let party = route.chain.party(seat.hop());
     Row {
         id: seat.id.to_string(),
         name: party.map_or_else(String::new, |party| party.name.clone()),
-        question: collection.terms.question.text.clone(),
+        question: route.title.clone(),
         hop: seat.hop(),
-        hops: collection.chain.hops(),
-        epochs: collection.terms.promise.epochs,
-        quorum: collection.quorum(),
+        hops: route.chain.hops(),
+        epochs: route.epochs,
+        quorum: route.quorum,
         running,
         rest,
         newest: slots.iter().rev().find_map(|slot| left(seat, slot)),

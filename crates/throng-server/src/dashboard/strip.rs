@@ -93,9 +93,9 @@ impl Fate {
 impl Strip {
     /// The last epochs of a collection up to now.
     pub fn new(seat: &Seat, slots: &[Slot], now: u64) -> Self {
-        let collection = seat.collection();
-        let epochs = collection.terms.promise.epochs;
-        let end = match collection.schedule.epoch_at(now) {
+        let route = seat.route();
+        let epochs = route.epochs;
+        let end = match route.schedule.epoch_at(now) {
             Some(epoch) => (epoch + 1).min(epochs),
             None => 0,
         };
@@ -104,12 +104,12 @@ impl Strip {
                 let slot = slots.iter().find(|slot| (slot.first..=slot.last).contains(&epoch));
                 match slot {
                     Some(slot) => (Fate::of(slot), epoch < slot.last),
-                    None if now < collection.schedule.deadline(epoch) => (Fate::Running, false),
+                    None if now < route.schedule.deadline(epoch) => (Fate::Running, false),
                     None => (Fate::Missing, false),
                 }
             })
             .collect();
-        Self::of(&fates, end, seat.analyzer().is_ok())
+        Self::of(&fates, end, seat.mix().is_err())
     }
 
     fn of(fates: &[(Fate, bool)], end: u64, analyzer: bool) -> Self {

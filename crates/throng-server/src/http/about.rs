@@ -42,19 +42,25 @@ pub async fn metrics(
 /// `GET /v1/collections`.
 pub async fn collections(State(node): State<Arc<Node>>) -> Json<Value> {
     let each = node.seats.values().map(|seat| {
-        json!({
+        let (title, question) = (&seat.route().title, seat.question());
+        let mut row = json!({
             "id": seat.id.to_string(),
-            "question": seat.collection().terms.question.text,
+            "kind": if question.is_some() { "question" } else { "board" },
+            "title": title,
             "role": node.role.to_string(),
             "hop": seat.hop(),
-        })
+        });
+        if question.is_some() {
+            row["question"] = title.as_str().into();
+        }
+        row
     });
     Json(json!({ "collections": each.collect::<Vec<_>>() }))
 }
 
 /// `GET /v1/collections/{id}`: the file that everyone holds.
 pub async fn collection(Here(seat): Here) -> ([(HeaderName, &'static str); 1], String) {
-    ([(CONTENT_TYPE, "application/toml")], seat.collection().to_toml())
+    ([(CONTENT_TYPE, "application/toml")], seat.file())
 }
 
 /// `GET /v1/collections/{id}/keys/{window}`: this party's key, stated to the others.
@@ -75,9 +81,9 @@ pub async fn directory(
     Number(window): Number,
 ) -> Result<([(HeaderName, String); 2], Vec<u8>), Problem> {
     let directory = seat.keyring().directory(window)?.encode();
-    let collection = seat.collection();
-    let last = collection.window_epochs(window).end.saturating_sub(1);
-    let left = collection.schedule.deadline(last).saturating_sub(node.now());
+    let route = seat.route();
+    let last = route.window_epochs(window).end.saturating_sub(1);
+    let left = route.schedule.deadline(last).saturating_sub(node.now());
     let media = (CONTENT_TYPE, "application/octet-stream".to_owned());
     Ok(([media, (CACHE_CONTROL, format!("public, max-age={left}"))], directory))
 }
@@ -97,8 +103,8 @@ pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(seat): Here
         "collection": seat.id.to_string(),
         "role": node.role.to_string(),
         "hop": seat.hop(),
-        "epoch": seat.collection().epoch_at(node.now()),
-        "epochs": seat.collection().terms.promise.epochs,
+        "epoch": seat.route().epoch_at(node.now()),
+        "epochs": seat.route().epochs,
         "open": seat.mix().ok().and_then(|mix| mix.progress(node.now())).map(Progress::to_json),
         "slots": seat.slots().iter().map(shown).collect::<Vec<_>>(),
     }))

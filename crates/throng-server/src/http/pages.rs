@@ -38,7 +38,7 @@ pub async fn home(
     Ok(Page(node.page(render).await?))
 }
 
-/// `GET /collections/{id}`: its estimates.
+/// `GET /collections/{id}`: its estimates, or the rounds of a board.
 pub async fn collection(
     State(node): State<Arc<Node>>,
     viewer: Viewer,
@@ -46,11 +46,15 @@ pub async fn collection(
     RawQuery(query): RawQuery,
 ) -> Result<Page, Problem> {
     let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let html = node.page(move |node| dashboard::collection(node, &seat, &query, frame));
-    Ok(Page(html.await?))
+    let render = move |node: &Node| match seat.question() {
+        Some(_) => dashboard::collection(node, &seat, &query, frame),
+        None => dashboard::board(node, &seat, frame),
+    };
+    Ok(Page(node.page(render).await?))
 }
 
-/// `GET /collections/{id}/privacy`: what was promised, what holds, what is spent.
+/// `GET /collections/{id}/privacy`: what was promised, what holds, what is spent. What a board rests on
+/// is on its page.
 pub async fn privacy(
     State(node): State<Arc<Node>>,
     viewer: Viewer,
@@ -58,8 +62,11 @@ pub async fn privacy(
     RawQuery(query): RawQuery,
 ) -> Result<Page, Problem> {
     let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let html = node.page(move |node| dashboard::privacy(node, &seat, &query, frame));
-    Ok(Page(html.await?))
+    let render = move |node: &Node| match seat.question() {
+        Some(_) => dashboard::privacy(node, &seat, &query, frame),
+        None => dashboard::board(node, &seat, frame),
+    };
+    Ok(Page(node.page(render).await?))
 }
 
 /// `GET /v1/collections/{id}/releases.csv`: every estimate of every release, one to a row.

@@ -12,7 +12,7 @@ use throng_wire::CollectionId;
 /// `{id}`: a collection that is served here.
 pub struct Here(pub Arc<Seat>);
 
-/// `{epoch}` or `{window}`.
+/// `{epoch}`, `{window}` or `{round}`.
 pub struct Number(pub u64);
 
 /// `{hop}/{first}/{last}`.
@@ -38,7 +38,7 @@ impl FromRequestParts<Arc<Node>> for Number {
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
         let params = params(parts, node).await?;
-        named(&params, &["epoch", "window"]).map(Self).ok_or(Problem::NO_PATH)
+        named(&params, &["epoch", "window", "round"]).map(Self).ok_or(Problem::NO_PATH)
     }
 }
 

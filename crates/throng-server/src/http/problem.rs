@@ -78,6 +78,12 @@ impl From<&Error> for Problem {
             Error::Length => (StatusCode::BAD_REQUEST, "length"),
             Error::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
             Error::Batch(_) => (StatusCode::BAD_REQUEST, "batch"),
+            Error::Notice(_) => (StatusCode::BAD_REQUEST, "notice"),
+            Error::IsBoard => (StatusCode::NOT_FOUND, "is-board"),
+            Error::IsQuestion => (StatusCode::NOT_FOUND, "is-question"),
+            Error::NoRound => (StatusCode::NOT_FOUND, "no-round"),
+            Error::NotYet => (StatusCode::NOT_FOUND, "not-yet"),
+            Error::Dropped(_) => (StatusCode::GONE, "dropped"),
             Error::Busy => (StatusCode::TOO_MANY_REQUESTS, "busy"),
             Error::Store(_) => {
                 let title = "the server cannot write or read its disk";

@@ -1,7 +1,7 @@
 //! Every path and what answers it.
 
 use super::problem::Problem;
-use super::{about, batch, openapi, pages, upload};
+use super::{about, batch, bulletin, openapi, pages, upload};
 use crate::server::Node;
 use axum::Router;
 use axum::routing::{MethodRouter, get, post, put};
@@ -45,6 +45,8 @@ fn table() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
         ("/v1/collections/{id}/releases.csv", get(pages::csv)),
         ("/v1/collections/{id}/epochs/{epoch}/reports", post(upload::submit)),
         ("/v1/collections/{id}/batches/{hop}/{first}/{last}", put(batch::receive)),
+        ("/v1/collections/{id}/notices/{round}", put(bulletin::countersign)),
+        ("/v1/collections/{id}/bulletins/{round}", get(bulletin::fetch)),
     ]
 }
 

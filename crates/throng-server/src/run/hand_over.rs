@@ -42,7 +42,7 @@ impl Task {
             return Ok(());
         };
         let (next, last) = (self.seat.hop() + 1, manifest.unverified().last);
-        let party = self.seat.collection().chain.party(next);
+        let party = self.seat.route().chain.party(next);
         let url = &party.ok_or_else(|| said(Error::WrongPlace))?.url;
         let url = format!("{url}/v1/collections/{}/batches/{next}/{first}/{last}", self.seat.id);
         let answer = peers.put(&url, manifest.encode(), records, RECEIPT).await;

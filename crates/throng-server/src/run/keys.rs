@@ -32,12 +32,12 @@ impl Task {
 
     /// Whatever this party has that is missing here.
     async fn ask(&self, peers: &Peers, hop: u8, url: &str) -> Result<(), Missing> {
-        let (collection, keyring) = (self.seat.collection(), self.seat.keyring());
+        let (route, keyring) = (self.seat.route(), self.seat.keyring());
         let base = format!("{url}/v1/collections/{}", self.seat.id);
         let mut asked = Ok(());
         for window in keyring.windows() {
-            let last = collection.window_epochs(window).end.saturating_sub(1);
-            if self.node.now() < collection.schedule.deadline(last) {
+            let last = route.window_epochs(window).end.saturating_sub(1);
+            if self.node.now() < route.schedule.deadline(last) {
                 // One window that fails holds up no other.
                 let one = self.ask_for(window, peers, hop, &base).await;
                 asked = asked.and(one);

@@ -3,16 +3,13 @@
 //! What they answer is read up to a size and within a time, and is checked by who asked.
 
 use crate::config::wrong;
+use crate::pieces::pieces;
 use crate::{Blob, Error};
-use axum::body::Bytes;
-use futures_util::stream;
 use reqwest::{Body, Certificate, Client, Response, StatusCode, Url, redirect};
 use std::fmt;
-use std::io::{self, Read};
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::select;
-use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::sleep;
 
 /// Asks and sends.
@@ -83,6 +80,12 @@ impl Peers {
         short(response?, most).await
     }
 
+    /// Sends a few bytes and returns a short answer.
+    pub async fn tell(&self, url: &str, bytes: Vec<u8>, most: usize) -> Result<Vec<u8>, Failure> {
+        let response = self.http.put(url).body(bytes).timeout(self.patience).send().await;
+        short(response?, most).await
+    }
+
     /// Sends a beginning and then a blob, without ever holding all of it, and returns a short answer.
     pub async fn put(
         &self,
@@ -91,16 +94,16 @@ impl Peers {
         blob: Box<dyn Blob>,
         most: usize,
     ) -> Result<Vec<u8>, Failure> {
-        let (pieces, mut taken) = channel(PIECES);
-        let body = Body::wrap_stream(stream::poll_fn(move |context| taken.poll_recv(context)));
+        let patience = self.patience;
+        let (body, feeding) = pieces(start, blob, AHEAD, patience);
+        let body = Body::wrap_stream(body);
         let answer = async {
             let response = self.http.put(url).body(body).send().await?;
             short(response, most).await
         };
-        let patience = self.patience;
         let stuck = async {
             // When all is sent, the other side still has to bring it to its disk.
-            if feed(start, blob, pieces, patience).await {
+            if feeding.await {
                 sleep(patience * WRITING).await;
             }
         };
@@ -117,35 +120,6 @@ pub(crate) fn in_the_open(url: &str) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
     url.scheme() == "http" && !here
-}
-
-/// Passes on a blob piece by piece, and says whether all of it was taken in time.
-async fn feed(
-    start: Vec<u8>,
-    mut blob: Box<dyn Blob>,
-    pieces: Sender<io::Result<Bytes>>,
-    patience: Duration,
-) -> bool {
-    if pieces.send_timeout(Ok(start.into()), patience).await.is_err() {
-        return false;
-    }
-    let mut left = blob.size();
-    while left > 0 {
-        let size = left.min(PIECE as u64) as usize;
-        let read = tokio::task::spawn_blocking(move || {
-            let mut piece = vec![0; size];
-            let read = blob.read_exact(&mut piece);
-            (blob, read.map(|()| Bytes::from(piece)))
-        });
-        let Ok((same, piece)) = read.await else { return false };
-        blob = same;
-        left -= size as u64;
-        let failed = piece.is_err();
-        if pieces.send_timeout(piece, patience).await.is_err() || failed {
-            return false;
-        }
-    }
-    true
 }
 
 async fn short(mut response: Response, most: usize) -> Result<Vec<u8>, Failure> {
@@ -165,8 +139,5 @@ async fn short(mut response: Response, most: usize) -> Result<Vec<u8>, Failure> 
 /// Times the patience that the other side has to write the end of a batch.
 const WRITING: u32 = 10;
 
-/// Bytes that are read from disk at a time.
-const PIECE: usize = 1 << 18;
-
 /// Pieces on their way.
-const PIECES: usize = 4;
+const AHEAD: usize = 16;

@@ -88,7 +88,7 @@ async fn round(node: &Arc<Node>, peers: &Peers) {
     let urls: BTreeSet<String> = others.map(|(_, party)| party.url).collect();
     let parties = urls.into_iter().map(Ask::Health);
     let seats = node.seats.values().filter(|_| node.role == Role::Analyzer);
-    let running = seats.filter(|seat| seat.collection().epoch_at(node.now()).is_some());
+    let running = seats.filter(|seat| seat.route().epoch_at(node.now()).is_some());
     let asks: Vec<Ask> = parties.chain(running.cloned().map(Ask::Progress)).collect();
     for some in asks.chunks(AT_ONCE) {
         let mut asking = JoinSet::new();
@@ -113,13 +113,12 @@ impl Ask {
                 node.watch.heard(&url, answer.map(|_| ()), node.now());
             }
             Self::Progress(seat) => {
-                let Some(mix) = seat.collection().chain.party(1) else { return };
+                let Some(mix) = seat.route().chain.party(1) else { return };
                 let url = format!("{}/v1/collections/{}/status", mix.url, seat.id);
                 // With tokens of its own the mix does not tell us.
                 let answer = get(&peers, &url, STATUS).await.ok();
                 let said = answer.and_then(|bytes| progress(&bytes));
-                node.watch
-                    .told(seat.id, said.filter(|said| said.crowd == seat.collection().quorum()));
+                node.watch.told(seat.id, said.filter(|said| said.crowd == seat.route().quorum));
             }
         }
     }

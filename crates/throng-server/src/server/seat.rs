@@ -1,16 +1,23 @@
 //! One collection at this server, be it as a mix or as the analyzer.
 
 use crate::config::wrong;
-use crate::{Analyzer, DiskStore, Error, Incoming, Intake, Keyring, Limits, Mix, Role, Slot, Step};
+use crate::{
+    Analyzer, Blob, DiskStore, Error, Incoming, Intake, Keyring, Limits, Mix, Noticeboard, Role,
+    Slot, Stage, Step,
+};
 use rand_core::CryptoRng;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use throng_wire::{Collection, CollectionId, Identity, Party, Receipt, SignedManifest};
+use throng_wire::{
+    Board, Collection, CollectionId, Identity, Notice, Party, Receipt, Route, SignedManifest,
+    SignedNotice,
+};
 use tokio::sync::Notify;
 
 /// This party's place in one collection, and who waits for it.
 pub(crate) struct Seat {
     pub id: CollectionId,
+    topic: Topic,
     part: Part,
     /// Bytes of a body with reports at most: whole reports, at least one.
     pub upload: usize,
@@ -24,23 +31,40 @@ pub(crate) struct Seat {
     words: OnceLock<Vec<String>>,
 }
 
+/// What a collection is for.
+pub(crate) enum Topic {
+    Question(Arc<Collection>),
+    Board(Box<Board>),
+}
+
+impl Topic {
+    fn route(&self) -> Route {
+        match self {
+            Self::Question(collection) => Route::from(&**collection),
+            Self::Board(board) => Route::from(&**board),
+        }
+    }
+}
+
 enum Part {
     Mix(Box<Mix<DiskStore>>),
     Analyzer(Box<Analyzer<DiskStore>>),
+    Noticeboard(Box<Noticeboard<DiskStore>>),
 }
 
 impl Seat {
     /// Goes on from what is on disk. Refuses a collection in which the identity has another role.
     pub fn open(
         store: &Arc<DiskStore>,
-        collection: Collection,
+        topic: Topic,
         (role, identity): (Role, &Identity),
         limits: &Limits,
         now: u64,
     ) -> Result<Self, Error> {
-        let id = collection.id();
-        let hop = collection.chain.hop_of(&identity.public());
-        let analyzer = hop == Some(collection.chain.hops());
+        let route = Arc::new(topic.route());
+        let id = route.id;
+        let hop = route.chain.hop_of(&identity.public());
+        let analyzer = hop == Some(route.chain.hops());
         if hop.is_none() || analyzer != (role == Role::Analyzer) {
             let reason = format!(
                 "{id} does not have {} as its {role}; use the key of that party, or another file",
@@ -48,17 +72,21 @@ impl Seat {
             );
             return Err(wrong("collections", reason));
         }
-        let each = collection.shape().report_bytes();
-        let (store, collection) = (Arc::clone(store), Arc::new(collection));
-        let (identity, own) = (identity.clone(), limits.clone());
-        let part = match role {
-            Role::Mix => Part::Mix(Box::new(Mix::open(store, collection, identity, own)?)),
-            Role::Analyzer => {
+        let each = route.shape.report_bytes();
+        let (store, identity, own) = (Arc::clone(store), identity.clone(), limits.clone());
+        let part = match (role, &topic) {
+            (Role::Mix, _) => Part::Mix(Box::new(Mix::open(store, route, identity, own)?)),
+            (Role::Analyzer, Topic::Question(collection)) => {
+                let collection = Arc::clone(collection);
                 Part::Analyzer(Box::new(Analyzer::open(store, collection, identity, own)?))
+            }
+            (Role::Analyzer, Topic::Board(_)) => {
+                Part::Noticeboard(Box::new(Noticeboard::open(store, route, identity, own)?))
             }
         };
         Ok(Self {
             id,
+            topic,
             part,
             upload: (limits.upload / each).max(1) * each,
             work: Notify::new(),
@@ -81,7 +109,7 @@ impl Seat {
             Error::NoKeys => Error::EpochClosed,
             other => other,
         })?;
-        let count = reports.len() / self.collection().shape().report_bytes();
+        let count = reports.len() / self.route().shape.report_bytes();
         Ok(async move {
             pending.await?;
             mix.acknowledged(epoch, count as u64, now);
@@ -94,6 +122,7 @@ impl Seat {
         match &self.part {
             Part::Mix(mix) => mix.receive(manifest),
             Part::Analyzer(analyzer) => analyzer.receive(manifest),
+            Part::Noticeboard(noticeboard) => noticeboard.receive(manifest),
         }
     }
 
@@ -102,6 +131,7 @@ impl Seat {
         let kept = match &self.part {
             Part::Mix(mix) => mix.keep(incoming),
             Part::Analyzer(analyzer) => analyzer.keep(incoming),
+            Part::Noticeboard(noticeboard) => noticeboard.keep(incoming),
         };
         self.work.notify_one();
         kept
@@ -112,7 +142,27 @@ impl Seat {
         match &self.part {
             Part::Mix(mix) => mix.step(now, rng),
             Part::Analyzer(analyzer) => analyzer.step(now),
+            Part::Noticeboard(noticeboard) => noticeboard.step(now),
         }
+    }
+
+    /// A mix's signature of the notice of a round.
+    pub fn countersign(&self, notice: &Notice, analyzer: &[u8; 64]) -> Result<[u8; 64], Error> {
+        if self.question().is_some() {
+            return Err(Error::IsQuestion);
+        }
+        self.mix()?.countersign(notice, analyzer)
+    }
+
+    /// What a round of a board showed. A mix knows only that there is nothing, where it dropped it.
+    pub fn bulletin(&self, round: u64) -> Result<(SignedNotice, Box<dyn Blob>), Error> {
+        let noticeboard = self.noticeboard();
+        if let Err(Error::WrongPlace) = noticeboard
+            && let Stage::Dropped { why, .. } = self.mix()?.hop.slot(round)?.stage
+        {
+            return Err(Error::Dropped(why));
+        }
+        noticeboard?.bulletin(round)
     }
 
     /// Everything that was due is done.
@@ -128,14 +178,25 @@ impl Seat {
     pub fn mix(&self) -> Result<&Mix<DiskStore>, Error> {
         match &self.part {
             Part::Mix(mix) => Ok(mix),
-            Part::Analyzer(_) => Err(Error::WrongPlace),
+            Part::Analyzer(_) | Part::Noticeboard(_) => Err(Error::WrongPlace),
         }
     }
 
+    /// Where estimates come from: the analyzer of a question.
     pub fn analyzer(&self) -> Result<&Analyzer<DiskStore>, Error> {
         match &self.part {
-            Part::Mix(_) => Err(Error::WrongPlace),
             Part::Analyzer(analyzer) => Ok(analyzer),
+            Part::Noticeboard(_) => Err(Error::IsBoard),
+            Part::Mix(_) => Err(Error::WrongPlace),
+        }
+    }
+
+    /// Where bulletins come from: the analyzer of a board.
+    pub fn noticeboard(&self) -> Result<&Noticeboard<DiskStore>, Error> {
+        match &self.part {
+            Part::Noticeboard(noticeboard) => Ok(noticeboard),
+            Part::Mix(_) if self.question().is_none() => Err(Error::WrongPlace),
+            Part::Mix(_) | Part::Analyzer(_) => Err(Error::IsQuestion),
         }
     }
 
@@ -143,13 +204,24 @@ impl Seat {
         match &self.part {
             Part::Mix(mix) => mix.keyring(),
             Part::Analyzer(analyzer) => analyzer.keyring(),
+            Part::Noticeboard(noticeboard) => noticeboard.keyring(),
         }
     }
 
-    pub fn collection(&self) -> &Arc<Collection> {
+    /// What everyone on the way knows of it.
+    pub fn route(&self) -> &Arc<Route> {
         match &self.part {
-            Part::Mix(mix) => mix.collection(),
-            Part::Analyzer(analyzer) => analyzer.collection(),
+            Part::Mix(mix) => mix.route(),
+            Part::Analyzer(analyzer) => analyzer.route(),
+            Part::Noticeboard(noticeboard) => noticeboard.route(),
+        }
+    }
+
+    /// What is asked, unless it is a board.
+    pub fn question(&self) -> Option<&Arc<Collection>> {
+        match &self.topic {
+            Topic::Question(collection) => Some(collection),
+            Topic::Board(_) => None,
         }
     }
 
@@ -157,6 +229,7 @@ impl Seat {
         match &self.part {
             Part::Mix(mix) => mix.hop(),
             Part::Analyzer(analyzer) => analyzer.hop(),
+            Part::Noticeboard(noticeboard) => noticeboard.hop(),
         }
     }
 
@@ -164,26 +237,38 @@ impl Seat {
         match &self.part {
             Part::Mix(mix) => mix.slots(),
             Part::Analyzer(analyzer) => analyzer.slots(),
+            Part::Noticeboard(noticeboard) => noticeboard.slots(),
         }
     }
 
-    /// The promise in plain words.
+    /// The promise of a question, or what takes place on a board, in plain words.
     pub fn words(&self) -> &[String] {
-        self.words.get_or_init(|| self.collection().plain())
+        self.words.get_or_init(|| match &self.topic {
+            Topic::Question(collection) => collection.plain(),
+            Topic::Board(board) => board.plain(),
+        })
+    }
+
+    /// The file that everyone holds.
+    pub fn file(&self) -> String {
+        match &self.topic {
+            Topic::Question(collection) => collection.to_toml(),
+            Topic::Board(board) => board.to_toml(),
+        }
     }
 
     /// Everyone else, with their hops.
     pub fn others(&self) -> Vec<(u8, Party)> {
-        let others = self.collection().chain.parties().filter(|(hop, _)| *hop != self.hop());
+        let others = self.route().chain.parties().filter(|(hop, _)| *hop != self.hop());
         others.map(|(hop, party)| (hop, party.clone())).collect()
     }
 
     /// The window that reports are sealed for at this time, or will be within one window's time.
     pub fn window(&self, now: u64) -> Option<u64> {
-        let collection = self.collection();
-        let schedule = &collection.schedule;
+        let route = self.route();
+        let schedule = &route.schedule;
         let ahead = schedule.every.saturating_mul(schedule.window());
-        let epoch = match collection.epoch_at(now) {
+        let epoch = match route.epoch_at(now) {
             Some(epoch) => epoch,
             None if now < schedule.start && schedule.start - now <= ahead => 0,
             None => return None,

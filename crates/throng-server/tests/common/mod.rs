@@ -12,7 +12,7 @@ use throng_server::{
 };
 use throng_wire::{
     Below, Chain, Collection, Directory, Identity, LayerPublic, Party, Promise, Prompt, Receipt,
-    Schedule, Seal, SignedManifest, Terms,
+    Route, Schedule, Seal, SignedManifest, Terms,
 };
 
 /// What differs from one test to the next.
@@ -265,7 +265,8 @@ impl Member {
                 limits(),
             )?))
         } else {
-            Role::Mix(Box::new(Mix::open(store, collection, identity(self.hop), limits())?))
+            let route = Arc::new(Route::from(&*collection));
+            Role::Mix(Box::new(Mix::open(store, route, identity(self.hop), limits())?))
         });
         Ok(())
     }

@@ -64,6 +64,7 @@ async fn each_token_opens_what_it_is_for() {
         assert!([200, 503].contains(&ask(&world, path, None).await), "{path}");
     }
     assert_eq!(ask(&world, &format!("/v1/collections/{id}"), None).await, 200);
+    assert_eq!(ask(&world, &format!("/v1/collections/{id}/bulletins/0"), None).await, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]

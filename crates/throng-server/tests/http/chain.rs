@@ -73,9 +73,7 @@ async fn a_party_that_comes_back_gets_what_waits_for_it() {
     world.stop(1).await;
     world.clock.set(START + 110);
     world.slot(0, 0, "sealed").await;
-    let server = throng_server::Server::from_parts(world.parts(1), world.clock.clone()).unwrap();
-    let listener = throng_server::Listener::bind(world.addresses[1]).await.unwrap();
-    world.parties[1] = Some(server.start_on(listener).unwrap());
+    world.start(1).await;
     assert_eq!(world.releases(1).await[0]["reports"], 25);
 }
 

@@ -2,6 +2,7 @@
 
 mod access;
 mod batches;
+mod boards;
 mod chain;
 mod errors;
 mod leaks;

@@ -44,6 +44,7 @@ fn a_key_of_another_certificate_is_refused() {
             role: throng_server::Role::Mix,
             identity: throng_wire::Identity::from_seed(&[1; 32]),
             collections: Vec::new(),
+            boards: Vec::new(),
             data: data.path().into(),
             limits: limits(),
             tls: Some((certificate.clone(), key.clone().into())),

@@ -10,8 +10,8 @@ use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_mechanism::{BinaryResponse, Mechanism};
 use throng_server::{Clock, Limits, Listener, Parts, Role, Running, Server};
 use throng_wire::{
-    Below, Chain, Collection, CollectionId, Identity, Party, Promise, Prompt, PublicIdentity,
-    Schedule, Seal, SignedDirectory, Terms,
+    Below, Board, Chain, Collection, CollectionId, Identity, Party, Promise, Prompt,
+    PublicIdentity, Schedule, Seal, SignedDirectory, Terms,
 };
 use zeroize::Zeroizing;
 
@@ -29,6 +29,7 @@ pub struct Pem {
 
 pub struct World {
     pub collection: Collection,
+    pub boards: Vec<Board>,
     pub id: CollectionId,
     pub identities: Vec<Identity>,
     pub clock: Clock,
@@ -46,6 +47,15 @@ impl World {
     }
 
     pub async fn with(limits: Limits, pem: Option<Pem>) -> Self {
+        Self::made(limits, pem, |_| Vec::new()).await
+    }
+
+    /// With boards along the way of the question.
+    pub async fn made(
+        limits: Limits,
+        pem: Option<Pem>,
+        boards: impl Fn(&Collection) -> Vec<Board>,
+    ) -> Self {
         let identities: Vec<_> = (1..=3).map(|seed| Identity::from_seed(&[seed; 32])).collect();
         let (mut listeners, mut addresses) = (Vec::new(), Vec::new());
         for _ in 0..3 {
@@ -66,6 +76,7 @@ impl World {
         };
         let mut world = Self {
             id: collection.id(),
+            boards: boards(&collection),
             collection,
             identities,
             clock: Clock::manual(START),
@@ -93,6 +104,7 @@ impl World {
             role: if hop == 2 { Role::Analyzer } else { Role::Mix },
             identity: self.identities[hop].clone(),
             collections: vec![self.collection.clone()],
+            boards: self.boards.clone(),
             data: self.directory(hop),
             limits: self.limits.clone(),
             tls: None,
@@ -177,6 +189,13 @@ impl World {
 
     pub async fn stop(&mut self, hop: usize) {
         self.parties[hop].take().unwrap().stop().await;
+    }
+
+    /// Starts a party that was stopped, from what is on its disk.
+    pub async fn start(&mut self, hop: usize) {
+        let server = Server::from_parts(self.parts(hop), self.clock.clone()).unwrap();
+        let listener = Listener::bind(self.addresses[hop]).await.unwrap();
+        self.parties[hop] = Some(server.start_on(listener).unwrap());
     }
 }
 

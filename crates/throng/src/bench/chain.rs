@@ -15,7 +15,7 @@ use throng_mechanism::{Ask, Key, Question};
 use throng_server::{DiskStore, Limits, Mix, Shuffler, Step};
 use throng_wire::{
     AgreementKey, Below, Binding, Chain, Collection, CollectionId, Identity, LAYER, LayerPublic,
-    LayerSecret, Opener, Party, Promise, Prompt, Schedule, Seal, Shape, Terms,
+    LayerSecret, Opener, Party, Promise, Prompt, Route, Schedule, Seal, Shape, Terms,
 };
 
 /// What a client computes: whole reports through two mixes.
@@ -174,7 +174,8 @@ fn whole_epoch() -> Result<Epoch> {
     let directory = tempfile::tempdir()?;
     let store = Arc::new(DiskStore::open(directory.path())?);
     let mut rng = generator(0, 4);
-    let mix = Mix::open(store, collection.clone(), identities[0].clone(), Limits::default())?;
+    let route = Arc::new(Route::from(&*collection));
+    let mix = Mix::open(store, route, identities[0].clone(), Limits::default())?;
     mix.keyring().publish(0, &mut rng)?;
     let first = mix.keyring().statement(0)?.key;
     let keys = [first, secret(1).public(), secret(2).public()];

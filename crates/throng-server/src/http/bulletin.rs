@@ -1,0 +1,65 @@
+//! What a round of a board showed, for whoever takes part in it, and the mixes' signatures of it.
+
+use super::path::{Here, Number};
+use super::problem::Problem;
+use super::upload::whole;
+use crate::Error;
+use crate::countersign::read_statement;
+use crate::pieces::pieces;
+use crate::server::Node;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::response::IntoResponse;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// `GET /v1/collections/{id}/bulletins/{round}`: the notice, the signatures of all parties, and the bag.
+/// It is for everybody, and never changes. A mix has none, and says of a round that it dropped it.
+pub async fn fetch(
+    State(node): State<Arc<Node>>,
+    Here(seat): Here,
+    Number(round): Number,
+) -> Result<impl IntoResponse, Problem> {
+    let (signed, bag) = node.blocking(move |_| seat.bulletin(round)).await?;
+    let head = signed.encode();
+    let length = head.len() as u64 + bag.size();
+    let patience = Duration::from_secs(node.limits.patience);
+    let (body, feeding) = pieces(head, bag, AHEAD, patience);
+    // It ends when who reads leaves, or is too slow.
+    tokio::spawn(feeding);
+    let media = (CONTENT_TYPE, "application/octet-stream".to_owned());
+    let cache = (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned());
+    let headers = [media, cache, (CONTENT_LENGTH, length.to_string())];
+    Ok((headers, Body::from_stream(body)))
+}
+
+/// `PUT /v1/collections/{id}/notices/{round}`: the analyzer's notice with its signature in, this mix's
+/// signature out. The same notice again gets the same signature, and another one none.
+pub async fn countersign(
+    State(node): State<Arc<Node>>,
+    Here(seat): Here,
+    Number(round): Number,
+    body: Body,
+) -> Result<Vec<u8>, Problem> {
+    let patience = Duration::from_secs(node.limits.patience);
+    let body = timeout(patience, whole(body, STATEMENT)).await.unwrap_or(Err(Problem::SLOW))?;
+    let (notice, signature) = read_statement(&body).map_err(Error::Notice)?;
+    if notice.round != round {
+        let foreign = throng_wire::Error::Foreign { what: "notice", scope: "address" };
+        return Err(Error::Notice(foreign).into());
+    }
+    let at = Arc::clone(&seat);
+    let signed = node.blocking(move |_| at.countersign(&notice, &signature)).await;
+    if let Err(Error::Conflict) = signed {
+        node.metrics.contradicted(&seat);
+    }
+    Ok(signed?.to_vec())
+}
+
+/// Bytes of a notice and a signature.
+const STATEMENT: usize = 92 + 64;
+
+/// Pieces that wait for who reads: there may be many who are slow.
+const AHEAD: usize = 1;

@@ -1,0 +1,89 @@
+//! A blob on its way out, piece by piece: never in memory as a whole.
+
+use crate::Blob;
+use axum::body::Bytes;
+use futures_util::{Stream, stream};
+use std::io::{self, Read};
+use std::time::Duration;
+use tokio::sync::mpsc::{Sender, channel};
+
+/// A beginning and then a blob, `ahead` pieces of it at a time, and what has to run meanwhile: it says
+/// whether all of it was taken, each piece within the patience.
+pub(crate) fn pieces(
+    start: Vec<u8>,
+    blob: Box<dyn Blob>,
+    ahead: usize,
+    patience: Duration,
+) -> (impl Stream<Item = io::Result<Bytes>> + Send + 'static, impl Future<Output = bool> + Send) {
+    let (pieces, mut taken) = channel(ahead);
+    let body = stream::poll_fn(move |context| taken.poll_recv(context));
+    (body, feed(start, blob, pieces, patience))
+}
+
+async fn feed(
+    start: Vec<u8>,
+    mut blob: Box<dyn Blob>,
+    pieces: Sender<io::Result<Bytes>>,
+    patience: Duration,
+) -> bool {
+    if pieces.send_timeout(Ok(start.into()), patience).await.is_err() {
+        return false;
+    }
+    let mut left = blob.size();
+    while left > 0 {
+        let size = left.min(PIECE as u64) as usize;
+        let read = tokio::task::spawn_blocking(move || {
+            let mut piece = vec![0; size];
+            let read = blob.read_exact(&mut piece);
+            (blob, read.map(|()| Bytes::from(piece)))
+        });
+        let Ok((same, piece)) = read.await else { return false };
+        blob = same;
+        left -= size as u64;
+        let failed = piece.is_err();
+        if pieces.send_timeout(piece, patience).await.is_err() || failed {
+            return false;
+        }
+    }
+    true
+}
+
+/// Bytes that are read from disk at a time.
+const PIECE: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MemoryStore, Store};
+    use axum::body::{Body, to_bytes};
+    use std::io::Write;
+
+    fn blob(bytes: &[u8]) -> Box<dyn Blob> {
+        let store = MemoryStore::new();
+        let mut blob = store.create("bag").unwrap();
+        blob.write_all(bytes).unwrap();
+        blob.finish().unwrap();
+        store.open("bag").unwrap()
+    }
+
+    #[tokio::test]
+    async fn all_pieces_arrive_in_order() {
+        for size in [0, 1, PIECE - 1, PIECE, 3 * PIECE + 7] {
+            let bytes: Vec<u8> = (0..size).map(|i| (i / 251) as u8).collect();
+            let (body, feeding) = pieces(vec![9; 5], blob(&bytes), 1, Duration::from_mins(1));
+            let reading = tokio::spawn(to_bytes(Body::from_stream(body), usize::MAX));
+            assert!(feeding.await);
+            assert_eq!(reading.await.unwrap().unwrap(), [&[9; 5][..], &bytes].concat());
+        }
+    }
+
+    #[tokio::test]
+    async fn who_leaves_or_does_not_read_is_not_waited_for() {
+        let many = vec![1; 9 * PIECE];
+        let (body, feeding) = pieces(Vec::new(), blob(&many), 1, Duration::from_mins(1));
+        drop(body);
+        assert!(!feeding.await);
+        let (_body, feeding) = pieces(Vec::new(), blob(&many), 1, Duration::from_millis(1));
+        assert!(!feeding.await);
+    }
+}
