@@ -5,6 +5,7 @@ mod chain;
 mod collection;
 mod operate;
 mod plan;
+pub mod rounds;
 
 pub use account::{BurstArgs, CoinArgs, Plain};
 pub use chain::{Demo, Results, Send, Serve, ServeArgs};
@@ -60,6 +61,11 @@ pub enum Command {
     Send(Send),
     /// Show what an analyzer has published
     Results(Results),
+    /// What a crowd can do when it answers more than once: keys, sums, secret computation
+    #[command(subcommand)]
+    #[command(after_help = "Example:
+  throng rounds and --alice yes --bob no")]
+    Rounds(rounds::Rounds),
     /// Check this machine, a party or a chain, and say what to do
     Doctor(Doctor),
     /// Let somebody read at an analyzer or a mix

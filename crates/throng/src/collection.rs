@@ -82,7 +82,7 @@ pub fn write_new(file: &Path, text: &str) -> Result<()> {
 
 /// An argument that cannot be.
 #[derive(Debug)]
-pub struct Usage(String);
+pub struct Usage(pub String);
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,22 +5,68 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use throng_client::Uploader;
 use throng_server::{Clock, Limits, Listener, Parts, Role, Running, Server};
-use throng_wire::{Below, Chain, Collection, Identity, Party, Schedule, SignedDirectory, Terms};
+use throng_wire::{
+    Below, Board, Chain, Collection, Identity, Party, Schedule, SignedDirectory, Terms,
+};
 use zeroize::Zeroizing;
 
-/// Mixes and an analyzer that listen on loopback. Everything they keep goes when they go.
+/// Mixes and an analyzer that listen on loopback and run one collection.
 pub struct LocalChain {
     /// The collection they run.
     pub collection: Collection,
+    /// They.
+    pub servers: LocalServers,
+}
+
+impl LocalChain {
+    /// Makes identities and a collection, and starts everyone.
+    pub async fn start(terms: Terms, mixes: u8) -> Result<Self> {
+        let mut made = None;
+        let servers = LocalServers::start(mixes, |schedule, chain| {
+            let collection = Collection { terms, schedule, chain };
+            made = Some(collection.clone());
+            (vec![collection], Vec::new())
+        });
+        let servers = servers.await?;
+        Ok(Self { collection: made.context("a collection")?, servers })
+    }
+
+    /// The keys of an epoch, once every party has signed them.
+    pub async fn directory(&self, uploader: &Uploader, epoch: u64) -> Result<SignedDirectory> {
+        self.servers.directory(uploader, self.collection.schedule.window_of(epoch)).await
+    }
+
+    /// Turns everyone's clock to an epoch's first second.
+    pub fn begin(&self, epoch: u64) {
+        self.servers.clock.set(self.collection.schedule.start_of(epoch));
+    }
+
+    /// Turns everyone's clock to an epoch's deadline.
+    pub fn end(&self, epoch: u64) {
+        self.servers.clock.set(self.collection.schedule.deadline(epoch));
+    }
+
+    /// Stops everyone, the first mix first.
+    pub async fn stop(self) {
+        self.servers.stop().await;
+    }
+}
+
+/// The servers of a chain, whatever they run. Everything they keep goes when they go.
+pub struct LocalServers {
     /// Everyone's time.
     pub clock: Clock,
     parties: Vec<Running>,
     _data: TempDir,
 }
 
-impl LocalChain {
-    /// Makes identities and a collection, and starts everyone.
-    pub async fn start(terms: Terms, mixes: u8) -> Result<Self> {
+impl LocalServers {
+    /// Makes identities, and starts everyone with what `make` returns for a schedule that begins now and
+    /// this chain.
+    pub async fn start(
+        mixes: u8,
+        make: impl FnOnce(Schedule, Chain) -> (Vec<Collection>, Vec<Board>),
+    ) -> Result<Self> {
         let data = tempfile::Builder::new().prefix("throng-").tempdir()?;
         let mut listeners = Vec::new();
         let mut identities = Vec::new();
@@ -38,8 +84,7 @@ impl LocalChain {
         let analyzer = parties.pop().context("an analyzer")?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         let schedule = Schedule { start: now, every: 3_600, grace: 60, below: Below::Expire };
-        let chain = Chain { mixes: parties, analyzer };
-        let collection = Collection { terms, schedule, chain };
+        let (collections, boards) = make(schedule, Chain { mixes: parties, analyzer });
         let clock = Clock::manual(now);
 
         let mut running = Vec::new();
@@ -48,7 +93,8 @@ impl LocalChain {
             let parts = Parts {
                 role,
                 identity,
-                collections: vec![collection.clone()],
+                collections: collections.clone(),
+                boards: boards.clone(),
                 data: data.path().join(format!("party-{}", place + 1)),
                 limits: Limits::default(),
                 tls: None,
@@ -57,12 +103,11 @@ impl LocalChain {
             };
             running.push(Server::from_parts(parts, clock.clone())?.start_on(listener)?);
         }
-        Ok(Self { collection, clock, parties: running, _data: data })
+        Ok(Self { clock, parties: running, _data: data })
     }
 
-    /// The keys of an epoch, once every party has signed them.
-    pub async fn directory(&self, uploader: &Uploader, epoch: u64) -> Result<SignedDirectory> {
-        let window = self.collection.schedule.window_of(epoch);
+    /// The keys of a window, once every party has signed them.
+    pub async fn directory(&self, uploader: &Uploader, window: u64) -> Result<SignedDirectory> {
         for _ in 0..200 {
             match uploader.directory(window).await {
                 Ok(directory) => return Ok(directory),
@@ -70,16 +115,6 @@ impl LocalChain {
             }
         }
         Ok(uploader.directory(window).await?)
-    }
-
-    /// Turns everyone's clock to an epoch's first second.
-    pub fn begin(&self, epoch: u64) {
-        self.clock.set(self.collection.schedule.start_of(epoch));
-    }
-
-    /// Turns everyone's clock to an epoch's deadline.
-    pub fn end(&self, epoch: u64) {
-        self.clock.set(self.collection.schedule.deadline(epoch));
     }
 
     /// Stops everyone, the first mix first.
@@ -90,7 +125,8 @@ impl LocalChain {
     }
 }
 
-fn fresh_identity() -> Result<Identity> {
+/// An identity that nobody has seen.
+pub fn fresh_identity() -> Result<Identity> {
     let mut seed = Zeroizing::new([0; 32]);
     getrandom::fill(&mut *seed)?;
     Ok(Identity::from_seed(&seed))

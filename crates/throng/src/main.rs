@@ -18,6 +18,7 @@ mod parallel;
 mod plan;
 mod report;
 mod results;
+mod rounds;
 mod send;
 mod serve;
 mod simulate;
@@ -47,6 +48,7 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Serve(party) => return serve::run(&party).map(|()| true),
         Command::Send(request) => send::run(&request)?,
         Command::Results(request) => results::run(&request)?,
+        Command::Rounds(request) => rounds::run(&request)?,
         Command::Doctor(request) => doctor::run(&request)?,
         Command::Token(request) => return token::run(&request, cli.json),
         Command::Manual(request) => manual::write(&request.out)?,
@@ -79,6 +81,7 @@ fn bad_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| match cause.downcast_ref() {
         Some(throng_mechanism::Error::Account(error)) => account(error),
         Some(throng_mechanism::Error::Parameter { .. }) => true,
+        _ if matches!(cause.downcast_ref(), Some(throng_rounds::Error::Parameter { .. })) => true,
         _ => cause.is::<collection::Usage>() || cause.downcast_ref().is_some_and(account),
     })
 }

@@ -1,0 +1,60 @@
+//! Names for what a circuit computes: small, copied freely, and typed.
+
+/// A wire that is 0 or 1.
+///
+/// ```
+/// # use throng_rounds::{Circuit, Committee, Seat};
+/// let committee = Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?;
+/// let mut circuit = Circuit::new(3, committee);
+/// let (a, b) = (circuit.bit(Seat(0)), circuit.bit(Seat(1)));
+/// let both = circuit.and(a, b);
+/// circuit.reveal_bit(both, &[Seat(0)]);
+/// # Ok::<(), throng_rounds::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bit(pub(crate) u32);
+
+/// A wire that is an integer, and in which range it lies.
+///
+/// ```
+/// # use throng_rounds::{Circuit, Committee, Number, Seat};
+/// let committee = Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?;
+/// let mut circuit = Circuit::new(3, committee);
+/// let age = circuit.integer(Seat(0), 7);
+/// assert_eq!(age.range(), Some((0, 127)));
+/// assert_eq!(Number::from(circuit.bit(Seat(1))).range(), Some((0, 1)));
+/// # Ok::<(), throng_rounds::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Number {
+    pub(crate) wire: u32,
+    pub(crate) range: Option<(i64, i64)>,
+}
+
+impl Number {
+    /// The least and the greatest it can be; `None` if that is beyond 64 bits.
+    pub fn range(self) -> Option<(i64, i64)> {
+        self.range
+    }
+}
+
+impl From<Bit> for Number {
+    fn from(bit: Bit) -> Self {
+        Self { wire: bit.0, range: Some((0, 1)) }
+    }
+}
+
+/// Something that a circuit reveals; an [`Outcome`](crate::Outcome) is read by it.
+///
+/// ```
+/// # use throng_rounds::{Circuit, Committee, Seat};
+/// let committee = Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?;
+/// let mut circuit = Circuit::new(3, committee);
+/// let secret = circuit.bit(Seat(1));
+/// let first = circuit.reveal_bit(secret, &[Seat(0)]);
+/// let second = circuit.reveal_bit(secret, &[Seat(2)]);
+/// assert_ne!(first, second);
+/// # Ok::<(), throng_rounds::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Output(pub(crate) u32);

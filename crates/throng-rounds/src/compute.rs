@@ -1,0 +1,350 @@
+//! Computing a circuit on shares, so that nobody sees an input and a wrong result is noticed.
+//!
+//! Each member holds, for every wire x, a share of x and a share of r·x, for a random r that nobody
+//! knows. Every round is one message from each member to each other one.
+//!
+//! ```text
+//! deal      everybody shares its input bits among the members; every member also shares random
+//!           numbers: its parts of r, of two seeds, of two masks ρ, ρ′ and of a cover m, and its coins
+//! lift      r·x for every input bit; who was heard
+//! layers    for every multiplication of a depth: x·y, and (r·x)·y
+//! reveal    r and the seeds are opened; from the seeds follow random α, β, γ, γ′
+//! mask      T = Σ α·(r·z − r·(z)) over inputs and products z;  B = Σ β·(x² − x) over what must be bits
+//!           ρ·T and ρ′·B are multiplied; m + Σ γ·z + Σ γ′·(r·z) is opened
+//! check     ρ·T and ρ′·B are opened, and must be 0
+//! output    shares of every output to those who may see it
+//! ```
+//!
+//! The pairs (x, r·x) and T are those of Chida, Genkin, Hamada, Ikarashi, Kikuchi, Lindell, Nof, "Fast
+//! Large-Scale Honest-Majority MPC for Malicious Adversaries" (CRYPTO 2018).
+//!
+//! # What is claimed
+//!
+//! Up to t members, together with any number of participants who are no members, follow the protocol or
+//! do not; p = 2⁶¹ − 1, and SHA-256 is taken for a random function of the seeds.
+//!
+//! **No wrong result.** An honest recipient gets an error, or the function of some inputs in range: its
+//! own and those of all honest participants as they gave them (0 for those left out, who are named).
+//! It gets anything else with probability at most 6/p < 2.7·10⁻¹⁸:
+//!
+//! - Until `reveal` a coalition has seen t shares of each secret, which are independent of all secrets
+//!   and of r. So whatever it adds to a product z and to r·z, say d and d′, it adds without knowing r.
+//!   At the first wire where one of them is not 0, r·z − r·(z) is d′ − r·d, which is 0 for one r at most
+//!   (1/p); otherwise T, with α drawn after, is 0 with probability 1/p, and ρ·T, to which the coalition
+//!   can again only add what it fixed before, with probability 1/p.
+//! - A product that is right but of an input that is no bit: B and ρ′·B in the same way (2/p).
+//! - With more than 2t + 1 members, shares dealt by a deviator may fit no polynomial at all. Then neither
+//!   do those of the covered sum, but with probability 1/p, and it does not open.
+//! - Opened are only values of which 2t + 1 shares are there and all fit. At least t + 1 are honest.
+//!
+//! **Nothing but the outputs.** All that is opened are r and the seeds, which are random; a sum under a
+//! cover; two zeros; and the outputs, each to those who may see it. A polynomial of degree t of which t
+//! shares are known follows from its value, so shares tell no more than these values. If somebody adds
+//! something to a product, T would depend on secrets; it is never opened without its mask, and whether
+//! it is 0 depends on what was added and not on the secrets.
+//!
+//! # What is not claimed
+//!
+//! - That it ends well: each participant can make it fail, by silence, by shares that do not fit or by an
+//!   input that is out of range, and is not named. A corrupt recipient may see its outputs while others
+//!   get an error. Then a coin can be refused after it is seen, though not chosen.
+//! - That everybody is heard: one member suffices to leave out a seat that may be absent.
+//! - Anything if more than t members are corrupt, or if rounds overlap: everything that counts in a round
+//!   has to be sent before anything of the next one is seen.
+//! - That inputs are true, or that those of corrupt participants are independent of what they know.
+//! - What outputs say about inputs. For that, add [`Noise`](crate::Noise) before revealing.
+//!
+//! # Who drops out
+//!
+//! A member that is not heard in a round is out from then on, and the others go on while they are 2t + 1.
+//! All members have to have heard the same: each says in every round whom it heard in the round before,
+//! and stops if somebody heard others. A message that reached only some members thus ends the
+//! computation, with [`Error::Disagreement`].
+
+mod challenge;
+mod committee;
+mod member;
+mod message;
+mod outcome;
+mod traffic;
+
+pub use committee::Committee;
+pub use outcome::Outcome;
+pub use traffic::Traffic;
+
+use crate::circuit::{Kind, input_bits};
+use crate::shamir::{Opening, Shares, share_all};
+use crate::{Circuit, Element, Error, Seat, Value};
+use member::Member;
+use message::{RANDOM, Step, bitmap_bytes, dealt, decode, encode, from_bitmap};
+use outcome::Shown;
+use rand_core::CryptoRng;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use zeroize::{Zeroize, Zeroizing};
+
+/// One participant. In each of [`Circuit::rounds`] rounds it sends, then receives; after an error it
+/// refuses to go on, and whatever it held is wiped.
+///
+/// ```
+/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// # use std::collections::BTreeMap;
+/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use std::sync::Arc;
+/// use throng_rounds::{Circuit, Committee, Party, Progress, Seat, Value};
+///
+/// let seats = [Seat(0), Seat(1), Seat(2)];
+/// let mut circuit = Circuit::new(3, Committee::new(seats.to_vec(), 1)?);
+/// let (a, b) = (circuit.bit(Seat(0)), circuit.bit(Seat(1)));
+/// let both = circuit.and(a, b);
+/// let both = circuit.reveal_bit(both, &[Seat(0), Seat(1)]);
+///
+/// // The third seat has no input and sees no output; it only helps.
+/// let circuit = Arc::new(circuit);
+/// let values = [vec![Value::Bit(true)], vec![Value::Bit(true)], vec![]];
+/// let mut parties = Vec::new();
+/// for (seat, values) in seats.into_iter().zip(&values) {
+///     parties.push(Party::new(Arc::clone(&circuit), seat, values)?);
+/// }
+///
+/// let mut outcomes = Vec::new();
+/// for _ in 0..circuit.rounds() {
+///     let mut incoming = vec![BTreeMap::new(); 3];
+///     for (party, from) in parties.iter_mut().zip(seats) {
+///         for (to, message) in party.send(&mut rng)? {
+///             incoming[to.0 as usize].insert(from, message);
+///         }
+///     }
+///     for (party, incoming) in parties.iter_mut().zip(incoming) {
+///         if let Progress::Done(outcome) = party.receive(incoming)? {
+///             outcomes.push(outcome);
+///         }
+///     }
+/// }
+/// assert_eq!(outcomes[0].bit(both), Some(true));
+/// assert_eq!(outcomes[2].bit(both), None);
+/// # Ok::<(), throng_rounds::Error>(())
+/// ```
+pub struct Party {
+    circuit: Arc<Circuit>,
+    own: Seat,
+    round: usize,
+    turn: Turn,
+}
+
+/// Where a party stands after a round.
+///
+/// ```
+/// use throng_rounds::Progress;
+///
+/// let waits = |progress: &Progress| matches!(progress, Progress::Waiting);
+/// assert!(waits(&Progress::Waiting));
+/// ```
+#[derive(Debug)]
+pub enum Progress {
+    /// There are more rounds.
+    Waiting,
+    /// That was the last one.
+    Done(Outcome),
+}
+
+/// Whose move it is, and what the party knows until its end.
+enum Turn {
+    Send(Role),
+    Receive(Role),
+    Closed,
+}
+
+struct Role {
+    /// Its own input bits, until they are dealt.
+    bits: Shares,
+    /// A member's part, until it is out.
+    member: Option<Member>,
+}
+
+impl Party {
+    /// With the values of this seat's inputs, in the order in which the circuit declares them.
+    pub fn new(circuit: Arc<Circuit>, own: Seat, values: &[Value]) -> Result<Self, Error> {
+        circuit.check()?;
+        if own.0 >= circuit.seats() {
+            let range = format!("below {}", circuit.seats());
+            return Err(Error::Parameter { name: "a seat", range });
+        }
+        let kinds = circuit.dealers.get(&own).map_or(&[][..], |dealer| &dealer.kinds);
+        let bits = input_bits(own, kinds, values)?;
+        let place = circuit.committee().place(own);
+        let member = place.map(|place| Member::new(Arc::clone(&circuit), place));
+        Ok(Self { circuit, own, round: 0, turn: Turn::Send(Role { bits, member }) })
+    }
+
+    /// What this party says in this round: at most one message to a seat, none to itself.
+    pub fn send(&mut self, rng: &mut impl CryptoRng) -> Result<Vec<(Seat, Vec<u8>)>, Error> {
+        let (step, mut role) = match std::mem::replace(&mut self.turn, Turn::Closed) {
+            Turn::Send(role) => (self.step()?, role),
+            Turn::Receive(_) => return Err(Error::OutOfTurn),
+            Turn::Closed => return Err(Error::Closed),
+        };
+        let messages = match (step, &mut role.member) {
+            (Step::Deal, _) => self.deal(&mut role, rng),
+            (_, None) => Vec::new(),
+            (Step::Output, Some(member)) => {
+                let others = self.circuit.recipients().into_iter().filter(|&seat| seat != self.own);
+                others.map(|seat| (seat, member.output(seat))).collect()
+            }
+            (step, Some(member)) => member.send(step, rng),
+        };
+        self.turn = Turn::Receive(role);
+        Ok(messages)
+    }
+
+    /// What came in this round, by sender; who is not in it was not heard. Senders are who they say:
+    /// that is for the channel to make sure. The messages are wiped.
+    pub fn receive(&mut self, mut incoming: BTreeMap<Seat, Vec<u8>>) -> Result<Progress, Error> {
+        let progress = self.take(&incoming);
+        incoming.values_mut().for_each(Zeroize::zeroize);
+        progress
+    }
+
+    /// How often it sends and receives in all.
+    pub fn rounds(&self) -> usize {
+        self.circuit.rounds()
+    }
+
+    /// Rounds behind it.
+    pub fn round(&self) -> usize {
+        self.round
+    }
+
+    fn step(&self) -> Result<Step, Error> {
+        Step::of(&self.circuit, self.round).ok_or(Error::Closed)
+    }
+
+    fn take(&mut self, incoming: &BTreeMap<Seat, Vec<u8>>) -> Result<Progress, Error> {
+        let (step, mut role) = match std::mem::replace(&mut self.turn, Turn::Closed) {
+            Turn::Receive(role) => (self.step()?, role),
+            Turn::Send(_) => return Err(Error::OutOfTurn),
+            Turn::Closed => return Err(Error::Closed),
+        };
+        match (step, &mut role.member) {
+            (Step::Output, member) => {
+                return self.outcome(member.as_ref(), incoming).map(Progress::Done);
+            }
+            (_, None) => {}
+            (Step::Deal, Some(member)) => self.take_deals(member, incoming)?,
+            (step, Some(member)) => {
+                if !member.receive(step, incoming)? {
+                    role.member = None;
+                }
+            }
+        }
+        self.round += 1;
+        self.turn = Turn::Send(role);
+        Ok(Progress::Waiting)
+    }
+
+    /// Shares of its bits, coins tossed, and of the random numbers of a member.
+    fn deal(&self, role: &mut Role, rng: &mut impl CryptoRng) -> Vec<(Seat, Vec<u8>)> {
+        let committee = self.circuit.committee();
+        let Some(dealer) = self.circuit.dealers.get(&self.own) else { return Vec::new() };
+        let mut secrets = Zeroizing::new(Vec::with_capacity(role.bits.len() + RANDOM));
+        secrets.extend_from_slice(&role.bits);
+        role.bits = Zeroizing::default();
+        let starts = dealer.kinds.iter().scan(0, |start, kind| {
+            let this = *start;
+            *start += kind.bits() as usize;
+            Some((this, kind))
+        });
+        for (place, _) in starts.filter(|&(_, &kind)| kind == Kind::Coin) {
+            secrets[place] = Element::from(rng.next_u32() & 1);
+        }
+        if role.member.is_some() {
+            secrets.extend((0..RANDOM).map(|_| Element::random(rng)));
+        }
+        let members = committee.members();
+        let shares = share_all(&secrets, committee.corrupt(), members.len(), rng);
+        if let Some(member) = &mut role.member {
+            let index = self.circuit.dealers().take_while(|&seat| seat < self.own).count();
+            member.take_deal((index, self.own), &shares[member.place()]);
+        }
+        let messages = members.iter().zip(&shares).filter(|&(&seat, _)| seat != self.own);
+        messages.map(|(&seat, shares)| (seat, encode(&[], shares.iter()))).collect()
+    }
+
+    fn take_deals(
+        &self,
+        member: &mut Member,
+        incoming: &BTreeMap<Seat, Vec<u8>>,
+    ) -> Result<(), Error> {
+        for (index, seat) in self.circuit.dealers().enumerate().filter(|&(_, s)| s != self.own) {
+            let Some(bytes) = incoming.get(&seat) else { continue };
+            let (_, shares) =
+                decode(bytes, 0, dealt(&self.circuit, seat)).ok_or(Error::Malformed { seat })?;
+            member.take_deal((index, seat), &Zeroizing::new(shares));
+        }
+        member.dealt()
+    }
+
+    fn outcome(
+        &self,
+        member: Option<&Member>,
+        incoming: &BTreeMap<Seat, Vec<u8>>,
+    ) -> Result<Outcome, Error> {
+        let shown: Vec<_> = self.circuit.shown(self.own).collect();
+        let mut used = member.map(|member| member.dealers().to_vec());
+        let mut opened = BTreeMap::new();
+        if !shown.is_empty() {
+            let (places, shares) = self.output_shares(member, incoming, &mut used)?;
+            let opening = Opening::new(&places, self.circuit.committee().corrupt())?;
+            for (index, (output, reveal)) in shown.into_iter().enumerate() {
+                let column: Vec<_> = shares.iter().map(|shares| shares[index]).collect();
+                opened.insert(output, Shown::new(opening.open(&column)?, reveal.is_bit)?);
+            }
+        }
+        let dealers = self.circuit.dealers().zip(used.into_iter().flatten());
+        let absent = dealers.filter(|&(_, used)| !used).map(|(seat, _)| seat).collect();
+        Ok(Outcome::new(opened, absent))
+    }
+
+    /// By member, its shares of what this seat is shown. All have to have used the same dealers.
+    fn output_shares(
+        &self,
+        member: Option<&Member>,
+        incoming: &BTreeMap<Seat, Vec<u8>>,
+        used: &mut Option<Vec<bool>>,
+    ) -> Result<(Vec<usize>, Vec<Shares>), Error> {
+        let (head, dealers) = (bitmap_bytes(&self.circuit), self.circuit.dealers.len());
+        let count = self.circuit.shown(self.own).count();
+        let (mut places, mut shares) = (Vec::new(), Vec::new());
+        for (place, &seat) in self.circuit.committee().members().iter().enumerate() {
+            if let Some(member) = member.filter(|member| member.place() == place) {
+                places.push(place);
+                shares.push(member.shares_for(seat));
+            } else if let Some(bytes) = incoming.get(&seat)
+                && member.is_none_or(|member| member.hears(place))
+            {
+                let (head, elements) =
+                    decode(bytes, head, count).ok_or(Error::Malformed { seat })?;
+                let heard = from_bitmap(head, dealers).ok_or(Error::Malformed { seat })?;
+                if *used.get_or_insert_with(|| heard.clone()) != heard {
+                    return Err(Error::Disagreement);
+                }
+                places.push(place);
+                shares.push(Zeroizing::new(elements));
+            }
+        }
+        Ok((places, shares))
+    }
+}
+
+impl fmt::Debug for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (own, round) = (&self.own, &self.round);
+        f.debug_struct("Party").field("own", own).field("round", round).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

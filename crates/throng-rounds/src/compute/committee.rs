@@ -1,0 +1,67 @@
+//! Who computes.
+
+use crate::{Error, Seat};
+
+/// The participants who compute on shares, and how many of them may be corrupt.
+///
+/// `corrupt` = t members together learn nothing and cannot pass off a wrong result. That takes an honest
+/// majority of those who stay: 2t + 1 are needed at every step, and each further member is one that may
+/// drop out.
+///
+/// ```
+/// use throng_rounds::{Committee, Seat};
+///
+/// let committee = Committee::new((0..5).map(Seat).collect(), 1)?;
+/// assert_eq!((committee.needed(), committee.members().len()), (3, 5));
+///
+/// assert!(Committee::new(vec![Seat(0), Seat(1)], 1).is_err());
+/// assert!(Committee::new(vec![Seat(0), Seat(1), Seat(1)], 1).is_err());
+/// # Ok::<(), throng_rounds::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committee {
+    members: Vec<Seat>,
+    corrupt: u32,
+}
+
+impl Committee {
+    /// At most 64 different members, at least 2·`corrupt` + 1, and `corrupt` at least 1: with 0 every
+    /// member would see every input.
+    pub fn new(mut members: Vec<Seat>, corrupt: u32) -> Result<Self, Error> {
+        let refuse = |name, range: String| Err(Error::Parameter { name, range });
+        if !(1..=(MAX_MEMBERS as u32 - 1) / 2).contains(&corrupt) {
+            return refuse("corrupt members", "from 1 to 31".into());
+        }
+        let given = members.len();
+        members.sort_unstable();
+        members.dedup();
+        let least = 2 * corrupt as usize + 1;
+        if members.len() < given || !(least..=MAX_MEMBERS).contains(&given) {
+            return refuse("members", format!("from {least} to {MAX_MEMBERS} different seats"));
+        }
+        Ok(Self { members, corrupt })
+    }
+
+    /// By seat, lowest first.
+    pub fn members(&self) -> &[Seat] {
+        &self.members
+    }
+
+    /// t.
+    pub fn corrupt(&self) -> u32 {
+        self.corrupt
+    }
+
+    /// 2t + 1: how many have to stay.
+    pub fn needed(&self) -> usize {
+        2 * self.corrupt as usize + 1
+    }
+
+    /// Its place among the members.
+    pub(crate) fn place(&self, seat: Seat) -> Option<usize> {
+        self.members.binary_search(&seat).ok()
+    }
+}
+
+/// A set of members is a word.
+const MAX_MEMBERS: usize = 64;

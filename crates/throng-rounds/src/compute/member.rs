@@ -1,0 +1,353 @@
+//! A member's part: shares of everything, and what it says and hears of them.
+
+use super::challenge::Challenge;
+use super::message::{RANDOM, Shape, Step, VIEW, decode, encode, from_bitmap, to_bitmap};
+use crate::circuit::{Gate, Reveal};
+use crate::shamir::{Opening, Shares, at_zero, share_all};
+use crate::{Circuit, Element, Error, Seat};
+use rand_core::CryptoRng;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+pub(super) struct Member {
+    circuit: Arc<Circuit>,
+    digest: [u8; 32],
+    /// Its place in the committee.
+    place: usize,
+    /// The members still heard, itself included, as a set of bits.
+    active: u64,
+    /// Which dealers were heard; after the lift, which are used.
+    dealers: Vec<bool>,
+    /// Its share of every wire.
+    value: Shares,
+    /// Its share of r times every wire.
+    lifted: Shares,
+    /// Its shares of the random numbers, each the sum of one of every member that dealt.
+    random: Zeroizing<[Element; RANDOM]>,
+    /// r and the seeds, once they are opened.
+    opened: Vec<Element>,
+    /// Its shares of the two masked sums that have to be 0.
+    masked: Shares,
+    /// What it says to itself in this round.
+    pub(super) own: Shares,
+}
+
+/// What a member has to say: products to be shared anew, and shares to be opened.
+#[derive(Default)]
+struct Speech {
+    reshare: Shares,
+    open: Vec<Element>,
+}
+
+impl Member {
+    pub fn new(circuit: Arc<Circuit>, place: usize) -> Self {
+        let wires = circuit.gates().len();
+        Self {
+            digest: circuit.digest(),
+            place,
+            active: 0,
+            dealers: vec![false; circuit.dealers.len()],
+            value: Zeroizing::new(vec![Element::ZERO; wires]),
+            lifted: Zeroizing::new(vec![Element::ZERO; wires]),
+            random: Zeroizing::new([Element::ZERO; RANDOM]),
+            opened: Vec::new(),
+            masked: Zeroizing::default(),
+            own: Zeroizing::default(),
+            circuit,
+        }
+    }
+
+    /// What a dealer sent: a share of each of its bits and, of a member, of its random numbers.
+    pub fn take_deal(&mut self, (index, seat): (usize, Seat), shares: &[Element]) {
+        let Some(dealer) = self.circuit.dealers.get(&seat) else { return };
+        let (bits, random) = shares.split_at(dealer.wires.len());
+        for (&wire, &share) in dealer.wires.iter().zip(bits) {
+            self.value[wire as usize] = share;
+        }
+        for (sum, &share) in self.random.iter_mut().zip(random) {
+            *sum = *sum + share;
+        }
+        self.dealers[index] = true;
+        if let Some(member) = self.circuit.committee().place(seat) {
+            self.active |= 1 << member;
+        }
+    }
+
+    /// Fails if too few members dealt.
+    pub fn dealt(&self) -> Result<(), Error> {
+        self.enough(self.active.count_ones() as usize)
+    }
+
+    /// To every other member, also to one that is no longer heard: it learns from this that it is not.
+    pub fn send(&mut self, step: Step, rng: &mut impl CryptoRng) -> Vec<(Seat, Vec<u8>)> {
+        let Speech { reshare, open } = self.speak(step);
+        let head = self.head(step);
+        let committee = self.circuit.committee();
+        let members = committee.members();
+        let shares = share_all(&reshare, committee.corrupt(), members.len(), rng);
+        let others = members.iter().zip(&shares).enumerate().filter(|&(i, _)| i != self.place);
+        let messages = others
+            .map(|(_, (&seat, shares))| (seat, encode(&head, shares.iter().chain(&open))))
+            .collect();
+        self.own = Zeroizing::new(Vec::with_capacity(reshare.len() + open.len()));
+        self.own.extend(shares[self.place].iter().chain(&open));
+        messages
+    }
+
+    /// False if the others no longer hear this member: it is out, and they go on without it.
+    pub fn receive(
+        &mut self,
+        step: Step,
+        incoming: &BTreeMap<Seat, Vec<u8>>,
+    ) -> Result<bool, Error> {
+        let Some(shape) = Shape::of(&self.circuit, step) else { return Ok(true) };
+        let (mut places, mut heads, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, &seat) in self.circuit.committee().members().iter().enumerate() {
+            if place == self.place {
+                places.push(place);
+                shares.push(std::mem::take(&mut self.own));
+            } else if let Some(bytes) =
+                incoming.get(&seat).filter(|_| self.active >> place & 1 == 1)
+            {
+                let (head, elements) = decode(bytes, shape.head, shape.reshared + shape.opened)
+                    .ok_or(Error::Malformed { seat })?;
+                places.push(place);
+                heads.push((seat, head));
+                shares.push(Zeroizing::new(elements));
+            }
+        }
+        self.enough(places.len())?;
+        if !self.agree(step, &heads)? {
+            return Ok(false);
+        }
+        self.active = places.iter().fold(0, |set, place| set | 1 << place);
+        let reduced = reduce(&places, &shares, shape.reshared);
+        let opened = self.open(&places, &shares, shape)?;
+        self.hear(step, reduced, opened)?;
+        Ok(true)
+    }
+
+    /// Which dealers are used, and its shares of what a recipient is shown.
+    pub fn output(&self, seat: Seat) -> Vec<u8> {
+        encode(&to_bitmap(&self.dealers), self.shares_for(seat).iter())
+    }
+
+    pub fn shares_for(&self, seat: Seat) -> Shares {
+        let share = |(_, reveal): (_, &Reveal)| self.value[reveal.wire as usize];
+        Zeroizing::new(self.circuit.shown(seat).map(share).collect())
+    }
+
+    pub fn hears(&self, place: usize) -> bool {
+        self.active >> place & 1 == 1
+    }
+
+    pub fn place(&self) -> usize {
+        self.place
+    }
+
+    /// Which dealers are used.
+    pub fn dealers(&self) -> &[bool] {
+        &self.dealers
+    }
+
+    fn enough(&self, present: usize) -> Result<(), Error> {
+        let needed = self.circuit.committee().needed();
+        if present < needed { Err(Error::TooFew { present, needed }) } else { Ok(()) }
+    }
+
+    fn speak(&self, step: Step) -> Speech {
+        let mut speech = Speech::default();
+        match step {
+            Step::Deal | Step::Output => {}
+            Step::Lift => {
+                let wires = self.circuit.dealers.values().flat_map(|dealer| &dealer.wires);
+                let lift = |&wire: &u32| self.random[R] * self.value[wire as usize];
+                *speech.reshare = wires.map(lift).collect();
+            }
+            Step::Layer(depth) => *speech.reshare = self.products(depth),
+            Step::Reveal => speech.open = self.random[..OPENED].to_vec(),
+            Step::Mask => {
+                let [products, inputs, any] = self.sums();
+                *speech.reshare = vec![self.random[RHO] * products, self.random[RHO + 1] * inputs];
+                speech.open = vec![any];
+            }
+            Step::Check => speech.open = self.masked.to_vec(),
+        }
+        speech
+    }
+
+    fn hear(&mut self, step: Step, reduced: Shares, opened: Vec<Element>) -> Result<(), Error> {
+        match step {
+            Step::Lift => self.use_inputs(&reduced)?,
+            Step::Layer(depth) => {
+                let circuit = Arc::clone(&self.circuit);
+                for (&wire, pair) in circuit.layers[depth].products.iter().zip(reduced.chunks(2)) {
+                    self.value[wire as usize] = pair[0];
+                    self.lifted[wire as usize] = pair[1];
+                }
+                self.follow(depth);
+            }
+            Step::Reveal => self.opened = opened,
+            Step::Mask => self.masked = reduced,
+            Step::Check if opened[0] != Element::ZERO => return Err(Error::Misbehaved),
+            Step::Check if opened[1] != Element::ZERO => return Err(Error::NotABit),
+            Step::Deal | Step::Check | Step::Output => {}
+        }
+        Ok(())
+    }
+
+    /// The lifted inputs of those who are used; 0 for those who are not.
+    fn use_inputs(&mut self, lifted: &[Element]) -> Result<(), Error> {
+        let circuit = Arc::clone(&self.circuit);
+        let mut lifted = lifted.iter();
+        for ((&seat, dealer), &used) in circuit.dealers.iter().zip(&self.dealers) {
+            if !used && dealer.required() {
+                return Err(Error::Absent { seat });
+            }
+            for (&wire, &share) in dealer.wires.iter().zip(&mut lifted) {
+                let wire = wire as usize;
+                let used = Element::from(used);
+                (self.value[wire], self.lifted[wire]) = (used * self.value[wire], used * share);
+            }
+        }
+        self.follow(0);
+        Ok(())
+    }
+
+    /// Local products of the pairs (x, r·x) and y: x·y and r·x·y, on polynomials of twice the degree.
+    fn products(&self, depth: usize) -> Vec<Element> {
+        let products = &self.circuit.layers[depth].products;
+        let mut local = Vec::with_capacity(2 * products.len());
+        for &wire in products {
+            if let Gate::Multiply(x, y) = self.circuit.gates()[wire as usize] {
+                let (x, y) = (x as usize, y as usize);
+                local.extend([self.value[x] * self.value[y], self.lifted[x] * self.value[y]]);
+            }
+        }
+        local
+    }
+
+    /// The wires that follow from those of this depth: the same for x and for r·x.
+    fn follow(&mut self, depth: usize) {
+        let circuit = Arc::clone(&self.circuit);
+        for &wire in &circuit.layers[depth].local {
+            let gate = circuit.gates()[wire as usize];
+            self.value[wire as usize] = local(gate, &self.value, Element::ONE);
+            self.lifted[wire as usize] = local(gate, &self.lifted, self.random[R]);
+        }
+    }
+
+    /// Its shares of the three sums: of what is wrong with products, of what is wrong with inputs, and
+    /// of everything behind a mask.
+    fn sums(&self) -> [Element; 3] {
+        let mut challenge = Challenge::new([self.opened[SEEDS], self.opened[SEEDS + 1]]);
+        let (r, mut products, mut any) = (self.opened[R], Element::ZERO, self.random[COVER]);
+        let inputs = self.circuit.dealers.values().flat_map(|dealer| &dealer.wires);
+        let multiplied = self.circuit.layers.iter().flat_map(|layer| &layer.products);
+        for &wire in inputs.chain(multiplied) {
+            let (value, lifted) = (self.value[wire as usize], self.lifted[wire as usize]);
+            products = products + challenge.next() * (lifted - r * value);
+            any = any + challenge.next() * value + challenge.next() * lifted;
+        }
+        let mut inputs = Element::ZERO;
+        for check in &self.circuit.checks {
+            let (wire, square) = (check.wire as usize, check.square as usize);
+            inputs = inputs + challenge.next() * (self.value[square] - self.value[wire]);
+        }
+        [products, inputs, any]
+    }
+
+    fn open(
+        &self,
+        places: &[usize],
+        shares: &[Shares],
+        shape: Shape,
+    ) -> Result<Vec<Element>, Error> {
+        let opening = Opening::new(places, self.circuit.committee().corrupt())?;
+        let column = |i: usize| shares.iter().map(|s| s[i]).collect::<Vec<_>>();
+        (shape.reshared..shape.reshared + shape.opened).map(|i| opening.open(&column(i))).collect()
+    }
+
+    /// What it heard, for the others to compare.
+    fn head(&self, step: Step) -> Vec<u8> {
+        let dealers = to_bitmap(&self.dealers);
+        if step == Step::Lift {
+            return dealers;
+        }
+        let digest = Sha256::new_with_prefix(b"throng/1 view")
+            .chain_update(self.digest)
+            .chain_update(&dealers)
+            .finalize();
+        [&self.active.to_le_bytes()[..], &digest[..VIEW - 8]].concat()
+    }
+
+    /// Whether the others heard the same as this member. False if they agree that it is not there.
+    fn agree(&mut self, step: Step, heads: &[(Seat, &[u8])]) -> Result<bool, Error> {
+        let mut used = self.dealers.clone();
+        let mut views = Vec::with_capacity(heads.len());
+        for &(seat, head) in heads {
+            if step == Step::Lift {
+                let heard = from_bitmap(head, used.len()).ok_or(Error::Malformed { seat })?;
+                used.iter_mut().zip(&heard).for_each(|(used, &heard)| *used &= heard);
+                views.push((self.members_of(&heard), &[][..]));
+            } else {
+                let (members, digest) = head.split_at(8);
+                let members = members.iter().rev().fold(0, |set, &byte| set << 8 | u64::from(byte));
+                views.push((members, digest));
+            }
+        }
+        let own = self.head(step);
+        let own = match step {
+            Step::Lift => (self.active, &[][..]),
+            _ => (self.active, &own[8..]),
+        };
+        if views.iter().all(|&view| view == own) {
+            self.dealers = used;
+            return Ok(true);
+        }
+        let out = views.iter().all(|&view| view == views[0]) && views[0].0 >> self.place & 1 == 0;
+        if out { Ok(false) } else { Err(Error::Disagreement) }
+    }
+
+    /// The members among the dealers.
+    fn members_of(&self, dealers: &[bool]) -> u64 {
+        let seats = self.circuit.dealers.keys().zip(dealers).filter(|&(_, &heard)| heard);
+        let places = seats.filter_map(|(&seat, _)| self.circuit.committee().place(seat));
+        places.fold(0, |set, place| set | 1 << place)
+    }
+}
+
+/// Shares of products, from what everybody present shared of its local ones: Gennaro, Rabin, Rabin,
+/// "Simplified VSS and Fast-Track Multiparty Computations" (1998). The local products lie on a
+/// polynomial of degree 2t, so 2t + 1 of them give its value at 0 as a sum, and a sum of shares is a
+/// share of the sum.
+fn reduce(places: &[usize], shares: &[Shares], count: usize) -> Shares {
+    let mut sums = Zeroizing::new(vec![Element::ZERO; count]);
+    for (by, shares) in at_zero(places).into_iter().zip(shares) {
+        for (sum, &share) in sums.iter_mut().zip(shares.iter()) {
+            *sum = *sum + by * share;
+        }
+    }
+    sums
+}
+
+/// A wire that needs no other member, `one` being what a 1 is here.
+fn local(gate: Gate, wires: &[Element], one: Element) -> Element {
+    let wire = |wire: u32| wires[wire as usize];
+    match gate {
+        Gate::Input | Gate::Multiply(..) => Element::ZERO,
+        Gate::Constant(constant) => constant * one,
+        Gate::Add(a, b) => wire(a) + wire(b),
+        Gate::Sub(a, b) => wire(a) - wire(b),
+        Gate::Scale(a, by) => by * wire(a),
+    }
+}
+
+// The random numbers: r and two seeds, which are opened; two masks for what has to be 0; and a cover.
+const R: usize = 0;
+const SEEDS: usize = 1;
+const OPENED: usize = 3;
+const RHO: usize = 3;
+const COVER: usize = 5;

@@ -1,0 +1,141 @@
+//! Why a protocol of several rounds stops.
+
+use crate::Seat;
+use thiserror::Error;
+
+/// Everything that can go wrong here. No variant holds a key, a share or an input.
+///
+/// ```
+/// use throng_rounds::{Error, Pair, Seat};
+///
+/// let error = Pair::new(Seat(2), Seat(2)).unwrap_err();
+/// assert_eq!(error.to_string(), "seat 2 cannot be paired with itself");
+/// ```
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A pair has two ends.
+    #[error("{seat} cannot be paired with itself")]
+    Alone {
+        /// The seat.
+        seat: Seat,
+    },
+    /// A parameter outside its range.
+    #[error("{name} must be {range}")]
+    Parameter {
+        /// Which.
+        name: &'static str,
+        /// What would do.
+        range: String,
+    },
+    /// A partner that sent nothing. What that means is for the protocol to say.
+    #[error("{seat} sent nothing in round {round}; go on without it, or stop")]
+    Silent {
+        /// Who.
+        seat: Seat,
+        /// When.
+        round: u64,
+    },
+    /// A partner's frames that are not all there, or were altered.
+    #[error("what {seat} sent in round {round} is cut or altered; stop, and agree on new keys")]
+    Broken {
+        /// Whose.
+        seat: Seat,
+        /// When.
+        round: u64,
+    },
+    /// A partner's frame that is there twice.
+    #[error("a frame of {seat} was copied in round {round}; stop, and agree on new keys")]
+    Doubled {
+        /// Whose.
+        seat: Seat,
+        /// When.
+        round: u64,
+    },
+    /// What was posted is not in the bulletin that everybody signed.
+    #[error(
+        "our own messages are missing from round {round}: a mix or the analyzer dropped them; stop, and \
+         begin again through other mixes"
+    )]
+    Lost {
+        /// When.
+        round: u64,
+    },
+    /// A round that a channel has left behind.
+    #[error("round {round} is asked for after round {latest}; rounds go forward, take a later one")]
+    Past {
+        /// The one asked for.
+        round: u64,
+        /// The latest one.
+        latest: u64,
+    },
+    /// More than the frames of one round carry.
+    #[error("{length} bytes are too long for one round; send at most {at_most}")]
+    TooLong {
+        /// Bytes given.
+        length: usize,
+        /// Bytes that would do.
+        at_most: usize,
+    },
+    /// A number of values other than the circuit asks of this seat.
+    #[error("{seat} has to give {expected} values, not {given}")]
+    Arity {
+        /// Whose.
+        seat: Seat,
+        /// How many inputs the circuit has for it.
+        expected: usize,
+        /// How many values there were.
+        given: usize,
+    },
+    /// A value of another type or range than the circuit asks for.
+    #[error("value {place} of {seat} must be {expected}")]
+    Input {
+        /// Whose.
+        seat: Seat,
+        /// Which, from 0.
+        place: usize,
+        /// What would do.
+        expected: String,
+    },
+    /// Too few members are left to notice a wrong share among theirs.
+    #[error("{present} members are there, but {needed} are needed; start again when they are back")]
+    TooFew {
+        /// Whose messages came.
+        present: usize,
+        /// How many would do.
+        needed: usize,
+    },
+    /// An input without which the circuit cannot be computed.
+    #[error("the inputs of {seat} are missing; start again with it, or with a circuit without it")]
+    Absent {
+        /// Whose.
+        seat: Seat,
+    },
+    /// Bytes that no honest participant sends.
+    #[error("what {seat} sent cannot be read; start again without it")]
+    Malformed {
+        /// Who.
+        seat: Seat,
+    },
+    /// Members heard different participants: some messages reached only some of them.
+    #[error("the members did not hear the same participants; start again")]
+    Disagreement,
+    /// Shares that do not fit together.
+    #[error("shares contradict each other, so somebody deviated; start again with other members")]
+    Inconsistent,
+    /// A member multiplied wrongly.
+    #[error("a product is wrong, so a member deviated; start again with other members")]
+    Misbehaved,
+    /// An input that is none of those it could be.
+    #[error("an input is out of its range, so somebody deviated; start again with others")]
+    NotABit,
+    /// A call in the wrong order: a round is sent, then received.
+    #[error("a party sends, then receives, once in each round; this one is closed now, start again")]
+    OutOfTurn,
+    /// A call after the end, good or bad.
+    #[error("this party has finished; start again with a new one")]
+    Closed,
+    /// A bulletin, key or collection that is not what it should be.
+    #[error(transparent)]
+    Wire(#[from] throng_wire::Error),
+}

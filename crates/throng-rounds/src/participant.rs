@@ -1,0 +1,210 @@
+//! One participant of a computation, from the first offer of a key to the result.
+
+use crate::plan::CONFIRMATION;
+use crate::{
+    Agreement, Channel, Error, Failure, Outcome, PairKey, Party, Plan, Progress, Seat, Value,
+    filled,
+};
+use rand_core::CryptoRng;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use throng_wire::{Board, Bulletin, Identity};
+
+/// A state machine without network: it says what to post and is told what everybody saw.
+///
+/// ```text
+/// keys board   round 0, 1, …      offer, settle      until there are keys with the members
+/// talk board   round 0            speak, hear        confirm: the plan, and who holds the seat, signed
+///              round 1, 2, …      speak, hear        the circuit's rounds
+/// ```
+///
+/// Nothing is said to a seat whose holder has not proved to be the one in the roster and to have the same
+/// key, seen the same bulletin and hold the same plan. Whoever is silent is absent from then on. What is cut,
+/// altered or doubled ends the computation, as does a message of one's own that is missing from a bulletin:
+/// somebody on the way does not do as promised, and a result would be worth nothing.
+pub struct Participant {
+    plan: Arc<Plan>,
+    own: Seat,
+    identity: Identity,
+    stage: Stage,
+    party: Party,
+}
+
+enum Stage {
+    Agreeing(Agreement),
+    /// `said` is what was posted in the round that is not over.
+    Talking {
+        channels: BTreeMap<Seat, Link>,
+        said: Option<Vec<u8>>,
+        board: Board,
+    },
+    Over,
+}
+
+/// A channel and the key it is made of, which is needed until it is confirmed.
+struct Link {
+    channel: Channel,
+    key: Option<PairKey>,
+}
+
+impl Participant {
+    /// Who holds `own` and gives these values. A signature by `identity` proves it to the others.
+    pub fn new(
+        plan: &Arc<Plan>,
+        own: Seat,
+        identity: Identity,
+        values: &[Value],
+    ) -> Result<Self, Error> {
+        if plan.identity(own) != Some(&identity.public()) {
+            let range = "the one that the roster has for the seat".into();
+            return Err(Error::Parameter { name: "the identity", range });
+        }
+        let party = Party::new(Arc::clone(plan.circuit()), own, values)?;
+        let agreement = Agreement::new(own, plan.partners(own), plan.method())?;
+        let plan = Arc::clone(plan);
+        Ok(Self { plan, own, identity, stage: Stage::Agreeing(agreement), party })
+    }
+
+    /// What to post in the next round on the board for keys, report by report.
+    pub fn offer(
+        &mut self,
+        board: &Board,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        let Stage::Agreeing(agreement) = &mut self.stage else { return Err(Error::OutOfTurn) };
+        let messages = agreement.messages(rng)?;
+        filled(&messages, self.plan.key_reports(self.own), (board.messages, board.payload), rng)
+    }
+
+    /// Takes what everybody saw of that round, and returns with whom there is no key yet, and why.
+    pub fn settle(&mut self, bulletin: &Bulletin) -> Result<Vec<(Seat, Failure)>, Error> {
+        let Stage::Agreeing(agreement) = &mut self.stage else { return Err(Error::OutOfTurn) };
+        agreement.settle(bulletin);
+        Ok(agreement.failures().collect())
+    }
+
+    /// Goes over to the other board with the keys there are.
+    pub fn begin(&mut self, board: &Board) -> Result<(), Error> {
+        let Stage::Agreeing(agreement) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return Err(Error::OutOfTurn);
+        };
+        let mut channels = BTreeMap::new();
+        for (partner, key) in agreement.into_keys() {
+            let channel =
+                Channel::new(&key, self.own, partner, board.id(), board.payload as usize)?;
+            channels.insert(partner, Link { channel, key: Some(key) });
+        }
+        self.stage = Stage::Talking { channels, said: None, board: board.clone() };
+        Ok(())
+    }
+
+    /// What to post in a round of the other board, report by report.
+    pub fn speak(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
+        let spoken = self.say(round, rng);
+        if spoken.is_err() {
+            self.stage = Stage::Over;
+        }
+        spoken
+    }
+
+    /// Takes what everybody saw of that round. After the last one there is a result, for those who are
+    /// shown one. After an error everything secret is gone, and so is this participant.
+    pub fn hear(&mut self, bulletin: &Bulletin) -> Result<Option<Outcome>, Error> {
+        let heard = self.listen(bulletin);
+        if !matches!(heard, Ok(None)) {
+            self.stage = Stage::Over;
+        }
+        heard
+    }
+
+    fn say(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
+        let Stage::Talking { channels, said, board } = &mut self.stage else {
+            return Err(Error::OutOfTurn);
+        };
+        let mut messages = Vec::new();
+        if round == 0 {
+            let digest = self.plan.digest();
+            for link in channels.values_mut() {
+                let key = link.key.as_ref().ok_or(Error::OutOfTurn)?;
+                let proof = [&digest[..], &key.signed(self.own, &self.identity)].concat();
+                messages.extend(link.channel.seal(round, &proof)?.concat());
+            }
+        } else {
+            for (seat, data) in self.party.send(rng)? {
+                if let Some(link) = channels.get_mut(&seat) {
+                    messages.extend(link.channel.seal(round, &data)?.concat());
+                }
+            }
+        }
+        *said = Some(messages.clone());
+        let shape = (board.messages, board.payload);
+        filled(&messages, self.plan.talk_reports(self.own, round), shape, rng)
+    }
+
+    fn listen(&mut self, bulletin: &Bulletin) -> Result<Option<Outcome>, Error> {
+        let Stage::Talking { channels, said, board } = &mut self.stage else {
+            return Err(Error::OutOfTurn);
+        };
+        let said = said.take().ok_or(Error::OutOfTurn)?;
+        let round = bulletin.notice().round;
+        if !bulletin.holds(said.chunks_exact(board.payload as usize)) {
+            return Err(Error::Lost { round });
+        }
+        let mut incoming = BTreeMap::new();
+        for (&seat, link) in channels.iter_mut() {
+            match link.channel.open(bulletin) {
+                Ok(data) => {
+                    incoming.insert(seat, data);
+                }
+                Err(Error::Silent { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if round == 0 {
+            return self.confirm(&incoming).map(|()| None);
+        }
+        match self.party.receive(incoming)? {
+            Progress::Waiting => Ok(None),
+            Progress::Done(outcome) => Ok(Some(outcome)),
+        }
+    }
+
+    /// Keeps the channels whose other end is who it should be.
+    fn confirm(&mut self, proofs: &BTreeMap<Seat, Vec<u8>>) -> Result<(), Error> {
+        let Stage::Talking { channels, .. } = &mut self.stage else {
+            return Err(Error::OutOfTurn);
+        };
+        let digest = self.plan.digest();
+        channels.retain(|seat, link| {
+            let proof: Option<&[u8; CONFIRMATION]> =
+                proofs.get(seat).and_then(|proof| proof.as_slice().try_into().ok());
+            let key = link.key.take();
+            match (proof, key, self.plan.identity(*seat)) {
+                (Some(proof), Some(key), Some(identity)) => {
+                    let (plan, signature) = proof.split_at(digest.len());
+                    let signature: Result<&[u8; 64], _> = signature.try_into();
+                    plan == digest && signature.is_ok_and(|s| key.verify(*seat, identity, s))
+                }
+                _ => false,
+            }
+        });
+        let committee = self.plan.circuit().committee();
+        let own = usize::from(committee.place(self.own).is_some());
+        let present =
+            own + channels.keys().filter(|seat| committee.place(**seat).is_some()).count();
+        let needed = committee.needed();
+        if present < needed { Err(Error::TooFew { present, needed }) } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for Participant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stage = match self.stage {
+            Stage::Agreeing(_) => "agreeing",
+            Stage::Talking { .. } => "talking",
+            Stage::Over => "over",
+        };
+        write!(f, "Participant({}, {stage})", self.own)
+    }
+}

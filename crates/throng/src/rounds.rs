@@ -1,0 +1,61 @@
+//! `throng rounds`: what a crowd can do when it answers more than once, through real mixes.
+
+mod and;
+mod attack;
+mod boards;
+mod computation;
+mod hall;
+mod keys;
+mod sum;
+mod xor_sum;
+
+use crate::args::rounds::Rounds;
+use crate::report::Report;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+use throng_chart::Chart;
+
+/// Plays one of them through.
+pub fn run(request: &Rounds) -> Result<Report> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match request {
+            Rounds::Keys(request) => keys::run(request).await,
+            Rounds::And(request) => and::run(request).await,
+            Rounds::Sum(request) => sum::run(request).await,
+            Rounds::XorSum(request) => xor_sum::run(request).await,
+            Rounds::Attack(request) => attack::run(request).await,
+        }
+    })
+}
+
+/// Says on standard error how far it is.
+fn progress(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Writes charts as SVG and CSV, if there is a directory for them, and returns the files.
+fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
+    let Some(out) = out else { return Ok(Vec::new()) };
+    fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+    let mut files = Vec::new();
+    for (name, chart) in charts {
+        for (suffix, text) in [("svg", chart.svg()), ("csv", chart.csv())] {
+            let path = out.join(format!("{name}.{suffix}"));
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            progress(&format!("wrote {}", path.display()));
+            files.push(path.display().to_string());
+        }
+    }
+    Ok(files)
+}
+
+/// Four significant digits, for JSON and people.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}

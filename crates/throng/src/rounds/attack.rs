@@ -1,0 +1,174 @@
+//! `throng rounds attack`: a one-round protocol, paused after half of its users and asked again and again.
+
+use super::hall::Hall;
+use super::{boards, draw, progress, rounded};
+use crate::args::rounds::Attack;
+use crate::collection::Usage;
+use crate::parallel::fresh_generator;
+use crate::report::{Report, Rows};
+use anyhow::{Result, bail};
+use serde_json::json;
+use std::collections::BTreeMap;
+use throng_account::Epsilon;
+use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+use throng_mechanism::sample;
+use throng_rounds::RobustXorSum;
+use throng_rounds::pause::{Paused, Point, Reconstruction, curve, error_floor, recovery_ceiling};
+use throng_wire::Board;
+
+/// The first half reports through the mixes; then the attacker has what everybody has.
+pub async fn run(request: &Attack) -> Result<Report> {
+    if request.n % 2 == 1 {
+        bail!(Usage("--n must be even: the protocol is paused after half of the users".into()));
+    }
+    let protocol = RobustXorSum::new(Epsilon::new(request.epsilon)?)?;
+    let half = request.n / 2;
+    let mut rng = fresh_generator()?;
+    let truth: Vec<bool> = (0..half).map(|_| sample::below(2, &mut rng) == 1).collect();
+    progress(&format!("{half} of {} users report through the mixes", request.n));
+    let paused = paused(request, protocol, &truth).await?;
+
+    progress(&format!("the attacker asks {} questions of the paused bag", request.queries));
+    let mut attack = Reconstruction::new(&paused);
+    let mut steps = Vec::new();
+    for target in (0..).map(|step| 10_u64.pow(step)).take_while(|&t| t < request.queries.into()) {
+        attack.ask(target as usize - attack.queries(), &mut rng);
+        steps.push((attack.queries(), attack.recovered(&truth)));
+    }
+    attack.ask(request.queries as usize - attack.queries(), &mut rng);
+    steps.push((attack.queries(), attack.recovered(&truth)));
+    let rmse = paused.answer_rmse(&truth, ANSWERS, &mut rng);
+
+    progress("the same with protocols that err less");
+    let epsilons = EPSILONS.map(Epsilon::new).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let swept = curve(&epsilons, request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?;
+    let ceiling = recovery_ceiling(protocol.epsilon());
+    let files = draw(
+        request.out.as_deref(),
+        &[("attack-questions", by_questions(&steps, ceiling)), ("attack-error", by_error(&swept))],
+    )?;
+    Ok(report(request, &protocol, rmse, &steps, &swept).field("files", files))
+}
+
+async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Result<Paused> {
+    let crowd = truth.len() as u64;
+    let payload = RobustXorSum::MESSAGE_LEN as u32;
+    let about = "Parities in one round".into();
+    let make =
+        |schedule, chain| Board { about, messages: 1, payload, crowd, rounds: 1, schedule, chain };
+    let (servers, [board]) = boards::start(request.mixes.mixes, [make]).await?;
+    let mut rng = fresh_generator()?;
+    let mut posts = BTreeMap::new();
+    for (user, &bit) in truth.iter().enumerate() {
+        let message = protocol.encode(user as u32, bit, 0, &mut rng);
+        posts.insert(user, vec![message.to_vec()]);
+    }
+    let round = Hall::new(&servers, board)?.round(0, posts).await?;
+    servers.stop().await;
+    let bag = round.bulletin.bag().iter().map(<[u8]>::to_vec).collect();
+    Ok(Paused::new(protocol, bag, truth.len() as u32))
+}
+
+fn report(
+    request: &Attack,
+    protocol: &RobustXorSum,
+    rmse: f64,
+    steps: &[(usize, f64)],
+    swept: &[Point],
+) -> Report {
+    let ceiling = recovery_ceiling(protocol.epsilon());
+    let recovered = steps.last().map_or(0.0, |(_, recovered)| *recovered);
+    let by_questions =
+        steps.iter().map(|(asked, found)| vec![asked.to_string(), format!("{found:.3}")]).collect();
+    let by_error = swept.iter().map(|point| {
+        let Point { epsilon, per_root_n, floor_per_root_n, recovered, ceiling, .. } = point;
+        let numbers = [*per_root_n, *floor_per_root_n, *recovered, *ceiling];
+        let mut row = vec![format!("{epsilon:.1}")];
+        row.extend(numbers.map(|number| format!("{number:.3}")));
+        row
+    });
+    let sweep: Vec<_> = swept
+        .iter()
+        .map(|point| {
+            json!({
+                "epsilon": rounded(point.epsilon),
+                "rmse_per_root_n": rounded(point.per_root_n),
+                "lower_bound_per_root_n": rounded(point.floor_per_root_n),
+                "recovered": rounded(point.recovered),
+                "ceiling": rounded(point.ceiling),
+            })
+        })
+        .collect();
+    let steps: Vec<_> = steps
+        .iter()
+        .map(|(asked, found)| json!({ "questions": asked, "recovered": rounded(*found) }))
+        .collect();
+    Report::default()
+        .line("n", "users of the whole protocol", request.n)
+        .line("epsilon", "epsilon", rounded(protocol.epsilon().get()))
+        .line("questions", "questions answered", request.queries)
+        .line("rmse", "root mean square error of an answer", rounded(rmse))
+        .line(
+            "lower_bound",
+            "no robust round errs less than",
+            rounded(error_floor(protocol.epsilon(), request.n.into())),
+        )
+        .line("recovered", "fraction of the first half's bits found", rounded(recovered))
+        .line("ceiling", "the most that epsilon allows, on average", rounded(ceiling))
+        .field("steps", steps)
+        .field("sweep", sweep)
+        .table(Rows { head: vec!["questions", "bits found"], rows: by_questions })
+        .table(Rows {
+            head: vec!["epsilon", "error / √n", "no less than", "bits found", "ceiling on average"],
+            rows: by_error.collect(),
+        })
+        .note(
+            "All answers come from one published bag: nobody was asked twice. If they were accurate the \
+             bits would be found, so a protocol that keeps epsilon cannot be accurate; where the error \
+             falls below the square root of n, so does privacy. A protocol of several rounds cannot be \
+             paused: its users would have to answer again.",
+        )
+}
+
+fn by_questions(steps: &[(usize, f64)], ceiling: f64) -> Chart {
+    let points = steps.iter().map(|&(asked, found)| (asked as f64, found)).collect();
+    Chart {
+        title: "What a paused protocol gives away".into(),
+        x: Axis { label: "questions asked".into(), scale: Scale::Log, range: None },
+        y: Axis {
+            label: "fraction of bits found".into(),
+            scale: Scale::Linear,
+            range: Some((0.4, 1.0)),
+        },
+        series: vec![
+            Series::new("found", Stroke::Solid, points),
+            Series::limit("the most that ε allows, on average", ceiling),
+        ],
+    }
+}
+
+fn by_error(swept: &[Point]) -> Chart {
+    let series = |name: &str, stroke, of: fn(&Point) -> f64| {
+        Series::new(name, stroke, swept.iter().map(|p| (p.per_root_n, of(p))).collect())
+    };
+    Chart {
+        title: "Accurate answers give the bits away".into(),
+        x: Axis { label: "error of an answer / √n".into(), scale: Scale::Log, range: None },
+        y: Axis {
+            label: "fraction of bits found".into(),
+            scale: Scale::Linear,
+            range: Some((0.4, 1.0)),
+        },
+        series: vec![
+            series("found", Stroke::Markers, |point| point.recovered),
+            series("the most that ε allows, on average", Stroke::Solid, |point| point.ceiling),
+        ],
+    }
+}
+
+/// Answers whose error is measured.
+const ANSWERS: usize = 1_000;
+const EPSILONS: [f64; 7] = [0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0];
+/// Users and questions of the sweep, which is done in process.
+const SWEPT: u32 = 512;
+const SWEEP_QUERIES: usize = 30_000;

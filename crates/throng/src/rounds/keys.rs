@@ -1,0 +1,211 @@
+//! `throng rounds keys`: many pairs agree on keys through the mixes, at the same time.
+
+use super::hall::{Hall, Round};
+use super::{boards, progress, rounded};
+use crate::args::rounds::{Keys, MethodArg};
+use crate::parallel::fresh_generator;
+use crate::report::{Report, Rows, number};
+use anyhow::Result;
+use chacha20::ChaCha12Rng;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use throng_rounds::{Agreement, Channel, Failure, Method, Offer, PairKey, Seat, filled};
+use throng_wire::Board;
+
+/// Everyone offers and looks, again where it failed; then both ends confirm what they hold.
+pub async fn run(request: &Keys) -> Result<Report> {
+    let method = method(request)?;
+    let (people, rounds) = (2 * request.pairs, request.retries + 1);
+    let board = |about: &str, messages, payload, rounds| {
+        let (about, crowd) = (about.to_owned(), u64::from(people));
+        move |schedule, chain| Board { about, messages, payload, crowd, rounds, schedule, chain }
+    };
+    let offers = board("Keys for pairs", method.messages() as u32, Offer::MESSAGE as u32, rounds);
+    let (servers, [keys, talk]) =
+        boards::start(request.mixes.mixes, [offers, board("Confirmations", 1, FRAME, 1)]).await?;
+    let mut meeting = Meeting::new(people, method)?;
+    let mut hall = Hall::new(&servers, keys.clone())?;
+    for round in 0..rounds {
+        if meeting.open() == 0 {
+            break;
+        }
+        progress(&format!("round {}: {} pairs without a key", round + 1, meeting.open()));
+        meeting.round(round, &mut hall, &keys).await?;
+    }
+    progress("a round to confirm");
+    let confirmed = meeting.confirm(&mut Hall::new(&servers, talk.clone())?, &talk).await?;
+    servers.stop().await;
+    Ok(meeting.report(request, method, confirmed))
+}
+
+fn method(request: &Keys) -> Result<Method> {
+    Ok(match (request.method, request.positions) {
+        (MethodArg::Cards, _) => Method::cards(request.bits)?,
+        (MethodArg::Bits, None) => Method::bits(request.bits, request.failure)?,
+        (MethodArg::Bits, Some(positions)) => Method::Bits { positions, bits: request.bits },
+    })
+}
+
+/// Seats 0 and 1 are a pair, 2 and 3, and so on.
+struct Meeting {
+    agreements: Vec<Agreement>,
+    rng: ChaCha12Rng,
+    /// What became of each round.
+    told: Vec<Told>,
+    messages: u64,
+    sent: u64,
+    read: u64,
+    sealing: Duration,
+    looking: Duration,
+}
+
+struct Told {
+    tried: u32,
+    failed: u32,
+    why: BTreeMap<&'static str, u32>,
+    taken: Duration,
+}
+
+impl Meeting {
+    fn new(people: u32, method: Method) -> Result<Self> {
+        let agreement = |seat| Agreement::new(Seat(seat), [Seat(seat ^ 1)], method);
+        Ok(Self {
+            agreements: (0..people).map(agreement).collect::<Result<_, _>>()?,
+            rng: fresh_generator()?,
+            told: Vec::new(),
+            messages: 0,
+            sent: 0,
+            read: 0,
+            sealing: Duration::ZERO,
+            looking: Duration::ZERO,
+        })
+    }
+
+    /// Pairs of which one end has no key.
+    fn open(&self) -> u32 {
+        let open = |pair: &&[Agreement]| pair.iter().any(|end| end.open() > 0);
+        self.agreements.chunks_exact(2).filter(open).count() as u32
+    }
+
+    async fn round(&mut self, round: u64, hall: &mut Hall<'_>, board: &Board) -> Result<()> {
+        let tried = self.open();
+        let mut posts = BTreeMap::new();
+        for (seat, agreement) in self.agreements.iter_mut().enumerate() {
+            let messages = agreement.messages(&mut self.rng)?;
+            let shape = (board.messages, board.payload);
+            posts.insert(seat, filled(&messages, 1, shape, &mut self.rng)?);
+        }
+        let done = hall.round(round, posts).await?;
+        self.count(&done, hall);
+        let start = Instant::now();
+        for agreement in &mut self.agreements {
+            agreement.settle(&done.bulletin);
+        }
+        self.looking += start.elapsed();
+        let mut why = BTreeMap::new();
+        for agreement in self.agreements.iter().step_by(2) {
+            for (_, failure) in agreement.failures() {
+                *why.entry(named(failure)).or_insert(0) += 1;
+            }
+        }
+        self.told.push(Told { tried, failed: self.open(), why, taken: done.taken });
+        Ok(())
+    }
+
+    /// Both ends of every pair tell each other, sealed, what only who has the key can know. Returns how
+    /// many pairs are satisfied.
+    async fn confirm(&mut self, hall: &mut Hall<'_>, board: &Board) -> Result<u32> {
+        let agreements = std::mem::take(&mut self.agreements);
+        let mut ends: BTreeMap<u32, (PairKey, Channel)> = BTreeMap::new();
+        let mut posts = BTreeMap::new();
+        for (seat, agreement) in (0..).zip(agreements) {
+            let (own, partner) = (Seat(seat), Seat(seat ^ 1));
+            let mut frames = Vec::new();
+            if let Some(key) = agreement.into_keys().remove(&partner) {
+                let mut channel = Channel::new(&key, own, partner, board.id(), FRAME as usize)?;
+                frames = channel.seal(0, &key.confirmation(own))?.concat();
+                ends.insert(seat, (key, channel));
+            }
+            let shape = (board.messages, board.payload);
+            posts.insert(seat as usize, filled(&frames, 1, shape, &mut self.rng)?);
+        }
+        let people = posts.len() as u32;
+        let done = hall.round(0, posts).await?;
+        self.count(&done, hall);
+        let mut satisfied = |seat: u32| {
+            ends.get_mut(&seat).is_some_and(|(key, channel)| {
+                let proof = channel.open(&done.bulletin);
+                proof.is_ok_and(|proof| key.confirms(Seat(seat ^ 1), &proof))
+            })
+        };
+        let pairs = (0..people).step_by(2);
+        let confirmed = pairs.filter(|&low| satisfied(low) && satisfied(low + 1)).count() as u32;
+        self.told.push(Told {
+            tried: people / 2,
+            failed: people / 2 - confirmed,
+            why: BTreeMap::from([("not confirmed", people / 2 - confirmed)]),
+            taken: done.taken,
+        });
+        Ok(confirmed)
+    }
+
+    /// Adds what a round took.
+    fn count(&mut self, done: &Round, hall: &Hall<'_>) {
+        self.messages += hall.messages(1);
+        self.sent += hall.bytes(1);
+        self.read += done.bulletin.bag().as_bytes().len() as u64;
+        self.sealing += done.sealing.values().sum::<Duration>();
+    }
+
+    fn report(self, request: &Keys, method: Method, confirmed: u32) -> Report {
+        let rows = self.told.iter().enumerate().map(Told::row).collect();
+        let first = self.told.first().map_or(0, |told| told.failed);
+        let seconds = self.told.iter().map(|told| told.taken.as_secs_f64()).sum();
+        let each = |total: Duration| rounded(total.as_secs_f64() / f64::from(2 * request.pairs));
+        let report = Report::default()
+            .line("pairs", "pairs", request.pairs)
+            .line("agreed", "agreed and confirmed", confirmed)
+            .line("failed_at_first", "failed in the first round", first)
+            .line("failure_bound", "chance that a pair fails, at most", method.failure())
+            .line("entropy_bits", "secret bits of a key, at least", rounded(method.entropy_bits()))
+            .line("messages", "messages of a participant", self.messages)
+            .line("bytes_sent", "bytes it sends", self.sent)
+            .line("bytes_read", "bytes it reads", self.read)
+            .line("seal_seconds", "seconds it seals", each(self.sealing))
+            .line("look_seconds", "seconds it looks for its key", each(self.looking))
+            .line("seconds", "seconds in all, everybody on this machine", rounded(seconds))
+            .table(Rows { head: vec!["round", "pairs", "failed", "why", "seconds"], rows })
+            .note(
+                "Nobody else can tell a key from random bits as long as one mix is honest. Who is at the \
+                 other end is another matter: see docs/rounds.md.",
+            );
+        if confirmed == request.pairs { report } else { report.failing() }
+    }
+}
+
+impl Told {
+    fn row((round, told): (usize, &Self)) -> Vec<String> {
+        let why = told.why.iter().filter(|(_, times)| **times > 0);
+        let why: Vec<String> = why.map(|(why, times)| format!("{times} {why}")).collect();
+        let counts = [round as u32 + 1, told.tried, told.failed].map(|count| count.to_string());
+        let mut row = counts.to_vec();
+        row.extend([why.join(", "), number(rounded(told.taken.as_secs_f64()))]);
+        row
+    }
+}
+
+/// In a few words.
+fn named(failure: Failure) -> &'static str {
+    match failure {
+        Failure::Lost => "own message missing",
+        Failure::Absent => "partner absent",
+        Failure::Crowded => "a third message",
+        Failure::Incomplete => "partner's messages incomplete",
+        Failure::TooFew { .. } => "too few positions differ",
+        Failure::Equal => "equal cards",
+        _ => "other",
+    }
+}
+
+/// Bytes of a confirmation's frame.
+const FRAME: u32 = 96;

@@ -1,0 +1,146 @@
+//! `throng rounds sum`: the exact sum with central noise, in spite of dropouts.
+
+use super::computation::{Computation, Cost};
+use super::progress;
+use crate::args::rounds::Sum;
+use crate::collection::Usage;
+use crate::parallel::{generator, seed};
+use crate::report::{Report, Rows};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use throng_account::{Delta, Epsilon};
+use throng_mechanism::sample;
+use throng_rounds::{Circuit, Committee, Noise, Seat, Value};
+
+/// For every number of participants asked for.
+pub async fn run(request: &Sum) -> Result<Report> {
+    let members = request.committee.members.unwrap_or(5);
+    let corrupt = request.committee.corrupt;
+    if request.drop_members + 2 * corrupt + 1 > members {
+        bail!(Usage(format!(
+            "{members} members of whom {corrupt} may be corrupt can lose {}; use --members or \
+             --drop-members",
+            members.saturating_sub(2 * corrupt + 1)
+        )));
+    }
+    let sensitivity = (1_u32 << request.bits) - 1;
+    let epsilon = Epsilon::new(request.privacy.epsilon)?;
+    let noise = Noise::new(epsilon, sensitivity, Delta::new(request.privacy.delta)?)?;
+    let seed = seed(request.privacy.seed)?;
+    let mut told = Vec::new();
+    for &n in &request.n {
+        if n < members {
+            let reason = format!("{n} participants are fewer than the {members} members");
+            bail!(Usage(reason + "; use --n or --members"));
+        }
+        progress(&format!("n = {n}"));
+        told.push(Sitting { request, members, noise: &noise, seed }.hold(n).await?);
+    }
+    let rows = told.iter().map(Told::row).collect();
+    let costs: Vec<&Cost> = told.iter().map(|told| &told.cost).collect();
+    let right = told.iter().all(|told| told.within);
+    let report = Report::default()
+        .line("epsilon", "epsilon", noise.epsilon().get())
+        .line("delta", "delta", noise.delta().get())
+        .line("sensitivity", "the most that one participant changes", sensitivity)
+        .line("standard_deviation", "standard deviation of the noise", noise.standard_deviation())
+        .field("seed", seed)
+        .field("runs", told.iter().map(Told::json).collect::<Vec<_>>())
+        .table(Rows { head: vec!["n", "left out", "members lost", "true sum", "released", "error"], rows })
+        .table(Cost::table(costs))
+        .note(
+            "The true sum is of those who stayed. The noise is one draw of the central model, made of \
+             coins that no member knows.",
+        );
+    Ok(if right { report } else { report.failing() })
+}
+
+/// What the runs have in common.
+struct Sitting<'a> {
+    request: &'a Sum,
+    members: u32,
+    noise: &'a Noise,
+    seed: u64,
+}
+
+struct Told {
+    n: u32,
+    left_out: usize,
+    members_lost: u32,
+    truth: u64,
+    released: i64,
+    /// Whether the error is one that the noise can make.
+    within: bool,
+    cost: Cost,
+}
+
+impl Sitting<'_> {
+    async fn hold(&self, n: u32) -> Result<Told> {
+        let Self { request, members, noise, seed } = *self;
+        let seats: Vec<Seat> = (0..members).map(Seat).collect();
+        let mut circuit =
+            Circuit::new(n, Committee::new(seats.clone(), request.committee.corrupt)?);
+        let numbers: Vec<_> =
+            (0..n).map(|seat| circuit.integer(Seat(seat), request.bits)).collect();
+        (0..n).for_each(|seat| circuit.may_be_absent(Seat(seat)));
+        let sum = circuit.sum(numbers);
+        let drawn = circuit.noise(noise);
+        let noisy = circuit.add(sum, drawn);
+        let answer = circuit.reveal_number(noisy, &seats);
+
+        let mut rng = generator(seed, n.into());
+        let given: Vec<u64> = (0..n).map(|_| sample::below(1 << request.bits, &mut rng)).collect();
+        let values = given.iter().map(|&number| vec![Value::Integer(number)]).collect();
+        // The last participants agree on keys and confirm them, and are not heard of any more.
+        let drop = ((n - members) * request.drop_in_ten).div_ceil(10);
+        let mut leaves: BTreeMap<Seat, u64> = (n - drop..n).map(|seat| (Seat(seat), 1)).collect();
+        // The last members deal and begin to compute.
+        let middle = 2 + circuit.depth() as u64 / 2;
+        leaves.extend((members - request.drop_members..members).map(|seat| (Seat(seat), middle)));
+        let done =
+            Computation { circuit, values, leaves, mixes: request.mixes.mixes }.run().await?;
+
+        let shown = done.outcomes.values().filter_map(|outcome| outcome.number(answer));
+        let shown: Vec<i64> = shown.collect();
+        let released = *shown.first().context("nobody was shown the sum")?;
+        if shown.iter().any(|other| *other != released) {
+            bail!("members were shown different sums");
+        }
+        let left_out = done.outcomes.values().next().map_or(0, |outcome| outcome.absent().len());
+        let truth = given[..(n - drop) as usize].iter().sum::<u64>();
+        let within = (released - truth as i64).abs() <= noise.reach();
+        let members_lost = request.drop_members;
+        Ok(Told { n, left_out, members_lost, truth, released, within, cost: done.cost })
+    }
+}
+
+impl Told {
+    fn error(&self) -> i64 {
+        self.released - self.truth as i64
+    }
+
+    fn row(&self) -> Vec<String> {
+        let cells = [
+            self.n.into(),
+            self.left_out as i64,
+            self.members_lost.into(),
+            self.truth as i64,
+            self.released,
+            self.error(),
+        ];
+        cells.map(|cell: i64| cell.to_string()).to_vec()
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "n": self.n,
+            "left_out": self.left_out,
+            "members_lost": self.members_lost,
+            "truth": self.truth,
+            "released": self.released,
+            "error": self.error(),
+            "cost": self.cost.json(),
+        })
+    }
+}

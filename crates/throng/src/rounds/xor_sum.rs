@@ -1,0 +1,241 @@
+//! `throng rounds xor-sum`: how many groups have an odd number of ones, by several rounds and by one.
+
+use super::computation::{Computation, Cost};
+use super::hall::Hall;
+use super::{boards, draw, progress, rounded};
+use crate::args::rounds::XorSum;
+use crate::collection::Usage;
+use crate::parallel::{fresh_generator, generator, seed};
+use crate::report::{Report, Rows};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use throng_account::{Delta, Epsilon};
+use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+use throng_mechanism::sample;
+use throng_rounds::{
+    Circuit, Committee, Noise, RobustXorSum, Seat, Value, pause::error_floor, xor_sum,
+};
+use throng_wire::Board;
+
+/// For every number of participants asked for, both ways.
+pub async fn run(request: &XorSum) -> Result<Report> {
+    let members = request.committee.members.unwrap_or(3);
+    let epsilon = Epsilon::new(request.privacy.epsilon)?;
+    let noise = Noise::new(epsilon, SENSITIVITY, Delta::new(request.privacy.delta)?)?;
+    let one_round = RobustXorSum::new(epsilon)?;
+    let seed = seed(request.privacy.seed)?;
+    let setting = Setting { request, members, noise: &noise, one_round };
+    let mut told = Vec::new();
+    for &n in &request.n {
+        if n < members || n % 2 == 1 {
+            bail!(Usage(format!("--n must be even and at least the {members} members, not {n}")));
+        }
+        progress(&format!("n = {n}"));
+        told.push(setting.compare(n, seed).await?);
+    }
+    let chart = chart(&told, epsilon);
+    let files = draw(request.out.as_deref(), &[("xor-sum", chart)])?;
+    let rows = told.iter().map(Told::row).collect();
+    let costs: Vec<&Cost> = told.iter().map(|told| &told.cost).collect();
+    let right = told.iter().all(|told| told.within);
+    let head = vec![
+        "n",
+        "true",
+        "many rounds",
+        "error",
+        "predicted",
+        "one round",
+        "error",
+        "predicted",
+        "no less than",
+    ];
+    let report = Report::default()
+        .line("epsilon", "epsilon", noise.epsilon().get())
+        .line("delta", "delta of many rounds", noise.delta().get())
+        .line("sensitivity", "the most that one participant changes", SENSITIVITY)
+        .line("repeat", "releases, to measure errors by", request.repeat)
+        .field("seed", seed)
+        .field("runs", told.iter().map(|told| told.json(request.repeat)).collect::<Vec<_>>())
+        .field("files", files)
+        .table(Rows { head, rows })
+        .table(Cost::table(costs))
+        .note(
+            "Errors are root mean squares over the releases. Many rounds hide group and bit, and err by \
+             the noise of the central model however many take part. One round hides the bit alone, and \
+             errs by the square root of n, as every such protocol that survives dropouts has to: the last \
+             column. The many releases are for measuring; epsilon is for one.",
+        );
+    Ok(if right { report } else { report.failing() })
+}
+
+/// What the runs have in common.
+struct Setting<'a> {
+    request: &'a XorSum,
+    members: u32,
+    noise: &'a Noise,
+    one_round: RobustXorSum,
+}
+
+struct Told {
+    n: u32,
+    truth: u64,
+    /// The first release of many rounds, and of one round.
+    first: (i64, f64),
+    /// Root mean square errors.
+    errors: (f64, f64),
+    predicted: (f64, f64),
+    floor: f64,
+    /// Whether many rounds err by no more than their noise can.
+    within: bool,
+    cost: Cost,
+}
+
+impl Setting<'_> {
+    /// Two users in every group, the hard case of the lower bound. Neither protocol makes use of it.
+    async fn compare(&self, n: u32, seed: u64) -> Result<Told> {
+        let mut rng = generator(seed, n.into());
+        let inputs: Vec<(u32, bool)> =
+            (0..n).map(|user| (user / 2, sample::below(2, &mut rng) == 1)).collect();
+        let truth = xor_sum(&inputs);
+        let (many, cost) = self.many_rounds(n, &inputs).await?;
+        let one = self.one_round(&inputs).await?;
+        let errors = many.iter().map(|&value| (value - truth as i64) as f64);
+        let within = errors.clone().all(|error| error.abs() <= self.noise.reach() as f64);
+        let (first_many, first_one) = (many.first().copied(), one.first().copied());
+        Ok(Told {
+            n,
+            truth,
+            first: (first_many.context("a release")?, first_one.context("a release")?),
+            errors: (root_mean_square(errors), {
+                root_mean_square(one.iter().map(|value| value - truth as f64))
+            }),
+            predicted: (
+                self.noise.standard_deviation(),
+                self.one_round.standard_error((0..n / 2).map(|_| 2)),
+            ),
+            floor: error_floor(self.one_round.epsilon(), n.into()),
+            within,
+            cost,
+        })
+    }
+
+    /// The circuit: everybody's ones by group, the parity of every group, their sum, and noise.
+    async fn many_rounds(&self, n: u32, inputs: &[(u32, bool)]) -> Result<(Vec<i64>, Cost)> {
+        let groups = n / 2;
+        let seats: Vec<Seat> = (0..self.members).map(Seat).collect();
+        let committee = Committee::new(seats.clone(), self.request.committee.corrupt)?;
+        let mut circuit = Circuit::new(n, committee);
+        let ones: Vec<_> = (0..n).map(|seat| circuit.choice(Seat(seat), groups)).collect();
+        let odd: Vec<_> = (0..groups as usize)
+            .map(|group| {
+                let bits: Vec<_> = ones.iter().map(|bits| bits[group]).collect();
+                circuit.xor_all(&bits)
+            })
+            .collect();
+        let sum = circuit.sum(odd);
+        let answers: Vec<_> = (0..self.request.repeat)
+            .map(|_| {
+                let drawn = circuit.noise(self.noise);
+                let noisy = circuit.add(sum, drawn);
+                circuit.reveal_number(noisy, &seats)
+            })
+            .collect();
+        let values = inputs.iter().map(|&(group, bit)| vec![Value::Choice(bit.then_some(group))]);
+        let values = values.collect();
+        let leaves = BTreeMap::new();
+        let mixes = self.request.mixes.mixes;
+        let done = Computation { circuit, values, leaves, mixes }.run().await?;
+        let outcome = done.outcomes.get(&Seat(0)).context("nobody was shown a sum")?;
+        let shown = answers.iter().map(|answer| outcome.number(*answer));
+        Ok((shown.collect::<Option<_>>().context("an answer is missing")?, done.cost))
+    }
+
+    /// The one-round protocol, also through the mixes.
+    async fn one_round(&self, inputs: &[(u32, bool)]) -> Result<Vec<f64>> {
+        let repeat = self.request.repeat;
+        let (messages, payload) = (u32::from(repeat), RobustXorSum::MESSAGE_LEN as u32);
+        let crowd = inputs.len() as u64;
+        let about = "Parities in one round".into();
+        let make =
+            |schedule, chain| Board { about, messages, payload, crowd, rounds: 1, schedule, chain };
+        let (servers, [board]) = boards::start(self.request.mixes.mixes, [make]).await?;
+        let mut rng = fresh_generator()?;
+        let mut posts = BTreeMap::new();
+        for (user, &(group, bit)) in inputs.iter().enumerate() {
+            let messages =
+                (0..repeat).map(|repeat| self.one_round.encode(group, bit, repeat, &mut rng));
+            posts.insert(user, vec![messages.flatten().collect()]);
+        }
+        let round = Hall::new(&servers, board)?.round(0, posts).await?;
+        servers.stop().await;
+        let sums = self.one_round.estimate(round.bulletin.bag());
+        Ok(sums.sums.iter().map(|sum| sum.value).collect())
+    }
+}
+
+impl Told {
+    fn row(&self) -> Vec<String> {
+        let numbers = [
+            self.errors.0,
+            self.predicted.0,
+            self.first.1,
+            self.errors.1,
+            self.predicted.1,
+            self.floor,
+        ];
+        let mut row = vec![self.n.to_string(), self.truth.to_string(), self.first.0.to_string()];
+        row.extend(numbers.map(|number| format!("{number:.2}")));
+        row
+    }
+
+    fn json(&self, repeat: u16) -> Json {
+        json!({
+            "n": self.n,
+            "truth": self.truth,
+            "repeat": repeat,
+            "many_rounds": {
+                "first": self.first.0,
+                "rmse": rounded(self.errors.0),
+                "predicted": rounded(self.predicted.0),
+            },
+            "one_round": {
+                "first": rounded(self.first.1),
+                "rmse": rounded(self.errors.1),
+                "predicted": rounded(self.predicted.1),
+                "lower_bound": rounded(self.floor),
+            },
+            "cost": self.cost.json(),
+        })
+    }
+}
+
+fn chart(told: &[Told], epsilon: Epsilon) -> Chart {
+    let series = |name: &str, stroke, of: fn(&Told) -> f64| {
+        let points = told.iter().map(|told| (f64::from(told.n), of(told)));
+        Series::new(name, stroke, points.collect())
+    };
+    let axis = |label: &str| Axis { label: label.into(), scale: Scale::Log, range: None };
+    Chart {
+        title: format!("XOR-sum at ε = {}: many rounds beside one", epsilon.get()),
+        x: axis("participants"),
+        y: axis("root mean square error"),
+        series: vec![
+            series("one round, measured", Stroke::Markers, |told| told.errors.1),
+            series("one round, predicted: ∝ √n", Stroke::Solid, |told| told.predicted.1),
+            series("least error of any robust round", Stroke::Dotted, |told| told.floor),
+            series("many rounds, measured", Stroke::Markers, |told| told.errors.0),
+            series("many rounds, predicted: the central noise", Stroke::Solid, |told| {
+                told.predicted.0
+            }),
+        ],
+    }
+}
+
+fn root_mean_square(errors: impl Iterator<Item = f64>) -> f64 {
+    let squares: Vec<f64> = errors.map(|error| error * error).collect();
+    (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt()
+}
+
+/// Whoever moves from one group to another with a one changes two parities.
+const SENSITIVITY: u32 = 2;
