@@ -130,11 +130,23 @@ pub enum Error {
     #[error("an input is out of its range, so somebody deviated; start again with others")]
     NotABit,
     /// A call in the wrong order: a round is sent, then received.
-    #[error("a party sends, then receives, once in each round; this one is closed now, start again")]
+    #[error(
+        "a party sends, then receives, once in each round; this one is closed now, start again"
+    )]
     OutOfTurn,
     /// A call after the end, good or bad.
     #[error("this party has finished; start again with a new one")]
     Closed,
+    /// A round that is over, or whose bulletin does not come.
+    #[error("round {round} went by without us; begin again in a later one, and check the clock")]
+    Late {
+        /// Which.
+        round: u64,
+    },
+    /// The mixes or the analyzer cannot be reached, or do not take or give what they should.
+    #[cfg(feature = "http")]
+    #[error(transparent)]
+    Client(#[from] throng_client::Error),
     /// A bulletin, key or collection that is not what it should be.
     #[error(transparent)]
     Wire(#[from] throng_wire::Error),

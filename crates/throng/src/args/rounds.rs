@@ -21,9 +21,9 @@ pub enum Rounds {
 /// Who agrees with whom, and how.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  throng rounds keys --pairs 100
-  throng rounds keys --pairs 1000 --method cards
-  throng rounds keys --pairs 1000 --bits 8 --positions 24")]
+  throng rounds keys --pairs 20
+  throng rounds keys --pairs 20 --method cards
+  throng rounds keys --pairs 50 --bits 8 --positions 24")]
 pub struct Keys {
     /// Pairs that agree at the same time
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -81,9 +81,8 @@ pub enum Answer {
 
 /// Whose numbers, and how private their sum.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  throng rounds sum
-  throng rounds sum --n 10,20,40 --bits 4 --epsilon 0.5")]
+#[command(after_help = "Example:
+  throng rounds sum --n 10,20 --bits 4 --epsilon 0.5")]
 pub struct Sum {
     /// Participants; several numbers, to see what grows
     #[arg(long, value_delimiter = ',', default_values_t = [10, 20, 40],
@@ -108,12 +107,11 @@ pub struct Sum {
 
 /// Whose bits, in how many groups.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  throng rounds xor-sum
-  throng rounds xor-sum --n 8,16,32,64,128 --out figures")]
+#[command(after_help = "Example:
+  throng rounds xor-sum --n 8,16 --out figures")]
 pub struct XorSum {
     /// Participants; several numbers, to see what grows
-    #[arg(long, value_delimiter = ',', default_values_t = [8, 16, 32, 64],
+    #[arg(long, value_delimiter = ',', default_values_t = [8, 16, 32, 64, 128],
           value_parser = clap::value_parser!(u32).range(4..=1_024))]
     pub n: Vec<u32>,
     /// Releases of the same sum, each with noise of its own, to measure the error by. One release is
@@ -133,9 +131,8 @@ pub struct XorSum {
 
 /// What is paused, and how often it is asked.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  throng rounds attack
-  throng rounds attack --n 400 --epsilon 4 --out figures")]
+#[command(after_help = "Example:
+  throng rounds attack --n 100 --epsilon 4 --out figures")]
 pub struct Attack {
     /// Users of the whole protocol; it is paused after half of them
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(8..=20_000))]

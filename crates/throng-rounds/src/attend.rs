@@ -1,0 +1,130 @@
+//! Taking part over the network, with the clock of this machine.
+
+use crate::{Error, Outcome, Participant};
+use rand_core::CryptoRng;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use throng_client::{Patience, Poster, Report, Uploader};
+use throng_wire::{Board, Bulletin, SignedDirectory};
+use tokio::time::sleep;
+
+/// Takes part from the first round of `keys` to the result, and returns what this seat is shown.
+///
+/// It posts in every round of both boards, each time when the round has begun and the one before is out,
+/// and waits for what everybody saw. The rounds of `talk` have to begin after those of `keys`, and a round has
+/// to be long enough for the bulletin of the one before to come out in it. If one does not, or if this device
+/// starts too late, it has dropped out, and the error says so. Dropping the future is dropping out too.
+///
+/// [`Plan::key_board`](crate::Plan::key_board) and [`Plan::talk_board`](crate::Plan::talk_board) make the
+/// boards; their servers list the files like any collection.
+pub async fn attend(
+    mut participant: Participant,
+    keys: &Board,
+    talk: &Board,
+    rng: &mut impl CryptoRng,
+) -> Result<Outcome, Error> {
+    let mut desk = Desk::new(keys)?;
+    for round in 0..keys.rounds {
+        desk.open(round).await?;
+        let posts = participant.offer(keys, rng)?;
+        let bulletin = desk.post(round, &posts, rng).await?;
+        participant.settle(&bulletin)?;
+    }
+    participant.begin(talk)?;
+    let mut desk = Desk::new(talk)?;
+    for round in 0..talk.rounds {
+        desk.open(round).await?;
+        let posts = participant.speak(round, rng)?;
+        let bulletin = desk.post(round, &posts, rng).await?;
+        if let Some(outcome) = participant.hear(&bulletin)? {
+            return Ok(outcome);
+        }
+    }
+    Err(Error::OutOfTurn)
+}
+
+/// A place at one board.
+struct Desk<'a> {
+    board: &'a Board,
+    uploader: Uploader,
+    /// One for each report of a round.
+    posters: Vec<Poster>,
+}
+
+impl<'a> Desk<'a> {
+    fn new(board: &'a Board) -> Result<Self, Error> {
+        let uploader = Uploader::for_board(board, PATIENCE)?;
+        Ok(Self { board, uploader, posters: Vec::new() })
+    }
+
+    /// Waits for the begin of a round.
+    async fn open(&self, round: u64) -> Result<(), Error> {
+        let schedule = &self.board.schedule;
+        if now() >= schedule.deadline(round) {
+            return Err(Error::Late { round });
+        }
+        sleep(Duration::from_secs(schedule.start_of(round).saturating_sub(now()))).await;
+        Ok(())
+    }
+
+    /// The keys of a round, which may come a little after its begin.
+    async fn directory(&self, round: u64) -> Result<SignedDirectory, Error> {
+        let deadline = self.board.schedule.deadline(round);
+        loop {
+            match self.uploader.directory(round).await {
+                Err(throng_client::Error::Refused { status: 404, .. }) if now() < deadline => {
+                    sleep(ASK_AGAIN).await;
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+
+    /// Posts, and waits until everybody sees the round.
+    async fn post(
+        &mut self,
+        round: u64,
+        posts: &[Vec<u8>],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Bulletin, Error> {
+        let directory = self.directory(round).await?;
+        while self.posters.len() < posts.len() {
+            self.posters.push(Poster::new(self.board));
+        }
+        let mut reports: Vec<Report> = Vec::with_capacity(posts.len());
+        for (poster, messages) in self.posters.iter_mut().zip(posts) {
+            poster.learn(&directory, round)?;
+            reports.push(poster.post(messages, round, rng)?);
+        }
+        self.uploader.upload_many(&reports).await?;
+        let deadline = self.board.schedule.deadline(round);
+        sleep(Duration::from_secs(deadline.saturating_sub(now()))).await;
+        // It is of no use once the next round is over.
+        let last = self.board.schedule.deadline(round + 1).max(deadline + LEAST_WAIT);
+        loop {
+            match self.uploader.bulletin(round).await {
+                Err(throng_client::Error::Refused { status: 404, .. }) if now() < last => {
+                    sleep(ASK_AGAIN).await;
+                }
+                Err(throng_client::Error::Refused { status: 404, .. }) => {
+                    return Err(Error::Late { round });
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// A round is short: what does not come soon comes too late.
+const PATIENCE: Patience = Patience {
+    attempts: 6,
+    first: Duration::from_millis(100),
+    most: Duration::from_secs(2),
+    request: Duration::from_secs(30),
+};
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// Seconds that the last bulletin is waited for.
+const LEAST_WAIT: u64 = 60;
