@@ -7,7 +7,7 @@
 use crate::target::Target;
 use crate::world;
 use throng_mechanism::Key;
-use throng_wire::{Collection, Terms};
+use throng_wire::{Board, Collection, Route, Terms};
 use toml::{Table, Value};
 
 /// A file, or a draft.
@@ -27,6 +27,29 @@ pub const COLLECTION: Target = Target {
         assert!(Collection::parse(&table.to_string()).is_err());
     },
 };
+
+/// The file of a board.
+pub const BOARD: Target = Target {
+    name: "board",
+    rounds: 10_000,
+    seeds: || vec![board().to_toml().into_bytes()],
+    body: |bytes| {
+        let Ok(text) = str::from_utf8(bytes) else { return };
+        let Ok(board) = Board::parse(text) else { return };
+        assert!(Board::is_in(text) && Collection::parse(text).is_err());
+        let again = Board::parse(&board.to_toml()).unwrap();
+        assert_eq!((again.id(), &again), (board.id(), &board));
+        let route = Route::from(&board);
+        assert!(route.shape.report_bytes() > 0 && route.quorum >= 2);
+        let _ = (board.plain(), route.epoch_at(u64::MAX), route.window_epochs(u64::MAX - 1));
+    },
+};
+
+/// A small board.
+fn board() -> Board {
+    let Collection { schedule, chain, .. } = world::collection(Key::BitSum);
+    Board { about: "Keys".into(), messages: 3, payload: 18, crowd: 5, rounds: 2, schedule, chain }
+}
 
 /// What is read is written and read again as it was, and can be worked with.
 fn read(text: &str) {

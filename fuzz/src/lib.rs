@@ -13,11 +13,13 @@ pub mod wire;
 mod world;
 
 /// All of them.
-pub const TARGETS: [target::Target; 13] = [
+pub const TARGETS: [target::Target; 15] = [
     wire::BATCH,
     wire::RECEIPT,
     wire::KEY_STATEMENT,
     wire::DIRECTORY,
+    wire::BULLETIN,
+    collection::BOARD,
     wire::LAYERS,
     wire::NAMES,
     collection::COLLECTION,

@@ -9,9 +9,10 @@ use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use std::sync::LazyLock;
 use throng_wire::{
-    BatchId, Binding, CollectionId, Directory, Identity, KeyStatement, LAYER, Layer, LayerPublic,
-    LayerSecret, Loss, Manifest, Opener, PublicIdentity, Receipt, RecordDigest, SignedDirectory,
-    SignedManifest, duration_text, hex, seconds, unhex,
+    Bag, BatchId, Binding, Bulletin, CollectionId, Directory, Identity, KeyStatement, LAYER, Layer,
+    LayerPublic, LayerSecret, Loss, Manifest, Notice, Opener, PublicIdentity, Receipt,
+    RecordDigest, SignedDirectory, SignedManifest, SignedNotice, duration_text, hex, seconds,
+    unhex,
 };
 
 /// A batch: manifest, signature, records.
@@ -88,6 +89,28 @@ pub const DIRECTORY: Target = Target {
         assert_eq!(taken, DIRECTORIES.contains(&bytes.to_vec()));
         assert!(signed.verify(&id(), 5, &parties).is_err());
         assert!(signed.verify(&id(), 4, &parties[..2]).is_err());
+    },
+};
+
+/// A bulletin of round 2 of a board, signed by three parties.
+pub const BULLETIN: Target = Target {
+    name: "bulletin",
+    rounds: 10_000,
+    seeds: || BULLETINS.clone(),
+    body: |bytes| {
+        let parties = [1, 2, 3].map(|hop| identity(hop).public());
+        let taken = Bulletin::decode(bytes, &id(), 2, &parties);
+        assert_eq!(taken.is_ok(), BULLETINS.contains(&bytes.to_vec()));
+        assert!(Bulletin::decode(bytes, &id(), 1, &parties).is_err());
+        assert!(Bulletin::decode(bytes, &id(), 2, &parties[..2]).is_err());
+        if let Ok(bulletin) = taken {
+            let bag = bulletin.bag();
+            assert_eq!(bag.len() as u64, bulletin.notice().messages);
+            assert!(bag.iter().all(|message| bag.count(message) > 0));
+        }
+        if let Ok(notice) = Notice::decode(bytes) {
+            assert_eq!(notice.encode(), bytes);
+        }
     },
 };
 
@@ -201,6 +224,17 @@ static STATEMENTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         KeyStatement::sign(id(), window, hop, LayerPublic::new([key; 32]), &identity(1)).encode()
     };
     vec![state(0, 1, 9), state(u64::MAX, 255, 0)]
+});
+
+/// Bags with three messages, with one twice, and with none.
+static BULLETINS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let bag = |messages: &[u8]| {
+        let bag = Bag::new(3, messages).unwrap();
+        let notice = Notice::of(id(), 2, 3, &bag);
+        let signatures = (1..=3).map(|hop| notice.cosign(&identity(hop))).collect();
+        [&SignedNotice { notice, signatures }.encode()[..], bag.as_bytes()].concat()
+    };
+    vec![bag(b"onetwosix"), bag(b"oneone"), bag(b"")]
 });
 
 static DIRECTORIES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {

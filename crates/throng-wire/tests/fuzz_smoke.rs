@@ -36,6 +36,16 @@ fn a_directory_is_what_all_signed_or_refused() {
 }
 
 #[test]
+fn a_bulletin_is_what_all_signed_or_refused() {
+    wire::BULLETIN.smoke();
+}
+
+#[test]
+fn a_board_is_read_as_it_is_written_or_refused() {
+    collection::BOARD.smoke();
+}
+
+#[test]
 fn layers_open_or_leave_zeros() {
     wire::LAYERS.smoke();
 }
