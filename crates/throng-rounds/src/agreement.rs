@@ -55,6 +55,7 @@ impl Agreement {
         if open.contains_key(&own) {
             return Err(Error::Alone { seat: own });
         }
+        let method = method.sensible()?;
         Ok(Self { own, method, open, sent: Vec::new(), keys: BTreeMap::new() })
     }
 

@@ -26,8 +26,13 @@ pub async fn attend(
     for round in 0..keys.rounds {
         desk.open(round).await?;
         let posts = participant.offer(keys, rng)?;
-        let bulletin = desk.post(round, &posts, rng).await?;
-        participant.settle(&bulletin)?;
+        match desk.post(round, &posts, rng).await {
+            Ok(bulletin) => drop(participant.settle(&bulletin)?),
+            // Too few came; there is another round to try.
+            Err(Error::Client(throng_client::Error::Refused { status: 410, .. }))
+                if round + 1 < keys.rounds => {}
+            Err(error) => return Err(error),
+        }
     }
     participant.begin(talk)?;
     let mut desk = Desk::new(talk)?;

@@ -56,10 +56,17 @@
 //!
 //! # Who drops out
 //!
-//! A member that is not heard in a round is out from then on, and the others go on while they are 2t + 1.
-//! All members have to have heard the same: each says in every round whom it heard in the round before,
-//! and stops if somebody heard others. A message that reached only some members thus ends the
-//! computation, with [`Error::Disagreement`].
+//! A member that is not heard in the deal or in the lift is out, and the others go on while they are
+//! 2t + 1. From then on until the mask all of them have to stay, or it ends with [`Error::Left`]; after it
+//! 2t + 1 suffice again. All members have to have heard the same: each says in every round whom it heard
+//! in the round before, and stops if somebody heard others. A message that reached only some members thus
+//! ends the computation, with [`Error::Disagreement`].
+//!
+//! Why all have to stay: a deviator may give one honest member a share of z that does not fit. What that
+//! member multiplies it by, say its share of y, then enters the product, and a deviator that speaks last
+//! can see to it that this share is 0 if y is. The covered sum shows the misfit whatever y is, but only
+//! with the share of the one who has it. If that one could be silenced before, whether the run ends well
+//! would tell y.
 
 mod challenge;
 mod committee;
@@ -204,6 +211,11 @@ impl Party {
         let progress = self.take(&incoming);
         incoming.values_mut().for_each(Zeroize::zeroize);
         progress
+    }
+
+    /// Forgets what it holds, as after an error.
+    pub(crate) fn close(&mut self) {
+        self.turn = Turn::Closed;
     }
 
     /// How often it sends and receives in all.

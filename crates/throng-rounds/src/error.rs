@@ -105,6 +105,15 @@ pub enum Error {
         /// How many would do.
         needed: usize,
     },
+    /// A member that was there when the others began to multiply. Without its shares nobody can tell
+    /// whether all of them fit.
+    #[error(
+        "{seat} left in the middle of the computation; start again when it is back, or without it"
+    )]
+    Left {
+        /// Who.
+        seat: Seat,
+    },
     /// An input without which the circuit cannot be computed.
     #[error("the inputs of {seat} are missing; start again with it, or with a circuit without it")]
     Absent {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use throng_wire::{Board, Bulletin, Identity};
+use zeroize::{Zeroize, Zeroizing};
 
 /// A state machine without network: it says what to post and is told what everybody saw.
 ///
@@ -33,9 +34,10 @@ pub struct Participant {
 
 enum Stage {
     Agreeing(Agreement),
-    /// `said` is what was posted in the round that is not over.
+    /// `said` is what was posted in `round`, if it has begun.
     Talking {
         channels: BTreeMap<Seat, Link>,
+        round: u64,
         said: Option<Vec<u8>>,
         board: Board,
     },
@@ -95,15 +97,16 @@ impl Participant {
                 Channel::new(&key, self.own, partner, board.id(), board.payload as usize)?;
             channels.insert(partner, Link { channel, key: Some(key) });
         }
-        self.stage = Stage::Talking { channels, said: None, board: board.clone() };
+        self.stage = Stage::Talking { channels, round: 0, said: None, board: board.clone() };
         Ok(())
     }
 
-    /// What to post in a round of the other board, report by report.
+    /// What to post in a round of the other board, report by report. Rounds come one after the other, and
+    /// the first is the one that confirms keys.
     pub fn speak(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
         let spoken = self.say(round, rng);
         if spoken.is_err() {
-            self.stage = Stage::Over;
+            self.end();
         }
         spoken
     }
@@ -113,15 +116,24 @@ impl Participant {
     pub fn hear(&mut self, bulletin: &Bulletin) -> Result<Option<Outcome>, Error> {
         let heard = self.listen(bulletin);
         if !matches!(heard, Ok(None)) {
-            self.stage = Stage::Over;
+            self.end();
         }
         heard
     }
 
+    /// Wipes everything secret.
+    fn end(&mut self) {
+        self.stage = Stage::Over;
+        self.party.close();
+    }
+
     fn say(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
-        let Stage::Talking { channels, said, board } = &mut self.stage else {
+        let Stage::Talking { channels, round: due, said, board } = &mut self.stage else {
             return Err(Error::OutOfTurn);
         };
+        if round != *due || said.is_some() {
+            return Err(Error::OutOfTurn);
+        }
         let mut messages = Vec::new();
         if round == 0 {
             let digest = self.plan.digest();
@@ -132,6 +144,7 @@ impl Participant {
             }
         } else {
             for (seat, data) in self.party.send(rng)? {
+                let data = Zeroizing::new(data);
                 if let Some(link) = channels.get_mut(&seat) {
                     messages.extend(link.channel.seal(round, &data)?.concat());
                 }
@@ -143,11 +156,19 @@ impl Participant {
     }
 
     fn listen(&mut self, bulletin: &Bulletin) -> Result<Option<Outcome>, Error> {
-        let Stage::Talking { channels, said, board } = &mut self.stage else {
+        let Stage::Talking { channels, round: due, said, board } = &mut self.stage else {
             return Err(Error::OutOfTurn);
         };
         let said = said.take().ok_or(Error::OutOfTurn)?;
-        let round = bulletin.notice().round;
+        let (notice, round) = (bulletin.notice(), *due);
+        let foreign = |scope| throng_wire::Error::Foreign { what: "bulletin", scope };
+        if notice.collection != board.id() {
+            return Err(foreign("collection").into());
+        }
+        if notice.round != round {
+            return Err(foreign("round").into());
+        }
+        *due += 1;
         if !bulletin.holds(said.chunks_exact(board.payload as usize)) {
             return Err(Error::Lost { round });
         }
@@ -158,7 +179,10 @@ impl Participant {
                     incoming.insert(seat, data);
                 }
                 Err(Error::Silent { .. }) => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    incoming.values_mut().for_each(Zeroize::zeroize);
+                    return Err(error);
+                }
             }
         }
         if round == 0 {

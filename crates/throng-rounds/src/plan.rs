@@ -53,6 +53,7 @@ impl Plan {
         method: Method,
     ) -> Result<Self, Error> {
         circuit.check()?;
+        let method = method.sensible()?;
         let seats = circuit.seats();
         if roster.len() != seats as usize {
             let range = format!("{seats}, one for every seat");

@@ -180,8 +180,10 @@ fn whoever_drops_out_after_agreeing_on_keys_is_left_out_of_the_sum() {
 }
 
 #[test]
-fn two_of_five_members_may_leave_in_any_round_and_three_may_not() {
+fn two_of_five_members_may_leave_before_and_after_the_products_and_three_may_not() {
     let rounds = sum().0.plan.talk_rounds();
+    // They deal and are not heard of any more, or leave when everything is checked.
+    let multiplying = 3..rounds - 2;
     for leave in 2..rounds {
         let (mut table, answer) = sum();
         assert!(table.agree(0, |_| ()).is_empty());
@@ -192,6 +194,11 @@ fn two_of_five_members_may_leave_in_any_round_and_three_may_not() {
             }
         });
         for member in (0..3).map(Seat) {
+            if multiplying.contains(&leave) {
+                let left = Error::Left { seat: Seat(3) };
+                assert_eq!(results[&member].as_ref().unwrap_err(), &left);
+                continue;
+            }
             let outcome = results[&member].as_ref().unwrap();
             assert_eq!(outcome.number(answer), Some(36), "left in round {leave}");
         }
@@ -368,6 +375,35 @@ fn steps_out_of_turn_are_refused() {
     carol.begin(talk).unwrap();
     assert_eq!(carol.hear(&empty).unwrap_err(), Error::OutOfTurn);
     assert_eq!(carol.offer(keys, rng).unwrap_err(), Error::OutOfTurn);
+}
+
+// Whoever has keys and skips the round that confirms them would deal to strangers.
+#[test]
+fn nothing_is_dealt_before_keys_are_confirmed() {
+    let (mut table, _) = wedding(true, true);
+    assert!(table.agree(0, |_| ()).is_empty());
+    let Table { participants, rng, talk, .. } = &mut table;
+    let alice = participants.get_mut(&Seat(0)).unwrap();
+    alice.begin(talk).unwrap();
+    assert_eq!(alice.speak(1, rng).unwrap_err(), Error::OutOfTurn);
+    assert_eq!(alice.speak(0, rng).unwrap_err(), Error::OutOfTurn);
+}
+
+#[test]
+fn a_bulletin_of_another_round_or_board_is_refused() {
+    for (foreign, round, scope) in [(false, 1, "round"), (true, 0, "collection")] {
+        let (mut table, _) = wedding(true, true);
+        assert!(table.agree(0, |_| ()).is_empty());
+        let Table { participants, rng, keys, talk, .. } = &mut table;
+        let alice = participants.get_mut(&Seat(0)).unwrap();
+        alice.begin(talk).unwrap();
+        let said = messages(&alice.speak(0, rng).unwrap(), talk);
+        let board =
+            if foreign { Board { payload: talk.payload, ..keys.clone() } } else { talk.clone() };
+        let shown = bulletin(&board, round, &Posted::from([(Seat(0), said)]));
+        let refused = throng_wire::Error::Foreign { what: "bulletin", scope };
+        assert_eq!(alice.hear(&shown).unwrap_err(), Error::Wire(refused));
+    }
 }
 
 #[test]

@@ -16,8 +16,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
 use throng_mechanism::{Ask, Mechanism, Plan, Question};
 use throng_wire::{
-    Below, Chain, Collection, Error, Identity, Party, Promise, Prompt, Schedule, Spending, Spent,
-    Terms, duration_text, value_name,
+    Below, Board, Chain, Collection, Error, Identity, Party, Promise, Prompt, Schedule, Spending,
+    Spent, Terms, duration_text, value_name,
 };
 use zeroize::Zeroizing;
 
@@ -25,8 +25,14 @@ use zeroize::Zeroizing;
 pub fn run(request: Request) -> Result<Report> {
     match request {
         Request::New(request) => new(&request),
-        Request::Check { file } => Ok(check(&read(&file)?)),
-        Request::Show { file } => Ok(show(&read(&file)?)),
+        Request::Check { file } => match board(&file)? {
+            Some(board) => Ok(check_board(&board)),
+            None => Ok(check(&read(&file)?)),
+        },
+        Request::Show { file } => match board(&file)? {
+            Some(board) => Ok(show_board(&board)),
+            None => Ok(show(&read(&file)?)),
+        },
     }
 }
 
@@ -209,6 +215,31 @@ fn show(collection: &Collection) -> Report {
     plain.into_iter().fold(report, Report::note)
 }
 
+fn check_board(board: &Board) -> Report {
+    let shape = board.shape();
+    Report::default()
+        .line("id", "id", board.id().to_string())
+        .field("kind", "board")
+        .line("about", "about", board.about.clone())
+        .line("mixes", "mixes", shape.mixes)
+        .line("messages", "messages per report", shape.messages)
+        .line("payload", "bytes per message", shape.payload)
+        .line("bytes_per_report", "bytes per report", shape.report_bytes())
+        .line("quorum", "reports needed", board.crowd)
+        .line("rounds", "rounds", board.rounds)
+        .note("It is a board: messages are posted and shown, and no privacy of their content is promised.")
+}
+
+fn show_board(board: &Board) -> Report {
+    let Chain { mixes, analyzer } = &board.chain;
+    let report = check_board(board)
+        .field("schedule", schedule(&board.schedule))
+        .field("mix", mixes.iter().map(party).collect::<Vec<_>>())
+        .field("analyzer", party(analyzer))
+        .field("plain", board.plain());
+    board.plain().into_iter().fold(report, Report::note)
+}
+
 /// What a program or an operator wants to know, under its key and its label.
 fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Value)> {
     let Terms { promise, mechanism, .. } = &collection.terms;
@@ -251,6 +282,16 @@ fn schedule(schedule: &Schedule) -> Value {
 
 fn party(party: &Party) -> Value {
     json!({"name": party.name, "url": party.url, "identity": party.identity.to_string()})
+}
+
+/// The board in a file, if it is one.
+fn board(file: &Path) -> Result<Option<Board>> {
+    let text = text_of(file)?;
+    if !Board::is_in(&text) {
+        return Ok(None);
+    }
+    let board = Board::parse(&text);
+    board.map(Some).with_context(|| format!("{} is not a board that can be run", file.display()))
 }
 
 fn read(file: &Path) -> Result<Collection> {

@@ -154,11 +154,12 @@ impl Analyzer {
         Ok(Self { token: Some(token), ..self })
     }
 
-    /// The ids of what it serves.
+    /// The ids of the questions it serves. Boards have bulletins instead of results.
     pub async fn collections(&self) -> Result<Vec<String>> {
         let answer: Value = serde_json::from_str(&self.get("/v1/collections").await?)?;
         let list = answer["collections"].as_array().context("no list of collections")?;
-        Ok(list.iter().filter_map(|one| Some(one["id"].as_str()?.to_owned())).collect())
+        let questions = list.iter().filter(|one| one["kind"] != "board");
+        Ok(questions.filter_map(|one| Some(one["id"].as_str()?.to_owned())).collect())
     }
 
     /// A collection's file.

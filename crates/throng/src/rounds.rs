@@ -11,7 +11,7 @@ mod xor_sum;
 
 use crate::args::rounds::Rounds;
 use crate::report::Report;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
 use throng_chart::Chart;
@@ -20,14 +20,21 @@ use throng_chart::Chart;
 pub fn run(request: &Rounds) -> Result<Report> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        match request {
-            Rounds::Keys(request) => keys::run(request).await,
-            Rounds::And(request) => and::run(request).await,
-            Rounds::Sum(request) => sum::run(request).await,
-            Rounds::XorSum(request) => xor_sum::run(request).await,
-            Rounds::Attack(request) => attack::run(request).await,
+        tokio::select! {
+            done = play(request) => done,
+            _ = tokio::signal::ctrl_c() => bail!("stopped; nothing is left behind"),
         }
     })
+}
+
+async fn play(request: &Rounds) -> Result<Report> {
+    match request {
+        Rounds::Keys(request) => keys::run(request).await,
+        Rounds::And(request) => and::run(request).await,
+        Rounds::Sum(request) => sum::run(request).await,
+        Rounds::XorSum(request) => xor_sum::run(request).await,
+        Rounds::Attack(request) => attack::run(request).await,
+    }
 }
 
 /// Says on standard error how far it is.
@@ -53,9 +60,18 @@ fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
 
 /// Four significant digits, for JSON and people.
 fn rounded(value: f64) -> f64 {
+    digits(value, f64::round)
+}
+
+/// The same of what is a lower bound.
+fn rounded_down(value: f64) -> f64 {
+    digits(value, f64::floor)
+}
+
+fn digits(value: f64, round: fn(f64) -> f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
     let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
-    (value * scale).round() / scale
+    round(value * scale) / scale
 }

@@ -18,7 +18,7 @@ async fn three_participants_compute_while_the_clock_runs() {
     let (hers, his) = (circuit.bit(seats[0]), circuit.bit(seats[1]));
     let both = circuit.and(hers, his);
     let answer = circuit.reveal_bit(both, &seats[..2]);
-    let roster = [&alice, &bob, &carol].map(|identity| identity.public()).to_vec();
+    let roster = [&alice, &bob, &carol].map(Identity::public).to_vec();
     let plan = Arc::new(Plan::new(circuit, roster, Method::cards(128).unwrap()).unwrap());
 
     let data = tempfile::TempDir::new().unwrap();

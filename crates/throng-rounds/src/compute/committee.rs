@@ -6,7 +6,7 @@ use crate::{Error, Seat};
 ///
 /// `corrupt` = t members together learn nothing and cannot pass off a wrong result. That takes an honest
 /// majority of those who stay: 2t + 1 are needed at every step, and each further member is one that may
-/// drop out.
+/// be missing when the others begin to multiply.
 ///
 /// ```
 /// use throng_rounds::{Committee, Seat};

@@ -122,7 +122,12 @@ impl Member {
         if !self.agree(step, &heads)? {
             return Ok(false);
         }
-        self.active = places.iter().fold(0, |set, place| set | 1 << place);
+        let heard = places.iter().fold(0, |set, place| set | 1 << place);
+        if step.needs_all() && heard != self.active {
+            let place = (self.active & !heard).trailing_zeros() as usize;
+            return Err(Error::Left { seat: self.circuit.committee().members()[place] });
+        }
+        self.active = heard;
         let reduced = reduce(&places, &shares, shape.reshared);
         let opened = self.open(&places, &shares, shape)?;
         self.hear(step, reduced, opened)?;

@@ -43,6 +43,12 @@ impl Step {
             },
         })
     }
+
+    /// Whether everybody who was heard in the lift has to be heard: from when shares are multiplied until
+    /// it is known that they fit.
+    pub fn needs_all(self) -> bool {
+        matches!(self, Self::Layer(_) | Self::Reveal | Self::Mask)
+    }
 }
 
 /// What a message between members consists of.

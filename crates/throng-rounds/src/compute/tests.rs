@@ -285,12 +285,25 @@ fn dropout(members: u32, round: usize, seed: u64) -> Vec<Result<Outcome, Error>>
     })
 }
 
+/// The rounds in which nobody may leave, of so many.
+fn multiplying(rounds: usize) -> std::ops::Range<usize> {
+    2..rounds - 2
+}
+
 #[test]
-fn a_dropout_is_survived_at_every_step_if_there_is_one_to_spare() {
+fn a_dropout_is_survived_before_and_after_the_products_if_there_is_one_to_spare() {
     let rounds = 4 + 6;
     for round in 0..=rounds {
         let dealt = round > 0;
-        for (seat, result) in dropout(5, round, 8).into_iter().enumerate() {
+        let results = dropout(5, round, 8);
+        if multiplying(rounds).contains(&round) {
+            for member in [0, 2, 3, 4] {
+                assert_eq!(results[member], Err(Error::Left { seat: Seat(1) }), "round {round}");
+            }
+            assert!(results.iter().all(Result::is_err));
+            continue;
+        }
+        for (seat, result) in results.into_iter().enumerate() {
             let outcome = result.unwrap();
             let expected = if dealt { [Some(1), Some(1)] } else { [Some(0), Some(0)] };
             assert_eq!(shown(&outcome, 2), expected, "round {round}, seat {seat}");
@@ -328,7 +341,10 @@ fn who_was_not_heard_once_stays_out_and_still_sees_its_outputs() {
             sent.from != Seat(2) || sent.round != round
         });
         for result in results {
-            assert_eq!(shown(&result.unwrap(), 1), [Some(1)], "round {round}");
+            match result {
+                Ok(outcome) => assert_eq!(shown(&outcome, 1), [Some(1)], "round {round}"),
+                Err(_) => assert!(multiplying(rounds).contains(&round), "round {round}"),
+            }
         }
         assert_eq!(later, 0);
     }
@@ -345,7 +361,13 @@ fn a_message_that_reaches_only_some_members_ends_it() {
         let results = run_between(&circuit, &bits(&[true; 5]), 11, |sent| {
             sent.round != round || (sent.from, sent.to) != (Seat(2), Seat(4))
         });
-        assert!(results.iter().all(|result| *result == Err(Error::Disagreement)), "round {round}");
+        let left = Err(Error::Left { seat: Seat(2) });
+        match round {
+            0 | 1 => assert!(results.iter().all(|result| *result == Err(Error::Disagreement))),
+            // The others hear that all heard the same, and do without the one that stopped.
+            _ if round + 1 == last => assert_eq!(results[4], left),
+            _ => assert!(results[4] == left && results.iter().all(Result::is_err), "round {round}"),
+        }
     }
 }
 

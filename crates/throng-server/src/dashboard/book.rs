@@ -154,6 +154,8 @@ const LEAVES: &[(&str, &str)] = leaves![
     "docs/diagrams/flow.svg"
     "docs/diagrams/mix-sees.svg"
     "docs/diagrams/models.svg"
+    "docs/diagrams/rounds.svg"
+    "docs/xor-sum.svg"
 ];
 
 #[cfg(test)]

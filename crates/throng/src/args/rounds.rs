@@ -94,7 +94,7 @@ pub struct Sum {
     /// How many of ten participants drop out after agreeing on keys
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=8))]
     pub drop_in_ten: u32,
-    /// Members of the committee that drop out in the middle of the computation
+    /// Members of the committee that drop out after giving their numbers, before the computation begins
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=60))]
     pub drop_members: u32,
     #[command(flatten)]
@@ -135,13 +135,13 @@ pub struct XorSum {
   throng rounds attack --n 100 --epsilon 4 --out figures")]
 pub struct Attack {
     /// Users of the whole protocol; it is paused after half of them
-    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(8..=20_000))]
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(8..=20_000))]
     pub n: u32,
     /// Epsilon that the protocol keeps for each user
     #[arg(long, default_value_t = 1.0)]
     pub epsilon: f64,
     /// Questions that the attacker has answered
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub queries: u32,
     /// Directory for the plot, as SVG and CSV; created if missing
     #[arg(long)]

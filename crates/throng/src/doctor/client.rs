@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use throng_client::{Patience, Uploader};
-use throng_wire::Collection;
+use throng_wire::{Board, Collection};
 
 /// Everyone answers, and the keys that reports are sealed to are signed by all.
 pub async fn examine(file: &Path, findings: &mut Findings) {
@@ -24,7 +24,8 @@ pub async fn examine(file: &Path, findings: &mut Findings) {
     keys(&collection, findings).await;
 }
 
-/// Reads a collection and says whether it keeps its promise.
+/// Reads a collection and says whether it keeps its promise. A board promises nothing to be checked from
+/// outside.
 pub fn collection(file: &Path, findings: &mut Findings) -> Option<Collection> {
     let (check, name) = ("collection", file.display());
     let text = match fs::read_to_string(file) {
@@ -35,14 +36,20 @@ pub fn collection(file: &Path, findings: &mut Findings) -> Option<Collection> {
             return None;
         }
     };
+    if Board::is_in(&text) {
+        match Board::parse(&text) {
+            Ok(board) => findings.ok(check, format!("{name} is a board; its id is {}", board.id())),
+            Err(error) => findings.fail(check, format!("{name}: {error}"), TAKE_THE_FILE),
+        }
+        return None;
+    }
     match Collection::parse(&text) {
         Ok(collection) => {
             findings.ok(check, format!("{name} keeps its promise; its id is {}", collection.id()));
             Some(collection)
         }
         Err(error) => {
-            let remedy = "take the file that everyone has; changed, it is another collection";
-            findings.fail(check, format!("{name}: {error}"), remedy);
+            findings.fail(check, format!("{name}: {error}"), TAKE_THE_FILE);
             None
         }
     }
@@ -75,3 +82,5 @@ async fn keys(collection: &Collection, findings: &mut Findings) {
 
 /// A report that is sealed now may be sent after this.
 const NEAR: Duration = Duration::from_secs(3);
+
+const TAKE_THE_FILE: &str = "take the file that everyone has; changed, it is another collection";

@@ -40,7 +40,8 @@ pub async fn run(request: &And) -> Result<Report> {
         .note(
             "Each of the three learns no more than this from the messages, as long as no two of them \
              put together what they saw, and one mix is honest. Whoever says no learns nothing about \
-             the other's answer; whoever says yes learns it, by any means whatever.",
+             the other's answer; whoever says yes learns it from the result, and no protocol can help \
+             that.",
         );
     Ok(if right { report } else { report.failing() })
 }

@@ -1,12 +1,13 @@
 //! `throng rounds attack`: a one-round protocol, paused after half of its users and asked again and again.
 
 use super::hall::Hall;
-use super::{boards, draw, progress, rounded};
+use super::{boards, draw, progress, rounded, rounded_down};
 use crate::args::rounds::Attack;
 use crate::collection::Usage;
 use crate::parallel::fresh_generator;
 use crate::report::{Report, Rows};
 use anyhow::{Result, bail};
+use chacha20::ChaCha12Rng;
 use serde_json::json;
 use std::collections::BTreeMap;
 use throng_account::Epsilon;
@@ -15,6 +16,7 @@ use throng_mechanism::sample;
 use throng_rounds::RobustXorSum;
 use throng_rounds::pause::{Paused, Point, Reconstruction, curve, error_floor, recovery_ceiling};
 use throng_wire::Board;
+use tokio::task::yield_now;
 
 /// The first half reports through the mixes; then the attacker has what everybody has.
 pub async fn run(request: &Attack) -> Result<Report> {
@@ -32,22 +34,34 @@ pub async fn run(request: &Attack) -> Result<Report> {
     let mut attack = Reconstruction::new(&paused);
     let mut steps = Vec::new();
     for target in (0..).map(|step| 10_u64.pow(step)).take_while(|&t| t < request.queries.into()) {
-        attack.ask(target as usize - attack.queries(), &mut rng);
+        ask(&mut attack, target as usize, &mut rng).await;
         steps.push((attack.queries(), attack.recovered(&truth)));
     }
-    attack.ask(request.queries as usize - attack.queries(), &mut rng);
+    ask(&mut attack, request.queries as usize, &mut rng).await;
     steps.push((attack.queries(), attack.recovered(&truth)));
     let rmse = paused.answer_rmse(&truth, ANSWERS, &mut rng);
 
     progress("the same with protocols that err less");
-    let epsilons = EPSILONS.map(Epsilon::new).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let swept = curve(&epsilons, request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?;
+    let mut swept = Vec::new();
+    for epsilon in EPSILONS {
+        let epsilon = Epsilon::new(epsilon)?;
+        swept.extend(curve(&[epsilon], request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?);
+        yield_now().await;
+    }
     let ceiling = recovery_ceiling(protocol.epsilon());
     let files = draw(
         request.out.as_deref(),
         &[("attack-questions", by_questions(&steps, ceiling)), ("attack-error", by_error(&swept))],
     )?;
     Ok(report(request, &protocol, rmse, &steps, &swept).field("files", files))
+}
+
+/// Asks until so many questions are answered, with pauses in which the command can be stopped.
+async fn ask(attack: &mut Reconstruction<'_>, questions: usize, rng: &mut ChaCha12Rng) {
+    while attack.queries() < questions {
+        attack.ask((questions - attack.queries()).min(AT_ONCE), rng);
+        yield_now().await;
+    }
 }
 
 async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Result<Paused> {
@@ -93,7 +107,7 @@ fn report(
             json!({
                 "epsilon": rounded(point.epsilon),
                 "rmse_per_root_n": rounded(point.per_root_n),
-                "lower_bound_per_root_n": rounded(point.floor_per_root_n),
+                "lower_bound_per_root_n": rounded_down(point.floor_per_root_n),
                 "recovered": rounded(point.recovered),
                 "ceiling": rounded(point.ceiling),
             })
@@ -111,7 +125,7 @@ fn report(
         .line(
             "lower_bound",
             "no robust round errs less than",
-            rounded(error_floor(protocol.epsilon(), request.n.into())),
+            rounded_down(error_floor(protocol.epsilon(), request.n.into())),
         )
         .line("recovered", "fraction of the first half's bits found", rounded(recovered))
         .line("ceiling", "the most that epsilon allows, on average", rounded(ceiling))
@@ -166,6 +180,8 @@ fn by_error(swept: &[Point]) -> Chart {
     }
 }
 
+/// Questions between two pauses.
+const AT_ONCE: usize = 100;
 /// Answers whose error is measured.
 const ANSWERS: usize = 1_000;
 const EPSILONS: [f64; 7] = [0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0];

@@ -104,7 +104,7 @@ impl Computation {
             outcomes.extend(heard.into_iter().filter_map(|(seat, outcome)| Some((seat, outcome?))));
         }
         servers.stop().await;
-        Ok(Done { outcomes, cost: tally.cost(&plan) })
+        Ok(Done { outcomes, cost: tally.cost(&plan, &self.leaves) })
     }
 }
 
@@ -186,13 +186,14 @@ impl Tally {
         Ok(round)
     }
 
-    fn cost(self, plan: &Plan) -> Cost {
+    /// Of each kind of participant the one that did most, among those who stayed.
+    fn cost(self, plan: &Plan, left: &BTreeMap<Seat, u64>) -> Cost {
         let committee = plan.circuit().committee();
-        // Of each kind the one that did most: whoever left early is not typical.
         let most = |member: bool| {
             let of_kind =
                 self.shares.iter().filter(|(seat, _)| committee.members().contains(seat) == member);
-            of_kind.map(|(_, share)| *share).max_by_key(|share| share.work).unwrap_or_default()
+            let stayed = of_kind.filter(|(seat, _)| !left.contains_key(seat));
+            stayed.map(|(_, share)| *share).max_by_key(|share| share.work).unwrap_or_default()
         };
         Cost {
             participants: self.shares.len() as u32,

@@ -1,7 +1,7 @@
 //! `throng rounds keys`: many pairs agree on keys through the mixes, at the same time.
 
 use super::hall::{Hall, Round};
-use super::{boards, progress, rounded};
+use super::{boards, progress, rounded, rounded_down};
 use crate::args::rounds::{Keys, MethodArg};
 use crate::parallel::fresh_generator;
 use crate::report::{Report, Rows, number};
@@ -16,6 +16,7 @@ use throng_wire::Board;
 pub async fn run(request: &Keys) -> Result<Report> {
     let method = method(request)?;
     let (people, rounds) = (2 * request.pairs, request.retries + 1);
+    let mut meeting = Meeting::new(people, method)?;
     let board = |about: &str, messages, payload, rounds| {
         let (about, crowd) = (about.to_owned(), u64::from(people));
         move |schedule, chain| Board { about, messages, payload, crowd, rounds, schedule, chain }
@@ -23,7 +24,6 @@ pub async fn run(request: &Keys) -> Result<Report> {
     let offers = board("Keys for pairs", method.messages() as u32, Offer::MESSAGE as u32, rounds);
     let (servers, [keys, talk]) =
         boards::start(request.mixes.mixes, [offers, board("Confirmations", 1, FRAME, 1)]).await?;
-    let mut meeting = Meeting::new(people, method)?;
     let mut hall = Hall::new(&servers, keys.clone())?;
     for round in 0..rounds {
         if meeting.open() == 0 {
@@ -167,7 +167,7 @@ impl Meeting {
             .line("agreed", "agreed and confirmed", confirmed)
             .line("failed_at_first", "failed in the first round", first)
             .line("failure_bound", "chance that a pair fails, at most", method.failure())
-            .line("entropy_bits", "secret bits of a key, at least", rounded(method.entropy_bits()))
+            .line("entropy_bits", "secret bits of a key, at least", rounded_down(method.entropy_bits()))
             .line("messages", "messages of a participant", self.messages)
             .line("bytes_sent", "bytes it sends", self.sent)
             .line("bytes_read", "bytes it reads", self.read)

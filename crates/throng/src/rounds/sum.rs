@@ -17,6 +17,7 @@ use throng_rounds::{Circuit, Committee, Noise, Seat, Value};
 pub async fn run(request: &Sum) -> Result<Report> {
     let members = request.committee.members.unwrap_or(5);
     let corrupt = request.committee.corrupt;
+    Committee::new((0..members).map(Seat).collect(), corrupt)?;
     if request.drop_members + 2 * corrupt + 1 > members {
         bail!(Usage(format!(
             "{members} members of whom {corrupt} may be corrupt can lose {}; use --members or \
@@ -95,9 +96,8 @@ impl Sitting<'_> {
         // The last participants agree on keys and confirm them, and are not heard of any more.
         let drop = ((n - members) * request.drop_in_ten).div_ceil(10);
         let mut leaves: BTreeMap<Seat, u64> = (n - drop..n).map(|seat| (Seat(seat), 1)).collect();
-        // The last members deal and begin to compute.
-        let middle = 2 + circuit.depth() as u64 / 2;
-        leaves.extend((members - request.drop_members..members).map(|seat| (Seat(seat), middle)));
+        // The last members deal, and are gone before the others begin to compute.
+        leaves.extend((members - request.drop_members..members).map(|seat| (Seat(seat), 2)));
         let done =
             Computation { circuit, values, leaves, mixes: request.mixes.mixes }.run().await?;
 

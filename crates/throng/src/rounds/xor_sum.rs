@@ -2,7 +2,7 @@
 
 use super::computation::{Computation, Cost};
 use super::hall::Hall;
-use super::{boards, draw, progress, rounded};
+use super::{boards, draw, progress, rounded, rounded_down};
 use crate::args::rounds::XorSum;
 use crate::collection::Usage;
 use crate::parallel::{fresh_generator, generator, seed};
@@ -203,7 +203,7 @@ impl Told {
                 "first": rounded(self.first.1),
                 "rmse": rounded(self.errors.1),
                 "predicted": rounded(self.predicted.1),
-                "lower_bound": rounded(self.floor),
+                "lower_bound": rounded_down(self.floor),
             },
             "cost": self.cost.json(),
         })

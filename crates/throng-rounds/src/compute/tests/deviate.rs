@@ -312,3 +312,66 @@ fn the_check_of_a_wrong_product_does_not_tell_what_it_was_multiplied_by() {
         assert_eq!(opened(check, 1), Element::ZERO);
     }
 }
+
+/// A member that hears the others before it speaks, and has one of them silenced later, makes a product
+/// depend on a share of a secret that is 0 if the secret is, and only then. Going on without the silenced
+/// one, the run would end well for a 0 and not for a 1.
+#[test]
+fn whether_it_ends_well_does_not_tell_a_secret() {
+    let mut circuit = circuit(4, 4, 1);
+    let [a, b, c, d] = [0, 1, 2, 1].map(|seat| circuit.bit(Seat(seat)));
+    let (known, secret) = (circuit.and(a, b), circuit.and(c, d));
+    let both = circuit.and(known, secret);
+    circuit.reveal_bit(both, &[Seat(3)]);
+    let circuit = Arc::new(circuit);
+    // Four squares, then the two products, each with r times it.
+    let (layer, known, secret) = (2, 8, 10);
+    let (deviator, silenced) = (Seat(3), Seat(2));
+    let outcome = |c: bool, seed: u64| {
+        let values = Values::from([
+            (Seat(0), vec![Value::Bit(false)]),
+            (Seat(1), vec![Value::Bit(true), Value::Bit(true)]),
+            (Seat(2), vec![Value::Bit(c)]),
+        ]);
+        // What each would deal of the secret in the first layer, to 0, to 1 and to the deviator.
+        let mut heard = BTreeMap::new();
+        run_between(&circuit, &values, seed, |sent| {
+            if sent.round == layer {
+                let place = message::VIEW + 8 * secret;
+                let word = sent.bytes[place..place + 8].try_into().unwrap();
+                heard.insert((sent.from.0, sent.to.0), Element::from_bytes(word).unwrap());
+            }
+            true
+        });
+        let by = crate::shamir::at_zero(&[0, 1, 2, 3]);
+        let (at_0, at_1) = (heard[&(3, 0)], heard[&(3, 1)]);
+        let own = at_0 + Element::from(3) * (at_1 - at_0);
+        let others: Element = (0..3).map(|from| by[from as usize] * heard[&(from, 3)]).sum();
+        // The share of the deviator becomes 0.
+        let slope = -(others + by[3] * own) * (by[3] * Element::from(4)).inverse();
+        let parties = (0..4).map(Seat).map(|seat| {
+            let values = values.get(&seat).map_or(&[][..], |values| values);
+            Party::new(Arc::clone(&circuit), seat, values).unwrap()
+        });
+        let between = |sent: Sent| {
+            if (sent.round, sent.from) == (layer, deviator) {
+                let shift = slope * Element::from(sent.to.0 + 1);
+                add(sent.bytes, message::VIEW, secret, shift);
+                if sent.to == silenced {
+                    add(sent.bytes, message::VIEW, known, Element::ONE);
+                }
+            }
+            sent.from != silenced || sent.round < layer + 2
+        };
+        let own = |round: usize, seat: Seat, words: &mut [Element]| {
+            if (round, seat) == (layer, deviator) {
+                words[secret] = words[secret] + slope * Element::from(4);
+            }
+        };
+        run_parties(parties.collect(), circuit.rounds(), seed, between, own)
+    };
+    for (secret, seed) in [(false, 0), (true, 0), (false, 1), (true, 1)] {
+        let left = Err(Error::Left { seat: silenced });
+        assert_eq!(outcome(secret, seed)[..2], [left.clone(), left]);
+    }
+}
