@@ -2,6 +2,7 @@
 
 use super::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
 use super::section::{Lines, Section, field, known};
+use super::words::{grouped, listed};
 use super::{Below, Chain, Schedule, canonical};
 use crate::bytes::Writer;
 use crate::{CollectionId, Error, Shape};
@@ -140,28 +141,33 @@ impl Board {
     /// What takes place, and on what it rests, in plain words.
     pub fn plain(&self) -> Vec<String> {
         let mixes: Vec<&str> = self.chain.mixes.iter().map(|mix| mix.name.as_str()).collect();
-        let mixes = mixes.join(", ");
+        let honest = match &mixes[..] {
+            [only] => format!("the mix {only} is honest"),
+            several => format!("one of the mixes {} is honest", listed(several)),
+        };
+        let times = match self.rounds {
+            1 => "In its only round".into(),
+            rounds => format!("In each of {} rounds", grouped(rounds)),
+        };
         vec![
             format!("The board is about: {}", self.about),
             format!(
-                "In each of {} rounds your device posts {} messages of {} bytes, {} bytes in all, \
-                 whatever is in them.",
-                self.rounds,
-                self.messages,
-                self.payload,
-                self.shape().report_bytes()
+                "{times} your device posts {} messages of {} bytes, {} bytes in all, whatever is in them.",
+                grouped(self.messages.into()),
+                grouped(self.payload.into()),
+                grouped(self.shape().report_bytes() as u64)
             ),
             "Everybody sees all messages of a round, in no order. There is no noise in them: what must \
              stay secret is for the messages to hide."
                 .into(),
             format!(
-                "Nobody can tell which messages came from one device as long as one of the mixes is \
-                 honest: {mixes}. The mixes and {} sign what is shown, so all see the same.",
+                "Nobody can tell which messages came from one device as long as {honest}. The mixes and {} \
+                 sign what is shown, so all see the same.",
                 self.chain.analyzer.name
             ),
             format!(
                 "A round in which fewer than {} reports come in time is thrown away unseen.",
-                self.crowd
+                grouped(self.crowd)
             ),
         ]
     }
@@ -208,6 +214,17 @@ mod tests {
             change(&mut other);
             assert_ne!(other.id(), board.id());
         }
+    }
+
+    #[test]
+    fn what_takes_place_reads_well() {
+        let mut board = Board { messages: 1_330, crowd: 20_000, rounds: 1, ..board() };
+        let words = board.plain().join(" ");
+        assert!(words.contains("In its only round your device posts 1,330 messages"), "{words}");
+        assert!(words.contains("one of the mixes north and south is honest"), "{words}");
+        assert!(words.contains("fewer than 20,000 reports"), "{words}");
+        board.chain.mixes.pop();
+        assert!(board.plain().join(" ").contains("the mix north is honest"));
     }
 
     #[test]

@@ -209,7 +209,7 @@ impl Collection {
 }
 
 /// One after the other, in words.
-fn listed(names: &[&str]) -> String {
+pub(super) fn listed(names: &[&str]) -> String {
     match names {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         names => names.concat(),
@@ -230,7 +230,7 @@ fn spoken(seconds: u64) -> String {
 }
 
 /// With a comma between thousands.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
