@@ -20,17 +20,23 @@ pub fn write(out: &Path) -> Result<Report> {
     let mut files = Vec::new();
     for (index, (name, draw)) in FIGURES.iter().enumerate() {
         eprintln!("[{}/{}] {name}", index + 1, FIGURES.len());
-        let chart = draw()?;
-        for (suffix, text) in [("svg", chart.svg()), ("csv", chart.csv())] {
-            let path = out.join(format!("{name}.{suffix}"));
-            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-            files.push(path.display().to_string());
-        }
+        files.extend(save(out, name, &draw()?)?);
     }
     Ok(Report::default()
         .say("figures", FIGURES.len().to_string())
         .say("in", out.display().to_string())
         .field("files", files))
+}
+
+/// Writes a chart as SVG and CSV, and returns the two files.
+pub fn save(out: &Path, name: &str, chart: &Chart) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for (suffix, text) in [("svg", chart.svg()), ("csv", chart.csv())] {
+        let path = out.join(format!("{name}.{suffix}"));
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        files.push(path.display().to_string());
+    }
+    Ok(files)
 }
 
 type Draw = fn() -> Result<Chart>;

@@ -10,6 +10,7 @@ mod sum;
 mod xor_sum;
 
 use crate::args::rounds::Rounds;
+use crate::figures::save;
 use crate::report::Report;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -48,13 +49,9 @@ fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let mut files = Vec::new();
     for (name, chart) in charts {
-        for (suffix, text) in [("svg", chart.svg()), ("csv", chart.csv())] {
-            let path = out.join(format!("{name}.{suffix}"));
-            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-            progress(&format!("wrote {}", path.display()));
-            files.push(path.display().to_string());
-        }
+        files.extend(save(out, name, chart)?);
     }
+    progress(&format!("wrote {}", files.join(", ")));
     Ok(files)
 }
 
