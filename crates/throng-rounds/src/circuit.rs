@@ -143,6 +143,9 @@ impl Circuit {
     }
 
     /// The inputs of `seat` count as 0 if they do not arrive. Without this their absence is an error.
+    ///
+    /// One corrupt member can leave out every such seat but one. So what is revealed has to be harmless for
+    /// whatever inputs are left, as it is with [`Noise`](crate::Noise).
     pub fn may_be_absent(&mut self, seat: Seat) {
         if self.seated(seat) {
             self.dealers.entry(seat).or_default().may_be_absent = true;

@@ -46,9 +46,11 @@
 //! # What is not claimed
 //!
 //! - That it ends well: each participant can make it fail, by silence, by shares that do not fit or by an
-//!   input that is out of range, and is not named. A corrupt recipient may see its outputs while others
+//!   input that is out of range. An error may name a seat, but does not say whose fault it is. A corrupt recipient may see its outputs while others
 //!   get an error. Then a coin can be refused after it is seen, though not chosen.
-//! - That everybody is heard: one member suffices to leave out a seat that may be absent.
+//! - That everybody is heard: one member suffices to leave out a seat that may be absent, or all of them but
+//!   one. It knows nothing then, but what is shown has to be harmless whoever is left out.
+//! - That an input is not used if its owner got an error: once dealt it may count.
 //! - Anything if more than t members are corrupt, or if rounds overlap: everything that counts in a round
 //!   has to be sent before anything of the next one is seen.
 //! - That inputs are true, or that those of corrupt participants are independent of what they know.
@@ -57,16 +59,17 @@
 //! # Who drops out
 //!
 //! A member that is not heard in the deal or in the lift is out, and the others go on while they are
-//! 2t + 1. From then on until the mask all of them have to stay, or it ends with [`Error::Left`]; after it
-//! 2t + 1 suffice again. All members have to have heard the same: each says in every round whom it heard
-//! in the round before, and stops if somebody heard others. A message that reached only some members thus
-//! ends the computation, with [`Error::Disagreement`].
+//! 2t + 1. From then on until the check all of them have to stay, or it ends with [`Error::Left`]; for the
+//! output 2t + 1 suffice again. All members have to have heard the same: each says in every round whom it
+//! heard in the round before, and stops if somebody heard others. A message that reached only some members
+//! thus ends the computation, with [`Error::Disagreement`] or [`Error::Left`].
 //!
 //! Why all have to stay: a deviator may give one honest member a share of z that does not fit. What that
 //! member multiplies it by, say its share of y, then enters the product, and a deviator that speaks last
 //! can see to it that this share is 0 if y is. The covered sum shows the misfit whatever y is, but only
 //! with the share of the one who has it. If that one could be silenced before, whether the run ends well
-//! would tell y.
+//! would tell y. And if the check could do without some, shares of ρ·T that do not fit would open to another
+//! value for every choice of the others, and a deviator that speaks last could look for one that is 0.
 
 mod challenge;
 mod committee;

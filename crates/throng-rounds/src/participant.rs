@@ -21,9 +21,9 @@ use zeroize::{Zeroize, Zeroizing};
 /// ```
 ///
 /// Nothing is said to a seat whose holder has not proved to be the one in the roster and to have the same
-/// key, seen the same bulletin and hold the same plan. Whoever is silent is absent from then on. What is cut,
-/// altered or doubled ends the computation, as does a message of one's own that is missing from a bulletin:
-/// somebody on the way does not do as promised, and a result would be worth nothing.
+/// key, seen the same bulletin and hold the same plan. Whoever is silent is absent from then on, and it ends
+/// if that one is needed. What is cut, altered or doubled ends it, as does a message of one's own that is
+/// missing from a bulletin: somebody on the way does not do as promised, and a result would be worth nothing.
 pub struct Participant {
     plan: Arc<Plan>,
     own: Seat,
@@ -179,6 +179,8 @@ impl Participant {
                     incoming.insert(seat, data);
                 }
                 Err(Error::Silent { .. }) => {}
+                // Who has not shown who it is cannot end anything either.
+                Err(Error::Broken { .. } | Error::Doubled { .. }) if round == 0 => {}
                 Err(error) => {
                     incoming.values_mut().for_each(Zeroize::zeroize);
                     return Err(error);

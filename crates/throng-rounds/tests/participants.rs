@@ -183,7 +183,7 @@ fn whoever_drops_out_after_agreeing_on_keys_is_left_out_of_the_sum() {
 fn two_of_five_members_may_leave_before_and_after_the_products_and_three_may_not() {
     let rounds = sum().0.plan.talk_rounds();
     // They deal and are not heard of any more, or leave when everything is checked.
-    let multiplying = 3..rounds - 2;
+    let multiplying = 3..rounds - 1;
     for leave in 2..rounds {
         let (mut table, answer) = sum();
         assert!(table.agree(0, |_| ()).is_empty());
@@ -293,6 +293,24 @@ fn a_stranger_in_a_seat_is_told_nothing() {
     for seat in [Seat(0), Seat(1)] {
         let too_few = Error::TooFew { present: 2, needed: 3 };
         assert_eq!(results[&seat].as_ref().unwrap_err(), &too_few);
+    }
+}
+
+// Whoever took the seat of an optional participant could otherwise stop the others at once.
+#[test]
+fn a_confirmation_that_is_copied_or_cut_counts_as_none() {
+    let (mut table, answer) = sum();
+    assert!(table.agree(0, |_| ()).is_empty());
+    let results = table.talk(|round, posted| {
+        if round == 0 {
+            let copies = posted[&Seat(7)].clone();
+            posted.get_mut(&Seat(7)).unwrap().extend(copies);
+        }
+    });
+    for member in (0..5).map(Seat) {
+        let outcome = results[&member].as_ref().unwrap();
+        assert_eq!(outcome.number(answer), Some(1 + 2 + 3 + 4 + 5 + 6 + 7));
+        assert_eq!(outcome.absent(), [Seat(7)]);
     }
 }
 

@@ -45,9 +45,9 @@ impl Step {
     }
 
     /// Whether everybody who was heard in the lift has to be heard: from when shares are multiplied until
-    /// it is known that they fit.
+    /// it is known that they fit and are right.
     pub fn needs_all(self) -> bool {
-        matches!(self, Self::Layer(_) | Self::Reveal | Self::Mask)
+        matches!(self, Self::Layer(_) | Self::Reveal | Self::Mask | Self::Check)
     }
 }
 

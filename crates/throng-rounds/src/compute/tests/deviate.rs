@@ -375,3 +375,63 @@ fn whether_it_ends_well_does_not_tell_a_secret() {
         assert_eq!(outcome(secret, seed)[..2], [left.clone(), left]);
     }
 }
+
+/// Shares of a masked sum that do not fit open to another value for every choice of who is heard, and a
+/// deviator that hears the check before it speaks could have the others silenced until one of them is 0.
+/// Here it is as lucky with the first choice as one of many would make it.
+#[test]
+fn who_is_silenced_does_not_choose_what_the_check_opens() {
+    let mut circuit = circuit(4, 4, 1);
+    let [a, b] = [0, 1].map(|seat| circuit.bit(Seat(seat)));
+    let both = circuit.and(a, b);
+    circuit.reveal_bit(both, &seats(0, 4));
+    let circuit = Arc::new(circuit);
+    let values =
+        Values::from([(Seat(0), vec![Value::Bit(false)]), (Seat(1), vec![Value::Bit(true)])]);
+    // Two squares, then the product, each with r times it.
+    let (layer, product) = (2, 4);
+    let (mask, check) = (circuit.depth() + 3, circuit.depth() + 4);
+    let (deviator, silenced) = (Seat(3), Seat(2));
+    let by = crate::shamir::at_zero(&[0, 1, 2, 3])[3].inverse();
+    // The product becomes 1, so that T is not 0; in the check the deviator says that it is.
+    let run = |shifts: [Element; 2], heard: &mut dyn FnMut(&Sent) -> bool| {
+        let between = |sent: Sent| {
+            if sent.from == deviator && sent.round == layer {
+                add(sent.bytes, message::VIEW, product, by);
+            }
+            if sent.from == deviator && sent.round == mask && sent.to.0 < 2 {
+                add(sent.bytes, message::VIEW, 0, by * shifts[sent.to.0 as usize]);
+            }
+            if sent.from == deviator && sent.round == check {
+                sent.bytes[message::VIEW..message::VIEW + 8].fill(0);
+            }
+            heard(&sent)
+        };
+        let own = |round: usize, seat: Seat, words: &mut [Element]| {
+            if (round, seat) == (layer, deviator) {
+                words[product] = words[product] + by;
+            }
+            if (round, seat) == (check, deviator) {
+                words[0] = Element::ZERO;
+            }
+        };
+        let party = |seat| {
+            let values = values.get(&seat).map_or(&[][..], |values| values);
+            Party::new(Arc::clone(&circuit), seat, values).unwrap()
+        };
+        run_parties((0..4).map(Seat).map(party).collect(), circuit.rounds(), 30, between, own)
+    };
+    let mut shares = [Element::ZERO; 2];
+    run([Element::ZERO; 2], &mut |sent| {
+        if sent.round == check && sent.to == deviator && sent.from.0 < 2 {
+            let word = sent.bytes[message::VIEW..message::VIEW + 8].try_into().unwrap();
+            shares[sent.from.0 as usize] = Element::from_bytes(word).unwrap();
+        }
+        true
+    });
+    assert!(shares.iter().all(|&share| share != Element::ZERO));
+    let lucky = shares.map(|share| -share);
+    let results = run(lucky, &mut |sent| sent.from != silenced || sent.round < check);
+    let left = Err(Error::Left { seat: silenced });
+    assert_eq!(results[..2], [left.clone(), left]);
+}
