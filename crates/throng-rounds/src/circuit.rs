@@ -56,6 +56,8 @@ pub struct Circuit {
     pub(crate) dealers: BTreeMap<Seat, Dealer>,
     pub(crate) checks: Vec<Check>,
     pub(crate) reveals: Vec<Reveal>,
+    /// Seats whose inputs have to be used.
+    least: u32,
     one: Option<u32>,
     fault: Option<Error>,
 }
@@ -72,7 +74,12 @@ pub(crate) struct Dealer {
 impl Dealer {
     /// Whether nothing can be computed without it.
     pub fn required(&self) -> bool {
-        !self.may_be_absent && self.kinds.iter().any(|&kind| kind != Kind::Coin)
+        !self.may_be_absent && self.gives()
+    }
+
+    /// Whether it has inputs of its own, besides coins.
+    pub fn gives(&self) -> bool {
+        self.kinds.iter().any(|&kind| kind != Kind::Coin)
     }
 }
 
@@ -103,6 +110,7 @@ impl Circuit {
             dealers,
             checks: Vec::new(),
             reveals: Vec::new(),
+            least: 0,
             one: None,
             fault: None,
         };
@@ -144,12 +152,31 @@ impl Circuit {
 
     /// The inputs of `seat` count as 0 if they do not arrive. Without this their absence is an error.
     ///
-    /// One corrupt member can leave out every such seat but one. So what is revealed has to be harmless for
-    /// whatever inputs are left, as it is with [`Noise`](crate::Noise).
+    /// One corrupt member can leave out any such seats, down to [`Circuit::at_least`]. So what is revealed
+    /// has to be harmless for whatever inputs are left, as it is with [`Noise`](crate::Noise).
     pub fn may_be_absent(&mut self, seat: Seat) {
         if self.seated(seat) {
             self.dealers.entry(seat).or_default().may_be_absent = true;
         }
+    }
+
+    /// Nothing is computed unless the inputs of so many seats are used, members' coins aside. Without this
+    /// one is enough, and a sum of one input is that input.
+    ///
+    /// ```
+    /// # use throng_rounds::{Circuit, Committee, Seat};
+    /// # let members = [Seat(0), Seat(1), Seat(2)];
+    /// let mut circuit = Circuit::new(20, Committee::new(members.to_vec(), 1)?);
+    /// let wages: Vec<_> = (0..20).map(|seat| circuit.integer(Seat(seat), 16)).collect();
+    /// (0..20).for_each(|seat| circuit.may_be_absent(Seat(seat)));
+    /// circuit.at_least(15);
+    /// let sum = circuit.sum(wages);
+    /// circuit.reveal_number(sum, &members);
+    /// # circuit.check()?;
+    /// # Ok::<(), throng_rounds::Error>(())
+    /// ```
+    pub fn at_least(&mut self, seats: u32) {
+        self.least = self.least.max(seats);
     }
 
     /// A fair bit that nobody knows and nobody can bias: the exclusive or of one bit of every member.
@@ -241,7 +268,7 @@ impl Circuit {
         let mut hash = Sha256::new_with_prefix(b"throng/1 circuit");
         let mut words = |words: &[u64]| words.iter().for_each(|w| hash.update(w.to_le_bytes()));
         words(&[self.seats.into(), self.committee.corrupt().into(), self.gates.len() as u64]);
-        words(&[self.committee.members().len() as u64]);
+        words(&[self.least.into(), self.committee.members().len() as u64]);
         self.committee.members().iter().for_each(|seat| words(&[seat.0.into()]));
         self.gates.iter().for_each(|gate| words(&gate.words()));
         words(&[self.dealers.len() as u64]);
@@ -256,6 +283,11 @@ impl Circuit {
             reveal.to.iter().for_each(|seat| words(&[seat.0.into()]));
         }
         hash.finalize().into()
+    }
+
+    /// How many seats' inputs have to be used.
+    pub(crate) fn least(&self) -> usize {
+        self.least as usize
     }
 
     /// All wires.

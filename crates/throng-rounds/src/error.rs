@@ -105,6 +105,14 @@ pub enum Error {
         /// How many would do.
         needed: usize,
     },
+    /// Fewer inputs than the circuit asks for.
+    #[error("inputs of {present} seats are there, but {needed} are needed; start again with more")]
+    TooFewInputs {
+        /// Seats whose inputs all members have.
+        present: usize,
+        /// How many would do.
+        needed: usize,
+    },
     /// A member that was there when the others began to multiply. Without its shares nobody can tell
     /// whether all of them fit.
     #[error(

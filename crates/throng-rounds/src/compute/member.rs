@@ -206,6 +206,12 @@ impl Member {
     /// The lifted inputs of those who are used; 0 for those who are not.
     fn use_inputs(&mut self, lifted: &[Element]) -> Result<(), Error> {
         let circuit = Arc::clone(&self.circuit);
+        let given = circuit.dealers.values().zip(&self.dealers);
+        let (present, needed) =
+            (given.filter(|(d, used)| **used && d.gives()).count(), circuit.least());
+        if present < needed {
+            return Err(Error::TooFewInputs { present, needed });
+        }
         let mut lifted = lifted.iter();
         for ((&seat, dealer), &used) in circuit.dealers.iter().zip(&self.dealers) {
             if !used && dealer.required() {

@@ -227,6 +227,28 @@ fn who_must_not_be_absent_is_missed() {
     assert_eq!(results[3], Err(Error::TooFew { present: 0, needed: 3 }));
 }
 
+// Two seats with inputs and coins of all: what is asked for is inputs.
+#[test]
+fn fewer_inputs_than_asked_for_end_it() {
+    for (least, ends) in [(1, false), (2, true), (3, true)] {
+        let mut circuit = circuit(5, 3, 1);
+        let wires = [3, 4].map(|seat| circuit.bit(Seat(seat)));
+        circuit.may_be_absent(Seat(3));
+        circuit.may_be_absent(Seat(4));
+        circuit.at_least(least);
+        let coin = circuit.coin();
+        let count = circuit.sum(wires);
+        circuit.reveal_number(count, &seats(0, 3));
+        circuit.reveal_bit(coin, &seats(0, 3));
+        let values = [3, 4].map(|seat| (Seat(seat), vec![Value::Bit(true)])).into();
+        let results = run_between(&Arc::new(circuit), &values, 8, |sent| sent.from != Seat(4));
+        for result in &results[..3] {
+            let few = Error::TooFewInputs { present: 1, needed: least as usize };
+            assert_eq!(result.as_ref().err(), ends.then_some(&few));
+        }
+    }
+}
+
 #[test]
 fn wrong_values_are_refused_before_anything_is_said() {
     let (circuit, _) = optional();
