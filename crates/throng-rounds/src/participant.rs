@@ -22,8 +22,9 @@ use zeroize::{Zeroize, Zeroizing};
 ///
 /// Nothing is said to a seat whose holder has not proved to be the one in the roster and to have the same
 /// key, seen the same bulletin and hold the same plan. Whoever is silent is absent from then on, and it ends
-/// if that one is needed. What is cut, altered or doubled ends it, as does a message of one's own that is
-/// missing from a bulletin: somebody on the way does not do as promised, and a result would be worth nothing.
+/// if that one is needed. After the confirmations, what is cut, altered or doubled ends it, as does at any
+/// time a message of one's own that is missing from a bulletin: somebody on the way does not do as promised,
+/// and a result would be worth nothing.
 pub struct Participant {
     plan: Arc<Plan>,
     own: Seat,

@@ -2,6 +2,7 @@
 
 use crate::{Circuit, Error, Method, Offer, Seat, frames};
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::sync::Arc;
 use throng_wire::{Board, Chain, PublicIdentity, Schedule};
 
@@ -58,6 +59,11 @@ impl Plan {
         if roster.len() != seats as usize {
             let range = format!("{seats}, one for every seat");
             return Err(Error::Parameter { name: "the number of identities", range });
+        }
+        // Whoever held two seats of a committee would count as one of the corrupt.
+        if roster.iter().collect::<HashSet<_>>().len() != roster.len() {
+            let range = "another one for every seat".into();
+            return Err(Error::Parameter { name: "an identity", range });
         }
         let members = circuit.committee().members().len();
         let ordinary = if members < roster.len() { members } else { members - 1 };

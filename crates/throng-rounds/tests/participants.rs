@@ -435,5 +435,15 @@ fn a_seat_takes_its_own_identity_and_as_many_values_as_it_has_inputs() {
     assert!(matches!(other, Err(Error::Parameter { .. })));
 }
 
+#[test]
+fn a_roster_has_one_identity_for_every_seat() {
+    let plan = wedding(true, true).0.plan;
+    for (seats, good) in [(&[0, 1, 2][..], true), (&[0, 1, 1], false), (&[0, 1], false)] {
+        let roster = seats.iter().map(|&seat| identity(seat).public()).collect();
+        let made = Plan::new(plan.circuit().as_ref().clone(), roster, plan.method());
+        assert_eq!(made.is_ok(), good, "{seats:?}");
+    }
+}
+
 /// Seats 0 and 1, as tags begin.
 const PAIR: [u8; 8] = [0, 0, 0, 0, 0, 0, 0, 1];
