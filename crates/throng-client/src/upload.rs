@@ -60,15 +60,13 @@ impl Uploader {
     }
 
     fn along(route: Route, patience: Patience) -> Result<Self, Error> {
-        let base = |url: &str| {
-            let address = Url::parse(url).map_err(|_| Error::Address)?;
-            if !matches!(address.scheme(), "http" | "https") || address.query().is_some() {
-                return Err(Error::Address);
-            }
-            Ok(format!("{}/v1/collections/{}", url.trim_end_matches('/'), route.id))
-        };
-        let mix = base(&route.chain.mixes.first().ok_or(Error::Address)?.url)?;
-        let analyzer = base(&route.chain.analyzer.url)?;
+        let first = &route.chain.mixes.first().ok_or(Error::Address)?.url;
+        let address = Url::parse(first).map_err(|_| Error::Address)?;
+        if !matches!(address.scheme(), "http" | "https") || address.query().is_some() {
+            return Err(Error::Address);
+        }
+        let base = |url: &str| format!("{}/v1/collections/{}", url.trim_end_matches('/'), route.id);
+        let (mix, analyzer) = (base(first), base(&route.chain.analyzer.url));
         // A party answers for itself: a redirection could lead each device elsewhere.
         let http = reqwest::Client::builder()
             .timeout(patience.request)

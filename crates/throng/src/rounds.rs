@@ -65,6 +65,11 @@ fn rounded_down(value: f64) -> f64 {
     digits(value, f64::floor)
 }
 
+/// The same of what is an upper bound.
+fn rounded_up(value: f64) -> f64 {
+    digits(value, f64::ceil)
+}
+
 fn digits(value: f64, round: fn(f64) -> f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;

@@ -1,11 +1,11 @@
 //! `throng rounds attack`: a one-round protocol, paused after half of its users and asked again and again.
 
 use super::hall::Hall;
-use super::{boards, draw, progress, rounded, rounded_down};
+use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::Attack;
 use crate::collection::Usage;
 use crate::parallel::fresh_generator;
-use crate::report::{Report, Rows};
+use crate::report::{Report, Rows, number};
 use anyhow::{Result, bail};
 use chacha20::ChaCha12Rng;
 use serde_json::json;
@@ -96,10 +96,13 @@ fn report(
         steps.iter().map(|(asked, found)| vec![asked.to_string(), format!("{found:.3}")]).collect();
     let by_error = swept.iter().map(|point| {
         let Point { epsilon, per_root_n, floor_per_root_n, recovered, ceiling, .. } = point;
-        let numbers = [*per_root_n, *floor_per_root_n, *recovered, *ceiling];
-        let mut row = vec![format!("{epsilon:.1}")];
-        row.extend(numbers.map(|number| format!("{number:.3}")));
-        row
+        vec![
+            format!("{epsilon:.1}"),
+            format!("{per_root_n:.3}"),
+            number(rounded_down(*floor_per_root_n)),
+            format!("{recovered:.3}"),
+            number(rounded_up(*ceiling)),
+        ]
     });
     let sweep: Vec<_> = swept
         .iter()
@@ -109,7 +112,7 @@ fn report(
                 "rmse_per_root_n": rounded(point.per_root_n),
                 "lower_bound_per_root_n": rounded_down(point.floor_per_root_n),
                 "recovered": rounded(point.recovered),
-                "ceiling": rounded(point.ceiling),
+                "ceiling": rounded_up(point.ceiling),
             })
         })
         .collect();
@@ -128,7 +131,7 @@ fn report(
             rounded_down(error_floor(protocol.epsilon(), request.n.into())),
         )
         .line("recovered", "fraction of the first half's bits found", rounded(recovered))
-        .line("ceiling", "the most that epsilon allows, on average", rounded(ceiling))
+        .line("ceiling", "the most that epsilon allows, on average", rounded_up(ceiling))
         .field("steps", steps)
         .field("sweep", sweep)
         .table(Rows { head: vec!["questions", "bits found"], rows: by_questions })

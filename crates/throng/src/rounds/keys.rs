@@ -1,7 +1,7 @@
 //! `throng rounds keys`: many pairs agree on keys through the mixes, at the same time.
 
 use super::hall::{Hall, Round};
-use super::{boards, progress, rounded, rounded_down};
+use super::{boards, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::{Keys, MethodArg};
 use crate::parallel::fresh_generator;
 use crate::report::{Report, Rows, number};
@@ -166,7 +166,7 @@ impl Meeting {
             .line("pairs", "pairs", request.pairs)
             .line("agreed", "agreed and confirmed", confirmed)
             .line("failed_at_first", "failed in the first round", first)
-            .line("failure_bound", "chance that a pair fails, at most", method.failure())
+            .line("failure_bound", "chance that a pair fails, at most", rounded_up(method.failure()))
             .line("entropy_bits", "secret bits of a key, at least", rounded_down(method.entropy_bits()))
             .line("messages", "messages of a participant", self.messages)
             .line("bytes_sent", "bytes it sends", self.sent)

@@ -1,7 +1,7 @@
 //! `throng rounds sum`: the exact sum with central noise, in spite of dropouts.
 
 use super::computation::{Computation, Cost};
-use super::progress;
+use super::{progress, rounded_up};
 use crate::args::rounds::Sum;
 use crate::collection::Usage;
 use crate::parallel::{generator, seed};
@@ -43,7 +43,7 @@ pub async fn run(request: &Sum) -> Result<Report> {
     let right = told.iter().all(|told| told.within);
     let report = Report::default()
         .line("epsilon", "epsilon", noise.epsilon().get())
-        .line("delta", "delta", noise.delta().get())
+        .line("delta", "delta", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", sensitivity)
         .line("standard_deviation", "standard deviation of the noise", noise.standard_deviation())
         .field("seed", seed)

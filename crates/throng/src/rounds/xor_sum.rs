@@ -2,11 +2,11 @@
 
 use super::computation::{Computation, Cost};
 use super::hall::Hall;
-use super::{boards, draw, progress, rounded, rounded_down};
+use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::XorSum;
 use crate::collection::Usage;
 use crate::parallel::{fresh_generator, generator, seed};
-use crate::report::{Report, Rows};
+use crate::report::{Report, Rows, number};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub async fn run(request: &XorSum) -> Result<Report> {
     ];
     let report = Report::default()
         .line("epsilon", "epsilon", noise.epsilon().get())
-        .line("delta", "delta of many rounds", noise.delta().get())
+        .line("delta", "delta of many rounds", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", SENSITIVITY)
         .line("repeat", "releases, to measure errors by", request.repeat)
         .field("seed", seed)
@@ -176,16 +176,11 @@ impl Setting<'_> {
 
 impl Told {
     fn row(&self) -> Vec<String> {
-        let numbers = [
-            self.errors.0,
-            self.predicted.0,
-            self.first.1,
-            self.errors.1,
-            self.predicted.1,
-            self.floor,
-        ];
+        let numbers =
+            [self.errors.0, self.predicted.0, self.first.1, self.errors.1, self.predicted.1];
         let mut row = vec![self.n.to_string(), self.truth.to_string(), self.first.0.to_string()];
         row.extend(numbers.map(|number| format!("{number:.2}")));
+        row.push(number(rounded_down(self.floor)));
         row
     }
 
