@@ -7,8 +7,9 @@ use chacha20::rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 use throng_client::Client;
+use throng_collection::Collection;
 use throng_mechanism::{Key, Value};
-use throng_wire::{Collection, Directory, LayerPublic, LayerSecret, SignedDirectory};
+use throng_wire::{Directory, LayerPublic, LayerSecret, SignedDirectory};
 
 /// The place of a collection in the list, then a state.
 pub const CLIENT_STATE: Target = Target {

@@ -6,8 +6,9 @@
 
 use crate::target::Target;
 use crate::world;
+use throng_collection::{Board, Collection, Terms};
 use throng_mechanism::Key;
-use throng_wire::{Board, Collection, Route, Terms};
+use throng_wire::Route;
 use toml::{Table, Value};
 
 /// A file, or a draft.

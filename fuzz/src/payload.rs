@@ -8,8 +8,8 @@ use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use std::sync::LazyLock;
 use throng_account::Probability;
+use throng_collection::Terms;
 use throng_mechanism::{Client, Key, Mechanism, Question, Value};
-use throng_wire::Terms;
 
 /// The place of a mechanism in the list, an epoch, then messages.
 pub const PAYLOAD: Target = Target {

@@ -8,14 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, io};
 use tempfile::TempDir;
 use throng_account::Crowd;
+use throng_collection::{Account, Terms};
 use throng_mechanism::Key;
 use throng_server::{
     Config, DiskStore, Entry, Ledger, LogKey, LogName, Role, Slot, Slots, Stage, Store, StoreError,
     Why,
 };
-use throng_wire::{
-    Account, BatchId, CollectionId, LayerSecret, Loss, Manifest, Receipt, SignedManifest, Terms,
-};
+use throng_wire::{BatchId, CollectionId, LayerSecret, Loss, Manifest, Receipt, SignedManifest};
 
 /// The row of a slot.
 pub const SLOT_ROW: Target = Target {

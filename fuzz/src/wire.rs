@@ -8,11 +8,11 @@ use crate::world::identity;
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use std::sync::LazyLock;
+use throng_collection::{duration_text, seconds};
 use throng_wire::{
     Bag, BatchId, Binding, Bulletin, CollectionId, Directory, Identity, KeyStatement, LAYER, Layer,
     LayerPublic, LayerSecret, Loss, Manifest, Notice, Opener, PublicIdentity, Receipt,
-    RecordDigest, SignedDirectory, SignedManifest, SignedNotice, duration_text, hex, seconds,
-    unhex,
+    RecordDigest, SignedDirectory, SignedManifest, SignedNotice, hex, unhex,
 };
 
 /// A batch: manifest, signature, records.

@@ -1,8 +1,9 @@
 //! A collection and its parties, for targets that need one.
 
 use throng_account::{Bursts, Crowd, Delta, Epsilon};
+use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{Ask, BurstCount, BurstHistogram, Key, Mechanism, Question};
-use throng_wire::{Below, Chain, Collection, Identity, Party, Promise, Prompt, Schedule, Terms};
+use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
 /// The party at a hop.
 pub fn identity(hop: u8) -> Identity {

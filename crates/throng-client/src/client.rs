@@ -10,8 +10,9 @@ use rand_core::CryptoRng;
 use std::fmt;
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
+use throng_collection::Collection;
 use throng_mechanism::{Mechanism, Value, sample};
-use throng_wire::{Collection, CollectionId, Directory, PublicIdentity, Seal, SignedDirectory};
+use throng_wire::{CollectionId, Directory, PublicIdentity, Seal, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// One device's part in one collection.
@@ -29,24 +30,11 @@ use zeroize::Zeroizing;
 /// epoch; epochs without a report count as if the bit had not changed, and are lost to the count.
 ///
 /// ```
-/// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+/// # use throng_collection::example;
 /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # let collection = Collection::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-/// # mix = [{ name = "mix", url = "https://mix.example",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-/// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
-/// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-/// # let keys = Directory { collection: collection.id(), window: 0, keys };
-/// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
-/// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+/// # let collection = example::collection();
+/// # let directory = example::directory(&collection);
 /// use throng_client::{Client, Error};
 /// use throng_mechanism::Value;
 ///
@@ -86,8 +74,7 @@ impl Client {
         let long = matches!(mechanism, Mechanism::Longitudinal(m) if epochs > m.periods());
         if long || merges && memory::remembers(mechanism) {
             let reason = "reports that rest on a memory are not merged, nor more than its periods";
-            let field = "schedule".into();
-            return Err(throng_wire::Error::Field { field, reason: reason.into() }.into());
+            return Err(Error::Schedule { reason });
         }
         let id = collection.id();
         Ok(Self {
@@ -105,20 +92,10 @@ impl Client {
     /// there is made; one of another collection or version, or damaged, is refused and left as it is.
     ///
     /// ```
-    /// # use throng_wire::Collection;
+    /// # use throng_collection::example;
     /// # let directory = tempfile::TempDir::new().unwrap();
     /// # let path = directory.path().join("crashes.state");
-    /// # let collection = Collection::parse(r#"
-    /// # question = { text = "Do you cycle to work?", value = "bit" }
-    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-    /// #             lifetime_delta = 1e-6 }
-    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-    /// # mix = [{ name = "mix", url = "https://mix.example",
-    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-    /// # "#)?;
+    /// # let collection = example::collection();
     /// use throng_client::{Client, Error};
     ///
     /// let client = Client::open(collection.clone(), &path)?;
@@ -148,24 +125,11 @@ impl Client {
     /// ```
     /// # use throng_client::Client;
     /// # use throng_mechanism::Value;
-    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+    /// # use throng_collection::example;
     /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # let collection = Collection::parse(r#"
-    /// # question = { text = "Do you cycle to work?", value = "bit" }
-    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-    /// #             lifetime_delta = 1e-6 }
-    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-    /// # mix = [{ name = "mix", url = "https://mix.example",
-    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-    /// # "#)?;
-    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
-    /// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
-    /// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+    /// # let collection = example::collection();
+    /// # let directory = example::directory(&collection);
     /// let mut client = Client::new(collection.clone())?;
     /// client.learn(&directory, 0)?;
     /// let report = client.report(Value::Bit(true), 0, &mut rng)?;
@@ -190,29 +154,18 @@ impl Client {
     ///
     /// ```
     /// # use throng_client::Client;
-    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
-    /// # let collection = Collection::parse(r#"
-    /// # question = { text = "Do you cycle to work?", value = "bit" }
-    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-    /// #             lifetime_delta = 1e-6 }
-    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-    /// # mix = [{ name = "mix", url = "https://mix.example",
-    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-    /// # "#)?;
-    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
-    /// # let [mix, analyzer] = [1, 2].map(|seed| Identity::from_seed(&[seed; 32]));
+    /// # use throng_wire::SignedDirectory;
+    /// # use throng_collection::example;
+    /// # let collection = example::collection();
+    /// # let directory = example::directory(&collection);
     /// # let mut client = Client::new(collection)?;
-    /// // The mix signs for itself, and once more in place of the analyzer.
-    /// let forged = SignedDirectory::new(keys.clone(), vec![keys.cosign(&mix), keys.cosign(&mix)]);
-    /// let error = client.learn(&forged, 0).unwrap_err();
+    /// // One byte of a signature is another.
+    /// let mut forged = directory.encode();
+    /// *forged.last_mut().unwrap() ^= 1;
+    /// let error = client.learn(&SignedDirectory::decode(&forged)?, 0).unwrap_err();
     /// assert_eq!(error.to_string(), "the directory is not signed by the party at hop 2");
     ///
-    /// let signatures = vec![keys.cosign(&mix), keys.cosign(&analyzer)];
-    /// client.learn(&SignedDirectory::new(keys, signatures), 0)?;
+    /// client.learn(&directory, 0)?;
     /// # Ok::<(), throng_client::Error>(())
     /// ```
     pub fn learn(&mut self, directory: &SignedDirectory, window: u64) -> Result<(), Error> {
@@ -237,24 +190,11 @@ impl Client {
     /// ```
     /// # use throng_client::{Client, Error};
     /// # use throng_mechanism::Value;
-    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+    /// # use throng_collection::example;
     /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # let collection = Collection::parse(r#"
-    /// # question = { text = "Do you cycle to work?", value = "bit" }
-    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-    /// #             lifetime_delta = 1e-6 }
-    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-    /// # mix = [{ name = "mix", url = "https://mix.example",
-    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-    /// # "#)?;
-    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
-    /// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
-    /// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+    /// # let collection = example::collection();
+    /// # let directory = example::directory(&collection);
     /// let mut client = Client::new(collection)?;
     /// let unknown = client.report(Value::Bit(true), 0, &mut rng).unwrap_err();
     /// assert_eq!(unknown, Error::NoKeys { window: 0 });
@@ -314,24 +254,11 @@ impl Client {
     /// ```
     /// # use throng_client::{Client, Error};
     /// # use throng_mechanism::Value;
-    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+    /// # use throng_collection::example;
     /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # let collection = Collection::parse(r#"
-    /// # question = { text = "Do you cycle to work?", value = "bit" }
-    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-    /// #             lifetime_delta = 1e-6 }
-    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-    /// # mix = [{ name = "mix", url = "https://mix.example",
-    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-    /// # "#)?;
-    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
-    /// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
-    /// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+    /// # let collection = example::collection();
+    /// # let directory = example::directory(&collection);
     /// # let mut client = Client::new(collection)?;
     /// # client.learn(&directory, 0)?;
     /// let report = client.report(Value::Bit(true), 0, &mut rng)?;

@@ -107,6 +107,12 @@ pub enum Error {
     /// A value that does not fit the question, or a memory that no client left behind.
     #[error(transparent)]
     Mechanism(#[from] throng_mechanism::Error),
+    /// A schedule under which a device cannot keep its word.
+    #[error("schedule: {reason}")]
+    Schedule {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A directory that is not signed by all, or a key that cannot be sealed to.
     #[error(transparent)]
     Wire(#[from] throng_wire::Error),

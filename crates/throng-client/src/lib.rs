@@ -9,10 +9,8 @@
 //! use throng_account::{Crowd, Delta, Epsilon};
 //! use throng_client::Client;
 //! use throng_mechanism::{Ask, Key, Question, Value};
-//! use throng_wire::{
-//!     Below, Binding, Chain, Collection, Directory, Identity, LayerSecret, Opener, Party, Promise,
-//!     Prompt, Schedule, SignedDirectory, Terms,
-//! };
+//! use throng_collection::{Collection, Promise, Prompt, Terms};
+//! use throng_wire::{Below, Binding, Chain, Directory, Identity, LayerSecret, Opener, Party, Schedule, SignedDirectory};
 //! # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

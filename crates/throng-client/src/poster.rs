@@ -4,8 +4,9 @@ use crate::report::Switch;
 use crate::{Error, Report};
 use rand_core::CryptoRng;
 use std::fmt;
+use throng_collection::Board;
 use throng_mechanism::sample;
-use throng_wire::{Board, CollectionId, Directory, Route, Seal, SignedDirectory};
+use throng_wire::{CollectionId, Directory, Route, Seal, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// One device's part on one board.
@@ -16,32 +17,22 @@ use zeroize::Zeroizing;
 ///
 /// ```
 /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # use throng_wire::{Board, Directory, Identity, LayerSecret, SignedDirectory};
+/// # use throng_collection::example;
 /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # let board = Board::parse(r#"
-/// # board = { about = "Greetings", messages = 2, payload = 5, crowd = 3, rounds = 2 }
-/// # schedule = { start = 0, every = "1h", grace = "1m", below = "expire" }
-/// # mix = [{ name = "mix", url = "https://mix.example",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-/// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
-/// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-/// # let keys = Directory { collection: board.id(), window: 0, keys };
-/// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
-/// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+/// # let board = example::board();
+/// # let directory = example::directory(&board);
 /// use throng_client::{Error, Poster};
 ///
-/// // A board for two messages of five bytes in each round.
+/// // A board for two messages of 18 bytes in each round.
 /// let mut poster = Poster::new(&board);
 /// poster.learn(&directory, 0)?;
-/// let report = poster.post(b"hellothere", 0, &mut rng)?;
+/// let report = poster.post(&[1; 36], 0, &mut rng)?;
 /// assert_eq!(report.as_bytes().len(), board.shape().report_bytes());
 ///
 /// // What was said is said.
-/// assert_eq!(poster.post(b"helloagain", 0, &mut rng)?.as_bytes(), report.as_bytes());
-/// assert!(poster.post(b"hello", 0, &mut rng).is_ok());
-/// assert_eq!(poster.post(b"hellothere", 1, &mut rng).unwrap_err(), Error::NoKeys { window: 1 });
+/// assert_eq!(poster.post(&[2; 36], 0, &mut rng)?.as_bytes(), report.as_bytes());
+/// assert!(poster.post(&[1; 35], 0, &mut rng).is_ok());
+/// assert_eq!(poster.post(&[1; 36], 1, &mut rng).unwrap_err(), Error::NoKeys { window: 1 });
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Poster {
@@ -135,7 +126,7 @@ mod tests {
     use crate::testing::{World, rng};
 
     fn board(world: &World) -> Board {
-        let throng_wire::Collection { schedule, chain, .. } = world.collection.clone();
+        let throng_collection::Collection { schedule, chain, .. } = world.collection.clone();
         Board {
             about: "Talk".into(),
             messages: 3,

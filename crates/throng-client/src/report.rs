@@ -14,24 +14,11 @@ use throng_wire::CollectionId;
 /// ```
 /// # use throng_client::Client;
 /// # use throng_mechanism::Value;
-/// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+/// # use throng_collection::example;
 /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # let collection = Collection::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-/// # mix = [{ name = "mix", url = "https://mix.example",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-/// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
-/// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-/// # let keys = Directory { collection: collection.id(), window: 0, keys };
-/// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
-/// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+/// # let collection = example::collection();
+/// # let directory = example::directory(&collection);
 /// // One device says yes, another no.
 /// let [yes, no] = [true, false].map(|answer| {
 ///     let mut device = Client::new(collection.clone())?;

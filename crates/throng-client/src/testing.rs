@@ -5,12 +5,13 @@ use crate::{Client, Report};
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
+use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{
     Ask, BinaryResponse, Bloom, Key, Longitudinal, Mechanism, Question, Rappor,
 };
 use throng_wire::{
-    Below, Binding, Chain, Collection, Directory, Identity, LAYER, LayerSecret, Opener, Party,
-    Promise, Prompt, Schedule, SignedDirectory, Terms,
+    Below, Binding, Chain, Directory, Identity, LAYER, LayerSecret, Opener, Party, Schedule,
+    SignedDirectory,
 };
 
 pub struct World {

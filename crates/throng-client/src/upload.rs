@@ -6,25 +6,16 @@ use rand_core::CryptoRng;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url, redirect};
 use std::time::Duration;
+use throng_collection::{Board, Collection};
 use throng_mechanism::Value;
-use throng_wire::{Board, Bulletin, Collection, Route, SignedDirectory, SignedNotice};
+use throng_wire::{Bulletin, Route, SignedDirectory, SignedNotice};
 
 /// Talks to the first mix of a collection. It holds no state of a device and may serve many.
 ///
 /// ```
 /// # use throng_client::{Client, Error, Patience, Uploader};
-/// # use throng_wire::Collection;
-/// # let mut collection = Collection::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-/// # mix = [{ name = "mix", url = "https://mix.example",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-/// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
+/// # use throng_collection::example;
+/// # let mut collection = example::collection();
 /// let uploader = Uploader::new(&collection)?;
 ///
 /// // Nothing is sent to an address that is none.
@@ -143,28 +134,15 @@ impl Uploader {
     /// # use std::thread;
     /// # use throng_client::{Client, Uploader};
     /// # use throng_mechanism::Value;
-    /// # use throng_wire::{Collection, Directory, Identity, LayerSecret, SignedDirectory};
+    /// # use throng_collection::example;
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # let mut collection = Collection::parse(r#"
-    /// # question = { text = "Do you cycle to work?", value = "bit" }
-    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-    /// #             lifetime_delta = 1e-6 }
-    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    /// # schedule = { start = 0, every = "24h", grace = "1h", below = "expire" }
-    /// # mix = [{ name = "mix", url = "https://mix.example",
-    /// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-    /// # analyzer = { name = "analyzer", url = "https://analyzer.example",
-    /// #              identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-    /// # "#)?;
+    /// # let mut collection = example::collection();
     /// # // A mix that gives out its directory and then takes a report.
     /// # let listener = TcpListener::bind("127.0.0.1:0")?;
     /// # collection.chain.mixes[0].url = format!("http://{}", listener.local_addr()?);
-    /// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-    /// # let keys = Directory { collection: collection.id(), window: 0, keys };
-    /// # let [mix, analyzer] = [1, 2].map(|seed| keys.cosign(&Identity::from_seed(&[seed; 32])));
-    /// # let directory = SignedDirectory::new(keys, vec![mix, analyzer]);
+    /// # let directory = example::directory(&collection);
     /// # let directory = directory.encode();
     /// # let close = "connection: close\r\n\r\n";
     /// # let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n{close}", directory.len());

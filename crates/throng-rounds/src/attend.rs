@@ -4,7 +4,8 @@ use crate::{Error, Outcome, Participant};
 use rand_core::CryptoRng;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use throng_client::{Patience, Poster, Report, Uploader};
-use throng_wire::{Board, Bulletin, SignedDirectory};
+use throng_collection::Board;
+use throng_wire::{Bulletin, SignedDirectory};
 use tokio::time::sleep;
 
 /// Takes part from the first round of `keys` to the result, and returns what this seat is shown.

@@ -1,7 +1,7 @@
 //! What a crowd can do when it answers more than once.
 //!
 //! In one round everybody speaks once and the analyzer counts. Here the shuffled bag is published, as a
-//! [`Bulletin`](throng_wire::Bulletin) of a [`Board`](throng_wire::Board), and participants speak again.
+//! [`Bulletin`](throng_wire::Bulletin) of a [`Board`](throng_collection::Board), and participants speak again.
 //! Through the bag they agree on keys that nobody else learns, over the keys they talk in private, and over
 //! the channels they compute any function of their inputs on shares. `docs/rounds.md` has the protocols, the
 //! assumptions and what they cost.
@@ -38,7 +38,7 @@
 //! }
 //!
 //! // What goes through the mixes comes back as one bag. Here a function stands for them.
-//! let bulletin = |board: &throng_wire::Board, round, posts: Vec<Vec<u8>>| {
+//! let bulletin = |board: &throng_collection::Board, round, posts: Vec<Vec<u8>>| {
 //!     let bag = Bag::new(board.payload as usize, &posts.concat())?;
 //!     Ok::<_, throng_rounds::Error>(Bulletin::new(board.id(), round, 3, bag))
 //! };

@@ -9,7 +9,8 @@ use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use throng_wire::{Board, Bulletin, Identity};
+use throng_collection::Board;
+use throng_wire::{Bulletin, Identity};
 use zeroize::{Zeroize, Zeroizing};
 
 /// A state machine without network: it says what to post and is told what everybody saw.

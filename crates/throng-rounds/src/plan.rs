@@ -4,7 +4,8 @@ use crate::{Circuit, Error, Method, Offer, Seat, frames};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::sync::Arc;
-use throng_wire::{Board, Chain, PublicIdentity, Schedule};
+use throng_collection::Board;
+use throng_wire::{Chain, PublicIdentity, Schedule};
 
 /// A function, who sits where, and how keys are agreed on; and what follows from these: the two boards.
 ///

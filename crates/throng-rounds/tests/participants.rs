@@ -4,10 +4,11 @@
 use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use throng_collection::Board;
 use throng_rounds::{
     Circuit, Committee, Error, Failure, Method, Outcome, Output, Participant, Plan, Seat, Value,
 };
-use throng_wire::{Bag, Below, Board, Bulletin, Chain, Identity, Party, Schedule};
+use throng_wire::{Bag, Below, Bulletin, Chain, Identity, Party, Schedule};
 
 /// What everyone posts in a round, message by message, for an adversary to change.
 type Posted = BTreeMap<Seat, Vec<Vec<u8>>>;

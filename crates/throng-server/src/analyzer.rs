@@ -14,26 +14,18 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_account::Crowd;
+use throng_collection::{Account, Collection};
 use throng_mechanism::{Mechanism, Tally};
-use throng_wire::{Account, Collection, Identity, Receipt, Route, SignedManifest};
+use throng_wire::{Identity, Receipt, Route, SignedManifest};
 
 /// One collection at its analyzer.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use throng_server::{Analyzer, Error, Limits, MemoryStore};
-/// use throng_wire::{Collection, Identity};
-/// # let collection = Collection::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
-/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
-/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
+/// use throng_collection::example;
+/// use throng_wire::Identity;
+/// let collection = example::collection();
 ///
 /// let (store, collection) = (Arc::new(MemoryStore::new()), Arc::new(collection));
 /// let open = |seed| {
@@ -246,7 +238,7 @@ impl<S: Store> Analyzer<S> {
             if key != own {
                 let words = row.as_chunks().0.iter().map(|word| u64::from_be_bytes(*word));
                 let words: Vec<u64> = words.collect();
-                tally.add_words(&words).map_err(throng_wire::Error::from)?;
+                tally.add_words(&words).map_err(throng_collection::Error::from)?;
             }
         }
         Ok(Some(counted))

@@ -34,7 +34,7 @@ use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use throng_wire::seconds;
+use throng_collection::seconds;
 use toml::{Table, Value};
 
 /// What a server does in its collections.
@@ -110,7 +110,7 @@ impl Config {
         let directory = file.parent().unwrap_or(Path::new(""));
         Self::parse(role, &text, directory).map_err(|error| {
             let (path, reason) = (file.display().to_string(), error.to_string());
-            throng_wire::Error::File { path, reason }.into()
+            Error::File { path, reason }
         })
     }
 
@@ -161,12 +161,12 @@ impl Config {
 /// A file that cannot be read.
 pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> Error {
     let (path, reason) = (file.display().to_string(), error.to_string());
-    throng_wire::Error::File { path, reason }.into()
+    Error::File { path, reason }
 }
 
 /// A field that cannot be, and what would do.
 pub(crate) fn wrong(field: impl Into<String>, reason: impl Into<String>) -> Error {
-    throng_wire::Error::Field { field: field.into(), reason: reason.into() }.into()
+    Error::Setting { field: field.into(), reason: reason.into() }
 }
 
 fn limits(part: &Section<'_>) -> Result<Limits, Error> {

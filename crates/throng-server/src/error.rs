@@ -79,9 +79,28 @@ pub enum Error {
         /// What disagrees.
         reason: &'static str,
     },
-    /// Bytes, keys or promises.
+    /// A setting that is missing or cannot be.
+    #[error("{field}: {reason}")]
+    Setting {
+        /// Where in the configuration.
+        field: String,
+        /// What is wrong and what would do.
+        reason: String,
+    },
+    /// A file that cannot be read, or not as what it should be.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system says, or what to do.
+        reason: String,
+    },
+    /// Bytes or keys.
     #[error(transparent)]
-    Wire(throng_wire::Error),
+    Wire(#[from] throng_wire::Error),
+    /// A collection, or what it costs.
+    #[error(transparent)]
+    Collection(#[from] throng_collection::Error),
     /// The accountant refused.
     #[error(transparent)]
     Account(#[from] throng_account::Error),
@@ -97,12 +116,6 @@ impl From<StoreError> for Error {
             StoreError::Closed => Self::EpochClosed,
             other => Self::Store(other),
         }
-    }
-}
-
-impl From<throng_wire::Error> for Error {
-    fn from(error: throng_wire::Error) -> Self {
-        Self::Wire(error)
     }
 }
 

@@ -8,7 +8,8 @@ use crate::store::StoreError;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use throng_account::{Crowd, Epsilon};
-use throng_wire::{Account, CollectionId, Spent, hex, unhex};
+use throng_collection::{Account, Spent};
+use throng_wire::{CollectionId, hex, unhex};
 
 /// One release and what it cost.
 ///
@@ -46,7 +47,8 @@ pub struct Entry {
 /// ```
 /// use throng_account::Crowd;
 /// use throng_server::Ledger;
-/// use throng_wire::{Account, CollectionId, Spent, Terms};
+/// use throng_collection::{Account, Spent, Terms};
+/// use throng_wire::CollectionId;
 /// # let terms = Terms::parse(r#"
 /// # question = { text = "Do you cycle to work?", value = "bit" }
 /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }

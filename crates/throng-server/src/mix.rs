@@ -19,18 +19,9 @@ use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, Signed
 /// ```
 /// use std::sync::Arc;
 /// use throng_server::{Limits, MemoryStore, Mix, Step};
-/// use throng_wire::{Collection, Identity, Route};
-/// # let collection = Collection::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
-/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
-/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
+/// use throng_collection::example;
+/// use throng_wire::{Identity, Route};
+/// let collection = example::collection();
 /// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 /// # let mut rng = ChaCha20Rng::seed_from_u64(1);
 ///

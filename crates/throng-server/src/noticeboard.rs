@@ -29,15 +29,9 @@ use throng_wire::{Bag, Identity, Notice, Receipt, Route, SignedManifest, SignedN
 /// ```
 /// use std::sync::Arc;
 /// use throng_server::{Error, Limits, MemoryStore, Noticeboard};
-/// use throng_wire::{Board, Identity, Route};
-/// # let board = Board::parse(r#"
-/// # board = { about = "Keys", messages = 2, payload = 18, crowd = 10, rounds = 3 }
-/// # schedule = { start = 1000, every = "10m", grace = "1m", below = "expire" }
-/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
-/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
+/// use throng_collection::example;
+/// use throng_wire::{Identity, Route};
+/// let board = example::board();
 ///
 /// let (store, route) = (Arc::new(MemoryStore::new()), Arc::new(Route::from(&board)));
 /// let identity = Identity::from_seed(&[2; 32]);

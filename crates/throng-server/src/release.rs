@@ -4,8 +4,9 @@ use crate::Error;
 use crate::ledger::Entry;
 use serde_json::{Map, Value, json};
 use throng_account::{Crowd, Delta, Epsilon, Probability};
+use throng_collection::{Collection, Spent, Terms};
 use throng_mechanism::{Control, DecodeOptions, Estimate, Mechanism, Tally, decode};
-use throng_wire::{BatchId, Collection, Loss, Spent, Terms, hex};
+use throng_wire::{BatchId, Loss, hex};
 
 /// What was counted of one batch.
 pub struct Count<'a> {

@@ -27,7 +27,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use throng_wire::{Board, Collection, CollectionId, Identity};
+use throng_collection::{Board, Collection};
+use throng_wire::{CollectionId, Identity};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
@@ -39,18 +40,9 @@ use zeroize::Zeroizing;
 ///
 /// ```
 /// use throng_server::{Clock, Limits, Parts, Role, Server};
-/// use throng_wire::{Collection, Identity};
-/// # let collection = Collection::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
-/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
-/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
+/// use throng_collection::example;
+/// use throng_wire::Identity;
+/// let collection = example::collection();
 /// # let directory = tempfile::tempdir()?;
 ///
 /// let parts = |role| Parts {
@@ -94,18 +86,9 @@ pub struct Parts {
 ///
 /// ```
 /// use throng_server::{Clock, Limits, Listener, Parts, Role, Server};
-/// use throng_wire::{Collection, Identity};
-/// # let collection = Collection::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
-/// # mix = [{ name = "north", url = "http://127.0.0.1:1",
-/// #          identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]
-/// # analyzer = { name = "counter", url = "http://127.0.0.1:2",
-/// #          identity =     "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394" }
-/// # "#)?;
+/// use throng_collection::example;
+/// use throng_wire::Identity;
+/// let collection = example::collection();
 /// # let directory = tempfile::tempdir()?;
 /// # let parts = Parts {
 /// #     role: Role::Mix,
@@ -213,7 +196,7 @@ impl Server {
             };
             read.map_err(|error| {
                 let (path, reason) = (file.display().to_string(), error.to_string());
-                throng_wire::Error::File { path, reason }
+                Error::File { path, reason }
             })?;
         }
         let tls = config.tls.as_ref();
@@ -425,7 +408,7 @@ fn read_access(file: &PathBuf) -> Result<Access, Error> {
     let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
     Access::parse(&text).map_err(|error| {
         let (path, reason) = (file.display().to_string(), error.to_string());
-        throng_wire::Error::File { path, reason }.into()
+        Error::File { path, reason }
     })
 }
 

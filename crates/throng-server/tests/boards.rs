@@ -8,12 +8,13 @@ use rand_core::Rng;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
+use throng_collection::Board;
 use throng_server::{
     Error, Fault, Faults, Intake, Keyring, Limits, MemoryStore, Mix, Noticeboard, Outgoing, Stage,
     Step, Store, Why,
 };
 use throng_wire::{
-    Bag, Below, Board, Bulletin, Chain, Identity, Layer, Loss, Manifest, Notice, Party, Receipt,
+    Bag, Below, Bulletin, Chain, Identity, Layer, Loss, Manifest, Notice, Party, Receipt,
     RecordDigest, Route, Schedule, Seal, SignedManifest,
 };
 

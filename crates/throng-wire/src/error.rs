@@ -1,4 +1,4 @@
-//! What can be wrong with bytes, keys and files.
+//! The ways in which bytes, keys and their files can be wrong.
 
 use thiserror::Error;
 
@@ -40,22 +40,6 @@ pub enum Error {
         /// What it differs in.
         scope: &'static str,
     },
-    /// A field of a collection file that is missing or cannot be.
-    #[error("{field}: {reason}")]
-    Field {
-        /// Where in the file, as `section.name`.
-        field: String,
-        /// What is wrong and what would do.
-        reason: String,
-    },
-    /// A promise that the mechanism does not keep.
-    #[error("the promise is not kept: {reason}; {remedy}")]
-    Promise {
-        /// What falls short.
-        reason: String,
-        /// What would do.
-        remedy: String,
-    },
     /// A file that cannot be read or written.
     #[error("{path}: {reason}")]
     File {
@@ -64,10 +48,4 @@ pub enum Error {
         /// What the system says, or what to do.
         reason: String,
     },
-    /// A parameter of a mechanism.
-    #[error(transparent)]
-    Mechanism(#[from] throng_mechanism::Error),
-    /// A number of the accountant.
-    #[error(transparent)]
-    Account(#[from] throng_account::Error),
 }

@@ -29,21 +29,24 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `collection` | [`Collection`]: the file, its id, its promise in words; [`Account`]: what was spent |
 //! | `keys`, `directory` | [`Identity`], [`LayerSecret`]; [`SignedDirectory`]: the keys of a window |
 //! | `seal`, `open` | [`Seal`] for clients; with the feature `open`, `Opener` for mixes and the analyzer |
 //! | `shape`, `suite` | [`Shape`]: how long everything is; [`Binding`]: what a layer is for |
 //! | `batch` | [`SignedManifest`], [`Receipt`]: batches down the chain, receipts back |
-//! | `bulletin` | [`Bulletin`]: what a round of a [`Board`] showed, signed by everyone |
-//! | `route` | [`Route`]: what mixes know of a question or a board |
+//! | `bulletin` | [`Bulletin`]: the messages of a round of a board, signed by everyone |
+//! | `route`, `schedule`, `chain` | [`Route`]: all that a mix knows of a question or a board |
+//! | [`bytes`] | cursors over the layouts |
 
 mod batch;
 mod bulletin;
-mod bytes;
-mod collection;
+pub mod bytes;
+mod chain;
 mod directory;
 mod error;
+pub mod example;
 mod id;
+#[cfg(feature = "open")]
+mod key_schedule;
 mod keys;
 #[cfg(feature = "open")]
 mod native;
@@ -52,7 +55,6 @@ mod open;
 #[cfg(any(test, not(feature = "open")))]
 mod portable;
 mod route;
-#[cfg(feature = "open")]
 mod schedule;
 mod seal;
 mod shape;
@@ -63,10 +65,7 @@ mod x25519;
 pub use batch::{BatchId, Loss, Manifest, Receipt, RecordDigest, SignedManifest};
 pub use bulletin::{Bag, Bulletin, Notice, SignedNotice};
 pub use bytes::{hex, unhex};
-pub use collection::{
-    Account, Below, Board, Chain, Collection, Party, Promise, Prompt, Schedule, Spending, Spent,
-    Terms, duration_text, seconds, value_name,
-};
+pub use chain::{Chain, Party};
 pub use directory::{Directory, KeyStatement, SignedDirectory};
 pub use error::Error;
 pub use id::CollectionId;
@@ -74,6 +73,7 @@ pub use keys::{Identity, LayerPublic, LayerSecret, PublicIdentity};
 #[cfg(feature = "open")]
 pub use open::Opener;
 pub use route::Route;
+pub use schedule::{Below, Schedule};
 pub use seal::{Layer, Seal};
 pub use shape::{ENC, LAYER, Shape, TAG};
 pub use suite::Binding;

@@ -5,7 +5,7 @@
 //! skE, pkE = DeriveKeyPair(32 random bytes)       enc = pkE       dh = X25519(skE, pkR)
 //! ```
 
-use crate::schedule::KeySchedule;
+use crate::key_schedule::KeySchedule;
 use crate::x25519::AgreementKey;
 use crate::{Error, LayerPublic, LayerSecret};
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};

@@ -3,7 +3,7 @@
 //! HPKE of RFC 9180 in base mode at sequence 0, for one key and one `info`; everything that is the same
 //! for all layers is computed once.
 
-use crate::schedule::KeySchedule;
+use crate::key_schedule::KeySchedule;
 use crate::shape::{ENC, LAYER, TAG};
 use crate::x25519::AgreementKey;
 use crate::{Binding, Error, LayerSecret};

@@ -1,94 +1,83 @@
-//! From an agreement to the key of a layer, the same on both sides.
-//!
-//! RFC 9180, sections 4.1 and 5.1, for one recipient and one `info`, base mode, sequence 0. What is the
-//! same for all layers is computed once:
-//!
-//! ```text
-//! eae_prk       = LabeledExtract("", "eae_prk", dh)                          suite "KEM"  ‖ 0x0020
-//! shared_secret = LabeledExpand(eae_prk, "shared_secret", enc ‖ pkR, 32)     suite "KEM"  ‖ 0x0020
-//! context       = 0x00 ‖ psk_id_hash ‖ info_hash                             once
-//! secret        = LabeledExtract(shared_secret, "secret", "")                suite "HPKE" ‖ 0x0020 0001 0001
-//! key, nonce    = LabeledExpand(secret, "key" | "base_nonce", context, 16 | 12)
-//!
-//! LabeledExtract(salt, label, ikm)   = HMAC(salt, "HPKE-v1" ‖ suite ‖ label ‖ ikm)
-//! LabeledExpand(prk, label, info, L) = HMAC(prk, L (2) ‖ "HPKE-v1" ‖ suite ‖ label ‖ info ‖ 0x01)[..L]
-//! ```
+//! When epochs begin and end.
 
-use aws_lc_rs::hmac;
-use zeroize::Zeroizing;
+use std::ops::Range;
 
-/// The keys of layers to one recipient for one `info`.
-#[derive(Clone)]
-pub(crate) struct KeySchedule {
-    pub public: [u8; 32],
-    pub context: [u8; 65],
-    unsalted: hmac::Key,
+/// When epochs begin and end, in seconds since 1970-01-01 UTC.
+///
+/// ```
+/// use throng_wire::{Below, Schedule};
+///
+/// // Days, each with an hour of grace; a short one waits for the rest of its week.
+/// let (day, below) = (86_400, Below::Merge { window: 7 });
+/// let schedule = Schedule { start: 0, every: day, grace: 3_600, below };
+/// assert_eq!(schedule.epoch_at(10 * day + 5), Some(10));
+/// assert_eq!((schedule.start_of(10), schedule.deadline(10)), (10 * day, 11 * day + 3_600));
+/// assert_eq!(schedule.window_epochs(10), 7..14);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Begin of epoch 0.
+    pub start: u64,
+    /// Seconds from one epoch to the next.
+    pub every: u64,
+    /// Seconds after its end in which reports for an epoch are still taken.
+    pub grace: u64,
+    /// What happens to too few reports.
+    pub below: Below,
 }
 
-impl KeySchedule {
-    /// For the holder of this public key.
-    pub fn new(public: [u8; 32], info: &[u8]) -> Self {
-        let unsalted = hmac_key(&[]);
-        let mut context = [0; 65];
-        context[1..33].copy_from_slice(&extract(&unsalted, SUITE, b"psk_id_hash", &[]));
-        context[33..].copy_from_slice(&extract(&unsalted, SUITE, b"info_hash", info));
-        Self { public, context, unsalted }
+impl Schedule {
+    /// The epoch that this time lies in, if the first has begun.
+    pub fn epoch_at(&self, now: u64) -> Option<u64> {
+        Some(now.checked_sub(self.start)? / self.every.max(1))
     }
 
-    /// Key and nonce of the layer with this encapsulated key and agreement.
-    pub fn keys(&self, enc: &[u8], dh: &[u8; 32]) -> ([u8; 16], [u8; 12]) {
-        self.schedule(&self.shared_secret(enc, dh))
+    /// Begin of an epoch.
+    pub fn start_of(&self, epoch: u64) -> u64 {
+        self.start.saturating_add(epoch.saturating_mul(self.every))
     }
 
-    /// DeriveKeyPair of section 7.1.3: an ephemeral scalar from random bytes.
-    pub fn ephemeral(&self, random: &[u8; 32]) -> Zeroizing<[u8; 32]> {
-        let prk = hmac_key(&extract(&self.unsalted, KEM_SUITE, b"dkp_prk", random));
-        Zeroizing::new(expand(&prk, KEM_SUITE, b"sk", [&[], &[]]))
+    /// Up to here reports for an epoch are taken: its end and the grace.
+    pub fn deadline(&self, epoch: u64) -> u64 {
+        self.start_of(epoch.saturating_add(1)).saturating_add(self.grace)
     }
 
-    /// ExtractAndExpand of section 4.1.
-    pub fn shared_secret(&self, enc: &[u8], dh: &[u8; 32]) -> [u8; 32] {
-        let prk = hmac_key(&extract(&self.unsalted, KEM_SUITE, b"eae_prk", dh));
-        expand(&prk, KEM_SUITE, b"shared_secret", [enc, &self.public])
+    /// Epochs in a window: those whose reports may be merged, and that share their keys.
+    pub fn window(&self) -> u64 {
+        match self.below {
+            Below::Expire => 1,
+            Below::Merge { window } => window.max(1),
+        }
     }
 
-    /// KeySchedule of section 5.1.
-    pub fn schedule(&self, shared_secret: &[u8; 32]) -> ([u8; 16], [u8; 12]) {
-        let secret = hmac_key(&extract(&hmac_key(shared_secret), SUITE, b"secret", &[]));
-        let key = expand(&secret, SUITE, b"key", [&self.context, &[]]);
-        let nonce = expand(&secret, SUITE, b"base_nonce", [&self.context, &[]]);
-        (key, nonce)
+    /// The window of an epoch, by its first epoch.
+    pub fn window_of(&self, epoch: u64) -> u64 {
+        epoch - epoch % self.window()
+    }
+
+    /// The epochs of the window that this epoch belongs to.
+    pub fn window_epochs(&self, epoch: u64) -> Range<u64> {
+        let first = self.window_of(epoch);
+        first..first.saturating_add(self.window())
     }
 }
 
-fn extract(salt: &hmac::Key, suite: &[u8], label: &[u8], ikm: &[u8]) -> [u8; 32] {
-    mac(salt, &[VERSION, suite, label, ikm])
+/// What happens to an epoch with too few reports.
+///
+/// ```
+/// use throng_wire::{Below, Schedule};
+///
+/// let expire = Schedule { start: 0, every: 60, grace: 0, below: Below::Expire };
+/// let merge = Schedule { below: Below::Merge { window: 4 }, ..expire };
+/// assert_eq!((expire.window_epochs(6), merge.window_epochs(6)), (6..7, 4..8));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    /// They are discarded.
+    Expire,
+    /// They wait for the next epoch of the same window, and are discarded at its end.
+    Merge {
+        /// Epochs per window.
+        window: u64,
+    },
 }
-
-/// At most one block of HKDF-Expand, which is all that HPKE asks of it.
-fn expand<const N: usize>(
-    prk: &hmac::Key,
-    suite: &[u8],
-    label: &[u8],
-    info: [&[u8]; 2],
-) -> [u8; N] {
-    let len = (N as u16).to_be_bytes();
-    let block = mac(prk, &[&len, VERSION, suite, label, info[0], info[1], &[1]]);
-    *block.first_chunk().expect("no more than 32 bytes are asked for")
-}
-
-fn mac(key: &hmac::Key, parts: &[&[u8]]) -> [u8; 32] {
-    let mut context = hmac::Context::with_key(key);
-    for part in parts {
-        context.update(part);
-    }
-    context.sign().as_ref().try_into().expect("HMAC-SHA256 has 32 bytes")
-}
-
-fn hmac_key(bytes: &[u8]) -> hmac::Key {
-    hmac::Key::new(hmac::HMAC_SHA256, bytes)
-}
-
-const VERSION: &[u8] = b"HPKE-v1";
-const KEM_SUITE: &[u8] = b"KEM\x00\x20";
-const SUITE: &[u8] = b"HPKE\x00\x20\x00\x01\x00\x01";

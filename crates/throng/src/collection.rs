@@ -14,11 +14,11 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
-use throng_mechanism::{Ask, Mechanism, Plan, Question};
-use throng_wire::{
-    Below, Board, Chain, Collection, Error, Identity, Party, Promise, Prompt, Schedule, Spending,
-    Spent, Terms, duration_text, value_name,
+use throng_collection::{
+    Board, Collection, Error, Promise, Prompt, Spending, Spent, Terms, duration_text, value_name,
 };
+use throng_mechanism::{Ask, Mechanism, Plan, Question};
+use throng_wire::{Below, Chain, Identity, Party, Schedule};
 use zeroize::Zeroizing;
 
 /// Writes, verifies or shows a collection.

@@ -25,8 +25,8 @@ use story::People;
 use tell::{Steps, grouped};
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
+use throng_collection::{Promise, Terms};
 use throng_mechanism::{Ask, Key};
-use throng_wire::{Promise, Terms};
 
 /// Runs it all, and returns whether all is well. Without `--headless` the dashboard stays up until
 /// Ctrl-C, after printing.

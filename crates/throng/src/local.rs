@@ -4,10 +4,9 @@ use anyhow::{Context, Result};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use throng_client::Uploader;
+use throng_collection::{Board, Collection, Terms};
 use throng_server::{Clock, Limits, Listener, Parts, Role, Running, Server};
-use throng_wire::{
-    Below, Board, Chain, Collection, Identity, Party, Schedule, SignedDirectory, Terms,
-};
+use throng_wire::{Below, Chain, Identity, Party, Schedule, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// Mixes and an analyzer that listen on loopback and run one collection.

@@ -10,7 +10,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use throng_wire::Collection;
+use throng_collection::Collection;
 use zeroize::Zeroizing;
 
 /// Fetches and shows all releases.

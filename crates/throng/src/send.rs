@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_client::{Client, Patience, Uploader};
+use throng_collection::{Collection, duration_text};
 use throng_mechanism::Values;
-use throng_wire::{Collection, duration_text};
 
 /// Sends every row as one report.
 pub fn run(request: &Send) -> Result<Report> {

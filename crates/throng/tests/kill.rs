@@ -21,10 +21,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_client::Uploader;
+use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{KaryResponse, Mechanism};
-use throng_wire::{
-    Below, Chain, Collection, Identity, Party, Promise, Prompt, Schedule, Seal, Terms,
-};
+use throng_wire::{Below, Chain, Identity, Party, Schedule, Seal};
 
 #[test]
 fn killed_at_any_moment_no_acknowledged_report_is_lost_and_none_is_counted_twice() {

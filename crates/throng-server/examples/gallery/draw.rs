@@ -7,8 +7,8 @@ use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use rand_core::Rng;
 use throng_account::Threshold;
+use throng_collection::Terms;
 use throng_mechanism::{Client, Columns, Longitudinal, Mechanism, Rappor, Tally};
-use throng_wire::Terms;
 
 /// A population that reports again and again.
 pub struct Population<'a> {

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::Write;
 use throng_account::{Crowd, Epsilon};
+use throng_collection::{Account, Collection, Promise};
 use throng_mechanism::Mechanism;
 use throng_server::{
     Change, Count, DiskStore, Holds, Ledger, Slot, Stage, Store, Why, release_with,
 };
-use throng_wire::{Account, BatchId, Collection, Loss, Promise};
+use throng_wire::{BatchId, Loss};
 
 /// What happened to the collections of one kind, and what it cost. Collections that differ in their
 /// words alone share it.

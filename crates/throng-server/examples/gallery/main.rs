@@ -23,10 +23,11 @@ use std::io::Read;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use throng_collection::Collection;
 use throng_server::{
     Access, Clock, DiskStore, Limits, Listener, Parts, Reader, Role, Server, Token,
 };
-use throng_wire::{Chain, Collection, Identity, Party};
+use throng_wire::{Chain, Identity, Party};
 use tokio::sync::oneshot;
 
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;

@@ -2,8 +2,9 @@
 
 use crate::Result;
 use throng_account::{Crowd, Delta, Epsilon};
+use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{Ask, Key, Question};
-use throng_wire::{Below, Chain, Collection, Promise, Prompt, Schedule, Terms};
+use throng_wire::{Below, Chain, Schedule};
 
 /// What the past of a collection looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

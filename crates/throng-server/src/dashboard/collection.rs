@@ -11,8 +11,8 @@ use askama::Template;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
+use throng_collection::{Collection, Terms};
 use throng_mechanism::Question;
-use throng_wire::{Collection, Terms};
 
 /// The page, or with `part` in the query what depends on the form.
 pub(crate) fn collection(

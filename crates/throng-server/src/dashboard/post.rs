@@ -4,8 +4,8 @@
 //! estimates unbiased, so that the raw ones are shown first.
 
 use crate::{Point, Published};
+use throng_collection::Terms;
 use throng_mechanism::{Question, norm_sub};
-use throng_wire::Terms;
 
 /// The estimates of a release, projected onto what can be.
 pub fn plausible(terms: &Terms, release: &Published) -> Vec<Point> {

@@ -19,8 +19,8 @@ use curve::Curve;
 use picture::{Picture, budget, profile, trade_off};
 use std::sync::Arc;
 use throng_account::Crowd;
+use throng_collection::{Collection, Promise, Spending, Spent, Terms};
 use throng_mechanism::Question;
-use throng_wire::{Collection, Promise, Spending, Spent, Terms};
 
 /// The page: of the release that the query names, or of the last one.
 pub(crate) fn privacy(

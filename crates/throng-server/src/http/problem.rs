@@ -89,7 +89,13 @@ impl From<&Error> for Problem {
                 let title = "the server cannot write or read its disk";
                 return Self::fixed(StatusCode::SERVICE_UNAVAILABLE, "store", title);
             }
-            Error::Interrupted | Error::Rollback { .. } | Error::Wire(_) | Error::Account(_) => {
+            Error::Interrupted
+            | Error::Rollback { .. }
+            | Error::Setting { .. }
+            | Error::File { .. }
+            | Error::Wire(_)
+            | Error::Collection(_)
+            | Error::Account(_) => {
                 let title = "the server cannot do this";
                 return Self::fixed(StatusCode::INTERNAL_SERVER_ERROR, "internal", title);
             }
@@ -153,9 +159,9 @@ mod tests {
 
     #[test]
     fn what_goes_wrong_inside_stays_inside() {
-        let field = throng_wire::Error::Field { field: "secret".into(), reason: "secret".into() };
+        let (field, reason) = ("secret".into(), "secret".into());
         let inside = [
-            Error::Wire(field),
+            Error::Setting { field, reason },
             Error::Store(StoreError::Corrupt { what: "secret" }),
             Error::Rollback { reason: "secret" },
         ];

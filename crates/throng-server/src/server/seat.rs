@@ -8,9 +8,9 @@ use crate::{
 use rand_core::CryptoRng;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use throng_collection::{Board, Collection};
 use throng_wire::{
-    Board, Collection, CollectionId, Identity, Notice, Party, Receipt, Route, SignedManifest,
-    SignedNotice,
+    CollectionId, Identity, Notice, Party, Receipt, Route, SignedManifest, SignedNotice,
 };
 use tokio::sync::Notify;
 

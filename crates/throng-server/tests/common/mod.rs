@@ -6,13 +6,14 @@ use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 use std::io::Read;
 use std::sync::Arc;
 use throng_account::{Crowd, Delta, Epsilon};
+use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{KaryResponse, Mechanism};
 use throng_server::{
     Analyzer, Error, Intake, Keyring, Limits, MemoryStore, Mix, Outgoing, Slot, Step,
 };
 use throng_wire::{
-    Below, Chain, Collection, Directory, Identity, LayerPublic, Party, Promise, Prompt, Receipt,
-    Route, Schedule, Seal, SignedManifest, Terms,
+    Below, Chain, Directory, Identity, LayerPublic, Party, Receipt, Route, Schedule, Seal,
+    SignedManifest,
 };
 
 /// What differs from one test to the next.

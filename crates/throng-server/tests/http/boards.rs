@@ -3,10 +3,9 @@
 use crate::world::{START, World, eventually, limits, rng};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use throng_collection::{Board, Collection};
 use throng_server::{Access, Config, Listener, Parts, Reader, Role, Server, Token};
-use throng_wire::{
-    Bag, Board, Bulletin, Collection, Identity, Notice, PublicIdentity, Seal, SignedDirectory,
-};
+use throng_wire::{Bag, Bulletin, Identity, Notice, PublicIdentity, Seal, SignedDirectory};
 
 const CROWD: usize = 5;
 

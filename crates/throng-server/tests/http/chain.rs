@@ -2,7 +2,7 @@
 
 use crate::world::{CROWD, START, World, eventually, limits};
 use serde_json::Value;
-use throng_wire::Collection;
+use throng_collection::Collection;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_goes_through_the_chain_and_comes_out_as_a_release() {

@@ -5,8 +5,8 @@ use reqwest::Method;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use throng_collection::Collection;
 use throng_server::Limits;
-use throng_wire::Collection;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn uploads_are_answered_by_address_and_length_alone() {

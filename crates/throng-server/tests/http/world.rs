@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
+use throng_collection::{Board, Collection, Promise, Prompt, Terms};
 use throng_mechanism::{BinaryResponse, Mechanism};
 use throng_server::{Clock, Limits, Listener, Parts, Role, Running, Server};
 use throng_wire::{
-    Below, Board, Chain, Collection, CollectionId, Identity, Party, Promise, Prompt,
-    PublicIdentity, Schedule, Seal, SignedDirectory, Terms,
+    Below, Chain, CollectionId, Identity, Party, PublicIdentity, Schedule, Seal, SignedDirectory,
 };
 use zeroize::Zeroizing;
 

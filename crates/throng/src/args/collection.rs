@@ -4,8 +4,9 @@ use super::plan::key;
 use super::{Limits, ValueType, whole};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use throng_collection::seconds;
 use throng_mechanism::Key;
-use throng_wire::{Party, seconds};
+use throng_wire::Party;
 
 /// What to do with a collection file.
 #[derive(Subcommand)]

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 use throng_account::{Crowd, Delta, Epsilon};
+use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{Ask, Key, Question};
 use throng_server::{DiskStore, Limits, Mix, Shuffler, Step};
 use throng_wire::{
-    AgreementKey, Below, Binding, Chain, Collection, CollectionId, Identity, LAYER, LayerPublic,
-    LayerSecret, Opener, Party, Promise, Prompt, Route, Schedule, Seal, Shape, Terms,
+    AgreementKey, Below, Binding, Chain, CollectionId, Identity, LAYER, LayerPublic, LayerSecret,
+    Opener, Party, Route, Schedule, Seal, Shape,
 };
 
 /// What a client computes: whole reports through two mixes.

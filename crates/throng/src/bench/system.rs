@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
+use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{Ask, Key, Question, Values};
-use throng_wire::{Collection, Promise, Prompt, Terms};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

@@ -4,7 +4,7 @@ use super::story::Story;
 use super::tell::{at_most, grouped};
 use crate::report::{Report, Rows, number};
 use serde_json::{Value, json};
-use throng_wire::Collection;
+use throng_collection::Collection;
 
 /// A release as the demonstration prints it: the truth beside every estimate. What is asked for first,
 /// or last of a line over time, or found most often, also stands for the whole.

@@ -4,8 +4,8 @@ use super::samples::{aircraft, apportion, browsers, delays, drawn, names};
 use super::tell::grouped;
 use crate::parallel::generator;
 use clap::ValueEnum;
+use throng_collection::Prompt;
 use throng_mechanism::{Key, Question, Range, Values, sample};
-use throng_wire::Prompt;
 
 /// A question and who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! What happens, told on standard error as it happens: numbered steps with their titles on the left.
 
-use throng_wire::{Collection, Promise, Spending};
+use throng_collection::{Collection, Promise, Spending};
 
 /// What is about to happen.
 pub fn open(text: &str) {

@@ -8,7 +8,8 @@ use reqwest::{Certificate, Client, redirect};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
-use throng_wire::{Collection, KeyStatement, Party, duration_text};
+use throng_collection::{Collection, duration_text};
+use throng_wire::{KeyStatement, Party};
 use tokio::task::JoinSet;
 
 /// A client that trusts these roots in PEM alone, or those of the system.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use throng_client::{Patience, Uploader};
-use throng_wire::{Board, Collection};
+use throng_collection::{Board, Collection};
 
 /// Everyone answers, and the keys that reports are sealed to are signed by all.
 pub async fn examine(file: &Path, findings: &mut Findings) {

@@ -10,8 +10,9 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use throng_collection::Collection;
 use throng_server::{Access, Config, Role};
-use throng_wire::{Collection, Identity, PublicIdentity};
+use throng_wire::{Identity, PublicIdentity};
 
 /// Looks at everything that the configuration names. `running` says that the party should be up.
 pub async fn examine(file: &Path, role: Role, running: bool, findings: &mut Findings) {

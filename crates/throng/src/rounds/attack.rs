@@ -12,10 +12,10 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use throng_account::Epsilon;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+use throng_collection::Board;
 use throng_mechanism::sample;
 use throng_rounds::RobustXorSum;
 use throng_rounds::pause::{Paused, Point, Reconstruction, curve, error_floor, recovery_ceiling};
-use throng_wire::Board;
 use tokio::task::yield_now;
 
 /// The first half reports through the mixes; then the attacker has what everybody has.

@@ -2,7 +2,8 @@
 
 use crate::local::LocalServers;
 use anyhow::Result;
-use throng_wire::{Board, Chain, Schedule};
+use throng_collection::Board;
+use throng_wire::{Chain, Schedule};
 
 /// Starts mixes and an analyzer that run these boards. The first round of each comes after the last of
 /// the one before.

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 use throng_client::{Patience, Poster, Report, Uploader};
-use throng_wire::{Board, Bulletin, SignedDirectory};
+use throng_collection::Board;
+use throng_wire::{Bulletin, SignedDirectory};
 use tokio::task::{JoinSet, block_in_place};
 
 /// What one participant posts in a round: the messages of one report after the other.

@@ -9,8 +9,8 @@ use anyhow::Result;
 use chacha20::ChaCha12Rng;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use throng_collection::Board;
 use throng_rounds::{Agreement, Channel, Failure, Method, Offer, PairKey, Seat, filled};
-use throng_wire::Board;
 
 /// Everyone offers and looks, again where it failed; then both ends confirm what they hold.
 pub async fn run(request: &Keys) -> Result<Report> {

@@ -12,11 +12,11 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use throng_account::{Delta, Epsilon};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+use throng_collection::Board;
 use throng_mechanism::sample;
 use throng_rounds::{
     Circuit, Committee, Noise, RobustXorSum, Seat, Value, pause::error_floor, xor_sum,
 };
-use throng_wire::Board;
 
 /// For every number of participants asked for, both ways.
 pub async fn run(request: &XorSum) -> Result<Report> {

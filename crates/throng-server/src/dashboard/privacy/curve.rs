@@ -5,7 +5,8 @@ use crate::dashboard::number::Short;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use throng_account::{Band, Crowd, Epsilon};
-use throng_wire::{CollectionId, Terms};
+use throng_collection::Terms;
+use throng_wire::CollectionId;
 
 /// The curves that were asked for last, of all collections.
 #[derive(Default)]
@@ -108,8 +109,8 @@ const KEPT: usize = 256;
 pub mod tests {
     use super::*;
     use throng_account::Delta;
+    use throng_collection::{Promise, Prompt, Spent};
     use throng_mechanism::{Ask, Key, Question};
-    use throng_wire::{Promise, Prompt, Spent};
 
     /// A count of bits, promised at (1, 10⁻⁶) among 1,000.
     pub fn terms(key: Key) -> Terms {

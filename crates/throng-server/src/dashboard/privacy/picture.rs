@@ -7,7 +7,7 @@ use crate::dashboard::number::{Short, Upper, Whole};
 use crate::dashboard::time::Epochs;
 use crate::{Entry, Published};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
-use throng_wire::{Promise, Terms};
+use throng_collection::{Promise, Terms};
 
 /// A chart and the same as a table.
 pub struct Picture {

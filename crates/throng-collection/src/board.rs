@@ -1,18 +1,19 @@
 //! A board: a collection whose shuffled messages are published as they are, round by round.
 
-use super::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
-use super::section::{Lines, Section, field, known};
-use super::words::{grouped, listed};
-use super::{Below, Chain, Schedule, canonical};
-use crate::bytes::Writer;
-use crate::{CollectionId, Error, Shape};
+use crate::Error;
+use crate::canonical;
+use crate::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
+use crate::section::{Lines, Section, field, known};
+use crate::words::{grouped, listed};
+use throng_wire::bytes::Writer;
+use throng_wire::{Below, Chain, CollectionId, Route, Schedule, Shape};
 
 /// A collection that asks nothing: participants post messages, and everyone sees the shuffled bag of
 /// each round. What must stay secret is for the messages themselves to hide; that a message cannot be
 /// traced to who sent it is what the mixes see to.
 ///
 /// ```
-/// use throng_wire::Board;
+/// use throng_collection::Board;
 ///
 /// let file = r#"
 ///     [board]
@@ -173,6 +174,20 @@ impl Board {
     }
 }
 
+impl From<&Board> for Route {
+    fn from(board: &Board) -> Self {
+        Self {
+            id: board.id(),
+            title: board.about.clone(),
+            shape: board.shape(),
+            quorum: board.crowd,
+            epochs: board.rounds,
+            schedule: board.schedule,
+            chain: board.chain.clone(),
+        }
+    }
+}
+
 const MAX_MESSAGES: u64 = 1 << 20;
 const MAX_PAYLOAD: u64 = 1 << 16;
 
@@ -199,7 +214,7 @@ mod tests {
         let board = board();
         assert_eq!(Board::parse(&board.to_toml()).as_ref(), Ok(&board));
         assert!(Board::is_in(&board.to_toml()));
-        assert!(!Board::is_in(&super::super::testing::collection().to_toml()));
+        assert!(!Board::is_in(&crate::collection::testing::collection().to_toml()));
         let changes: [fn(&mut Board); 7] = [
             |board| board.about.push('!'),
             |board| board.messages += 1,

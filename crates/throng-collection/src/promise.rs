@@ -1,8 +1,7 @@
 //! Whether a mechanism keeps its promise, and what a person spends over many epochs.
 
-use super::table::{Table, outward, pair_together};
-use super::{Promise, Terms};
-use crate::Error;
+use crate::table::{Table, outward, pair_together};
+use crate::{Error, Promise, Terms};
 use std::collections::BTreeMap;
 use throng_account::{Composition, Crowd, Delta, Epsilon, Profile, terms_visited};
 use throng_mechanism::Mechanism;
@@ -12,7 +11,7 @@ use throng_mechanism::Mechanism;
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 /// # use throng_mechanism::{Bloom, Mechanism, Rappor};
-/// # use throng_wire::{Promise, Prompt, Spending, Terms};
+/// # use throng_collection::{Promise, Prompt, Spending, Terms};
 /// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
 /// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
 /// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
@@ -44,7 +43,7 @@ pub enum Spending {
 ///
 /// ```
 /// # use throng_account::Crowd;
-/// # use throng_wire::{Spent, Terms};
+/// # use throng_collection::{Spent, Terms};
 /// # let terms = Terms::parse(r#"
 /// # question = { text = "Do you cycle to work?", value = "bit" }
 /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
@@ -123,7 +122,7 @@ impl Terms {
     }
 
     /// Refuses a promise that is not kept when up to `window` epochs may be merged.
-    pub(super) fn verify(&self, window: u64) -> Result<(), Error> {
+    pub(crate) fn verify(&self, window: u64) -> Result<(), Error> {
         let Promise { epsilon, delta, crowd, lifetime, .. } = self.promise;
         let profile = self.mechanism.profile(crowd)?;
         let before = terms_visited();
@@ -242,7 +241,7 @@ impl Terms {
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 /// # use throng_mechanism::{Bloom, Mechanism, Rappor};
-/// # use throng_wire::{Account, Promise, Prompt, Spent, Terms};
+/// # use throng_collection::{Account, Promise, Prompt, Spent, Terms};
 /// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
 /// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
 /// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
@@ -370,7 +369,7 @@ fn rounded_down(honest: Crowd, promised: Crowd) -> Crowd {
 }
 
 /// Rounded up to four significant digits.
-pub(super) fn four_digits(value: f64) -> f64 {
+pub(crate) fn four_digits(value: f64) -> f64 {
     if value <= 0.0 {
         return value;
     }
@@ -389,9 +388,10 @@ const STEPS: [u64; 20] =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Collection;
     use crate::collection::testing::{collection, rich_collection, terms};
-    use crate::{Below, Collection};
     use throng_mechanism::{Key, Question};
+    use throng_wire::Below;
 
     fn spent(epochs: u64, honest: u64) -> Spent {
         Spent { epochs, honest: Crowd::new(honest).unwrap() }

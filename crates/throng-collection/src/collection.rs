@@ -1,31 +1,16 @@
 //! A collection: a question, a promise, the mechanism that keeps it, when it is asked, and who carries
 //! the answers.
-//!
-//! It is a TOML file that everyone holds and nobody changes: its id is bound into every layer of every
-//! report (`docs/protocol.md`, 2).
 
-mod board;
-mod canonical;
-mod file;
-mod payload;
-mod promise;
-mod section;
-mod table;
-mod words;
-
-pub use board::Board;
-pub use file::{duration_text, seconds};
-pub use promise::{Account, Spending, Spent};
-
-use crate::{CollectionId, PublicIdentity, Shape};
+use crate::canonical;
 use std::ops::Range;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Mechanism, Question};
+use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
 
 /// What is asked, what is promised, and the mechanism that keeps the promise. A draft of a collection.
 ///
 /// ```
-/// # use throng_wire::Terms;
+/// # use throng_collection::Terms;
 /// # let terms = Terms::parse(r#"
 /// # question = { text = "Do you cycle to work?", value = "bit" }
 /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
@@ -85,7 +70,7 @@ impl Terms {
 /// A question in words, and how its answers read.
 ///
 /// ```
-/// use throng_wire::Prompt;
+/// use throng_collection::Prompt;
 ///
 /// let prompt = Prompt { high: 24.0, unit: "hours".into(), ..Prompt::new("How long do you sleep?") };
 /// assert_eq!((prompt.low, prompt.high), (0.0, 24.0));
@@ -115,7 +100,7 @@ impl Prompt {
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon};
-/// # use throng_wire::Promise;
+/// # use throng_collection::Promise;
 /// // Four weeks. What is added up simply covers all of them, whatever the mechanism.
 /// let (epsilon, delta, epochs) = (Epsilon::new(0.1)?, Delta::new(1e-8)?, 4);
 /// let (total, failure) = throng_account::compose::basic(epsilon, delta.get(), epochs);
@@ -144,7 +129,7 @@ pub struct Promise {
 /// A collection that can be run.
 ///
 /// ```
-/// use throng_wire::Collection;
+/// use throng_collection::Collection;
 ///
 /// let file = r#"
 ///     question = { text = "Do you cycle to work?", value = "bit" }
@@ -216,155 +201,17 @@ impl Collection {
     }
 }
 
-/// When epochs begin and end, in seconds since 1970-01-01 UTC.
-///
-/// ```
-/// use throng_wire::{Below, Schedule};
-///
-/// // Days, each with an hour of grace; a short one waits for the rest of its week.
-/// let (day, below) = (86_400, Below::Merge { window: 7 });
-/// let schedule = Schedule { start: 0, every: day, grace: 3_600, below };
-/// assert_eq!(schedule.epoch_at(10 * day + 5), Some(10));
-/// assert_eq!((schedule.start_of(10), schedule.deadline(10)), (10 * day, 11 * day + 3_600));
-/// assert_eq!(schedule.window_epochs(10), 7..14);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Schedule {
-    /// Begin of epoch 0.
-    pub start: u64,
-    /// Seconds from one epoch to the next.
-    pub every: u64,
-    /// Seconds after its end in which reports for an epoch are still taken.
-    pub grace: u64,
-    /// What happens to too few reports.
-    pub below: Below,
-}
-
-impl Schedule {
-    /// The epoch that this time lies in, if the first has begun.
-    pub fn epoch_at(&self, now: u64) -> Option<u64> {
-        Some(now.checked_sub(self.start)? / self.every.max(1))
-    }
-
-    /// Begin of an epoch.
-    pub fn start_of(&self, epoch: u64) -> u64 {
-        self.start.saturating_add(epoch.saturating_mul(self.every))
-    }
-
-    /// Up to here reports for an epoch are taken: its end and the grace.
-    pub fn deadline(&self, epoch: u64) -> u64 {
-        self.start_of(epoch.saturating_add(1)).saturating_add(self.grace)
-    }
-
-    /// Epochs in a window: those whose reports may be merged, and that share their keys.
-    pub fn window(&self) -> u64 {
-        match self.below {
-            Below::Expire => 1,
-            Below::Merge { window } => window.max(1),
+impl From<&Collection> for Route {
+    fn from(collection: &Collection) -> Self {
+        Self {
+            id: collection.id(),
+            title: collection.terms.question.text.clone(),
+            shape: collection.shape(),
+            quorum: collection.quorum(),
+            epochs: collection.terms.promise.epochs,
+            schedule: collection.schedule,
+            chain: collection.chain.clone(),
         }
-    }
-
-    /// The window of an epoch, by its first epoch.
-    pub fn window_of(&self, epoch: u64) -> u64 {
-        epoch - epoch % self.window()
-    }
-
-    /// The epochs of the window that this epoch belongs to.
-    pub fn window_epochs(&self, epoch: u64) -> Range<u64> {
-        let first = self.window_of(epoch);
-        first..first.saturating_add(self.window())
-    }
-}
-
-/// What happens to an epoch with too few reports.
-///
-/// ```
-/// use throng_wire::{Below, Schedule};
-///
-/// let expire = Schedule { start: 0, every: 60, grace: 0, below: Below::Expire };
-/// let merge = Schedule { below: Below::Merge { window: 4 }, ..expire };
-/// assert_eq!((expire.window_epochs(6), merge.window_epochs(6)), (6..7, 4..8));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Below {
-    /// They are discarded.
-    Expire,
-    /// They wait for the next epoch of the same window, and are discarded at its end.
-    Merge {
-        /// Epochs per window.
-        window: u64,
-    },
-}
-
-/// One who runs a mix or the analyzer.
-///
-/// ```
-/// use throng_wire::{Identity, Party};
-///
-/// let identity = Identity::from_seed(&[1; 32]);
-/// let party = Party {
-///     name: "north".into(),
-///     url: "https://north.example".into(),
-///     identity: identity.public(),
-/// };
-/// assert!(party.identity.verify("label", b"body", &identity.sign("label", b"body")));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Party {
-    /// What people call it.
-    pub name: String,
-    /// Where it listens, without a slash at the end.
-    pub url: String,
-    /// What it signs with.
-    pub identity: PublicIdentity,
-}
-
-/// The way of a report: one mix after the other, then the analyzer.
-///
-/// ```
-/// # use throng_wire::{Chain, Identity, Party};
-/// # let party = |name: &str, seed| Party {
-/// #     name: name.into(),
-/// #     url: format!("https://{name}.example"),
-/// #     identity: Identity::from_seed(&[seed; 32]).public(),
-/// # };
-/// # let (mixes, analyzer) = (vec![party("north", 1), party("south", 2)], party("counter", 3));
-/// # let chain = Chain { mixes, analyzer };
-/// // Through north and south to the counter.
-/// assert_eq!(chain.hops(), 3);
-/// let names: Vec<_> = chain.parties().map(|(hop, party)| (hop, &party.name[..])).collect();
-/// assert_eq!(names, [(1, "north"), (2, "south"), (3, "counter")]);
-/// assert_eq!(chain.hop_of(&chain.mixes[1].identity), Some(2));
-/// assert_eq!(chain.party(4), None);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chain {
-    /// In the order of the way, hops 1 to k.
-    pub mixes: Vec<Party>,
-    /// Hop k + 1.
-    pub analyzer: Party,
-}
-
-impl Chain {
-    /// Parties on the way: k + 1.
-    pub fn hops(&self) -> u8 {
-        self.mixes.len() as u8 + 1
-    }
-
-    /// The party at a hop from 1 to k + 1.
-    pub fn party(&self, hop: u8) -> Option<&Party> {
-        let index = usize::from(hop.checked_sub(1)?);
-        if index == self.mixes.len() { Some(&self.analyzer) } else { self.mixes.get(index) }
-    }
-
-    /// All of them with their hops.
-    pub fn parties(&self) -> impl Iterator<Item = (u8, &Party)> {
-        (1..).zip(self.mixes.iter().chain([&self.analyzer]))
-    }
-
-    /// The hop of who signs with this identity.
-    pub fn hop_of(&self, identity: &PublicIdentity) -> Option<u8> {
-        self.parties().find(|(_, party)| party.identity == *identity).map(|(hop, _)| hop)
     }
 }
 
@@ -373,7 +220,7 @@ impl Chain {
 /// ```
 /// use throng_mechanism::Question;
 ///
-/// assert_eq!(throng_wire::value_name(Question::Category { size: 5 }), "category");
+/// assert_eq!(throng_collection::value_name(Question::Category { size: 5 }), "category");
 /// ```
 pub fn value_name(question: Question) -> &'static str {
     match question {
@@ -389,8 +236,9 @@ pub fn value_name(question: Question) -> &'static str {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use crate::Identity;
     use throng_mechanism::{Ask, Key};
+    use throng_wire::Below;
+    use throng_wire::example::party;
 
     /// What a promise of (ε, 10⁻⁶) among 1,000 takes, asked once.
     pub fn terms(question: Question, key: Key, epsilon: f64) -> Terms {
@@ -416,14 +264,6 @@ pub(crate) mod testing {
         let mut question = Prompt::new("How is it?");
         question.low = 0.0;
         Terms { question, promise, mechanism }
-    }
-
-    pub fn party(name: &str, seed: u8) -> Party {
-        Party {
-            name: name.into(),
-            url: format!("https://{name}.example"),
-            identity: Identity::from_seed(&[seed; 32]).public(),
-        }
     }
 
     /// A count of bits through two mixes.

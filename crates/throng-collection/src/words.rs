@@ -1,8 +1,9 @@
 //! The promise in plain words, for those who are asked.
 
-use super::promise::four_digits;
-use super::{Account, Below, Collection, Promise, Spending, Spent, duration_text};
+use crate::promise::four_digits;
+use crate::{Account, Collection, Promise, Spending, Spent, duration_text};
 use throng_mechanism::{Mechanism, Question};
+use throng_wire::Below;
 
 impl Collection {
     /// What is promised to whom and on what it rests, in short sentences with the numbers. Numbers that
@@ -209,7 +210,7 @@ impl Collection {
 }
 
 /// One after the other, in words.
-pub(super) fn listed(names: &[&str]) -> String {
+pub(crate) fn listed(names: &[&str]) -> String {
     match names {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         names => names.concat(),
@@ -230,7 +231,7 @@ fn spoken(seconds: u64) -> String {
 }
 
 /// With a comma between thousands.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

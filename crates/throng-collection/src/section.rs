@@ -1,13 +1,14 @@
 //! Sections of a TOML file, read so that errors say where, and written in the order given.
 
-use super::{Below, Chain, Party, Schedule, duration_text};
 use crate::Error;
+use crate::duration_text;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
+use throng_wire::{Below, Chain, Party, Schedule};
 use toml::{Table, Value};
 
 /// A section of the file, which says where something is wrong.
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     pub name: String,
     pub table: &'a Table,
 }
@@ -65,7 +66,7 @@ impl<'a> Section<'a> {
 
 /// The lines of a file on their way out.
 #[derive(Default)]
-pub(super) struct Lines(pub String);
+pub(crate) struct Lines(pub String);
 
 impl Lines {
     pub fn section(&mut self, head: &str) -> &mut Self {
@@ -118,7 +119,7 @@ impl Lines {
 }
 
 /// A text for people: not empty, not long, on one line, and in the order in which it reads.
-pub(super) fn line(text: &str) -> Result<String, String> {
+pub(crate) fn line(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > MAX_TEXT || text.chars().any(disturbs) {
         return Err(format!("a text of 1 to {MAX_TEXT} bytes on one line"));
     }
@@ -131,11 +132,11 @@ fn disturbs(c: char) -> bool {
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-pub(super) fn field(field: impl Into<String>, reason: impl Into<String>) -> Error {
+pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Error {
     Error::Field { field: field.into(), reason: reason.into() }
 }
 
-pub(super) fn known(prefix: &str, table: &Table, keys: &[&str]) -> Result<(), Error> {
+pub(crate) fn known(prefix: &str, table: &Table, keys: &[&str]) -> Result<(), Error> {
     match table.keys().find(|key| !keys.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => Err(field(

@@ -7,7 +7,7 @@ use throng_account::{Band, Dataset, Delta, Epsilon, Error, Profile, Theorem};
 /// δ is convex in e^ε, so a chord through two values, each rounded up, lies above it; after the last
 /// value it is that value. Upper bound. An evaluation may take 30 ms, and composition wants hundreds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// ε and δ, ascending in ε, from 0 on.
     points: Vec<(f64, f64)>,
     pure: Option<Epsilon>,
@@ -106,7 +106,7 @@ impl Profile for Table {
 }
 
 /// The pair of m reports from that of one, for telling, if there is one with δ below 1.
-pub(super) fn pair_together(
+pub(crate) fn pair_together(
     one: (Epsilon, Delta),
     reports: u64,
 ) -> Result<(Epsilon, Delta), Error> {
@@ -122,7 +122,7 @@ fn together(epsilon: f64, delta: f64, reports: u64) -> (f64, f64) {
 }
 
 /// Up by the accountant's allowance for floating-point error.
-pub(super) fn outward(value: f64) -> f64 {
+pub(crate) fn outward(value: f64) -> f64 {
     value * (1.0 + SLACK)
 }
 

@@ -7,9 +7,9 @@
 //! A message of `longitudinal` is the symbol alone. Its period is the epoch's, which the analyzer knows
 //! and nobody else needs to.
 
-use super::Terms;
-use crate::Error;
+use crate::Terms;
 use throng_mechanism::Mechanism;
+use throng_wire::Error;
 
 impl Terms {
     /// Messages that one report of one epoch holds.
@@ -32,7 +32,7 @@ impl Terms {
     /// a message is what [`throng_mechanism::Client::report`] returns.
     ///
     /// ```
-    /// # use throng_wire::Terms;
+    /// # use throng_collection::Terms;
     /// # let terms = Terms::parse(r#"
     /// # question = { text = "Do you cycle to work?", value = "bit" }
     /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,

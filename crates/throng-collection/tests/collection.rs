@@ -3,7 +3,8 @@
 //! `THRONG_WRITE_VECTORS=1` writes the file anew.
 
 use serde_json::{Value, json};
-use throng_wire::{Collection, Identity, Terms, hex};
+use throng_collection::{Collection, Terms};
+use throng_wire::{Identity, hex};
 
 #[test]
 fn files_are_read_as_the_vectors_say() {

@@ -2,10 +2,10 @@
 //!
 //! Comments, order and spelling of the file are not in them, so they do not change the id.
 
-use super::{Below, Chain, Collection, Party, Prompt, Schedule, Terms, value_name};
-use crate::CollectionId;
-use crate::bytes::Writer;
+use crate::{Collection, Prompt, Terms, value_name};
 use sha2::{Digest, Sha256};
+use throng_wire::bytes::Writer;
+use throng_wire::{Below, Chain, CollectionId, Party, Schedule};
 
 impl Collection {
     /// All it says. Integers are big-endian, floats their 64 bits, texts and lists counted by a `u32`.
@@ -26,13 +26,13 @@ impl Collection {
 }
 
 /// SHA-256(label ‖ 0x00 ‖ canonical bytes).
-pub(super) fn id(label: &str, canonical: &[u8]) -> CollectionId {
+pub(crate) fn id(label: &str, canonical: &[u8]) -> CollectionId {
     let hash = Sha256::new().chain_update(label).chain_update([0]).chain_update(canonical);
     CollectionId::new(hash.finalize().into())
 }
 
 /// `start ‖ every ‖ grace ‖ window (0: expire) ‖ mixes, each: name ‖ url ‖ identity ‖ analyzer: the same`.
-pub(super) fn course(to: &mut Writer, schedule: &Schedule, chain: &Chain) {
+pub(crate) fn course(to: &mut Writer, schedule: &Schedule, chain: &Chain) {
     let window = match schedule.below {
         Below::Expire => 0,
         Below::Merge { window } => window,
@@ -70,5 +70,5 @@ fn party(to: &mut Writer, Party { name, url, identity }: &Party) {
     to.text(name).text(url).raw(identity.as_bytes());
 }
 
-pub(super) const QUESTION: &str = "throng/1 collection";
-pub(super) const BOARD: &str = "throng/1 board";
+pub(crate) const QUESTION: &str = "throng/1 collection";
+pub(crate) const BOARD: &str = "throng/1 board";

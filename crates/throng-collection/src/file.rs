@@ -3,19 +3,19 @@
 //! A key that is not known is refused: a typing error must not change a promise in silence. What the
 //! file may leave out is said at [`Collection::parse`].
 
-use super::section::{Lines, Section, field, known, line};
-use super::{Below, Chain, Collection, Party, Promise, Prompt, Schedule, Terms, value_name};
-use crate::{Error, PublicIdentity};
+use crate::section::{Lines, Section, field, known, line};
+use crate::{Collection, Error, Promise, Prompt, Terms, value_name};
 use std::collections::BTreeMap;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Key, Mechanism, Question, Range};
+use throng_wire::{Below, Chain, Party, PublicIdentity, Schedule};
 use toml::{Table, Value};
 
 impl Terms {
     /// Reads a draft, or the draft in a whole collection. Refuses one whose promise is not kept.
     ///
     /// ```
-    /// use throng_wire::Terms;
+    /// use throng_collection::Terms;
     ///
     /// let draft = r#"
     ///     question = { text = "Do you cycle to work?", value = "bit" }
@@ -160,7 +160,7 @@ impl Collection {
 /// Seconds from a text such as `90s`, `15m`, `24h` or `7d`.
 ///
 /// ```
-/// use throng_wire::seconds;
+/// use throng_collection::seconds;
 ///
 /// assert_eq!(seconds("24h"), Some(86_400));
 /// assert_eq!((seconds("1.5h"), seconds("90"), seconds("-1s")), (None, None, None));
@@ -175,7 +175,7 @@ pub fn seconds(text: &str) -> Option<u64> {
 /// The shortest text that [`seconds`] reads so.
 ///
 /// ```
-/// use throng_wire::{duration_text, seconds};
+/// use throng_collection::{duration_text, seconds};
 ///
 /// assert_eq!(duration_text(5_400), "90m");
 /// assert_eq!(duration_text(86_400), "1d");
@@ -187,7 +187,7 @@ pub fn duration_text(seconds: u64) -> String {
     format!("{}{unit}", seconds / each)
 }
 
-pub(super) fn table(text: &str) -> Result<Table, Error> {
+pub(crate) fn table(text: &str) -> Result<Table, Error> {
     // The parser's message shows a line of the file, which holds no secret.
     text.parse().map_err(|error: toml::de::Error| field("file", error.message()))
 }
@@ -300,7 +300,7 @@ fn mechanism(section: &Section<'_>) -> Result<Mechanism, Error> {
     Ok(made)
 }
 
-pub(super) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
+pub(crate) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
     section.known(&["start", "every", "grace", "below", "window"])?;
     let duration = |key: &str, least: u64| {
         let range = least..=MAX_DURATION;
@@ -325,7 +325,7 @@ pub(super) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
     })
 }
 
-pub(super) fn chain(all: &Table) -> Result<Chain, Error> {
+pub(crate) fn chain(all: &Table) -> Result<Chain, Error> {
     let list = all.get("mix").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     if !(1..=MAX_MIXES).contains(&list.len()) {
         return Err(field("mix", format!("from 1 to {MAX_MIXES} sections [[mix]]")));
@@ -392,12 +392,12 @@ fn integers(value: &Value) -> Option<Vec<u64>> {
 const TERMS: &[&str] = &["question", "promise", "mechanism"];
 const UNITS: &[(&str, u64)] = &[("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
 const MAX_MIXES: usize = 8;
-pub(super) const MAX_CROWD: u64 = 1_000_000_000;
+pub(crate) const MAX_CROWD: u64 = 1_000_000_000;
 const MAX_CORRUPT: f64 = 0.99;
-pub(super) const MAX_EPOCHS: u64 = 1_000_000;
+pub(crate) const MAX_EPOCHS: u64 = 1_000_000;
 /// A year with a day to spare.
 const MAX_DURATION: u64 = 366 * 86_400;
 /// Some 34,000 years.
 const MAX_START: u64 = 1 << 40;
 /// A report of several megabytes is a mistake.
-pub(super) const MAX_REPORT: usize = 1 << 24;
+pub(crate) const MAX_REPORT: usize = 1 << 24;

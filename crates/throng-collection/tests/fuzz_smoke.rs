@@ -1,6 +1,4 @@
-//! A short run of every fuzz target of this crate. `fuzz/README.md` has the long one.
-
-#![cfg(feature = "open")]
+//! A short run of every fuzz target of files, envelopes and batches. `fuzz/README.md` has the long one.
 
 #[path = "../../../fuzz/src/collection.rs"]
 mod collection;
