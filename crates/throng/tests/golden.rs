@@ -1,7 +1,7 @@
 //! What the command line answers, word by word: a transcript of commands that is played again.
 //!
-//! `golden/transcript.txt` holds scenes. Each begins with `== its name` and has a fresh directory with a
-//! copy of `golden/files`, in which its commands run one after the other:
+//! `golden/transcript.txt` holds scenes. Each begins with `== its name` and has a fresh directory
+//! with a copy of `golden/files`, in which its commands run one after the other:
 //!
 //! ```text
 //! $ throng account bit-sum --n 100 --lambda 100 --delta 1e-6 --json
@@ -10,12 +10,17 @@
 //! ? 2, the exit code if it is not 0
 //! ```
 //!
-//! With `--json` the object has the same fields, and its numbers are the same to the last bit. Of text the
-//! words are the same; a number may be rounded the other way, so it may differ by one unit of its last
-//! digit. Files shown by `$ cat` are the same to the last byte. `{chain}` and `{one mix}` in a command
-//! stand for parties whose identities are at the end of this file.
+//! With `--json` the object has the same fields, and its numbers are the same to the last bit. Of
+//! text the words are the same; a number may be rounded the other way, so it may differ by one unit of
+//! its last digit. Files shown by `$ cat` are the same to the last byte. `{chain}` and `{one mix}` in a
+//! command stand for parties whose identities are at the end of this file.
 //!
-//! A change that is meant is written with `THRONG_WRITE_GOLDEN=1 cargo test -p throng --test golden`,
+//! A change that is meant is written with
+//!
+//! ```text
+//! THRONG_WRITE_GOLDEN=1 cargo test -p throng --test golden
+//! ```
+//!
 //! which plays the commands of the transcript and replaces what is below them. Read the difference.
 
 use serde_json::{Map, Value};
@@ -127,7 +132,7 @@ impl Transcript {
         transcript
     }
 
-    /// The same commands with the answers of the program that was built; scenes run beside each other.
+    /// The same commands with the answers of the program that was built. Scenes run side by side.
     fn play(&self, files: &Path) -> Self {
         let next = AtomicUsize::new(0);
         let work = || {
@@ -315,8 +320,8 @@ fn same_number(stored: &serde_json::Number, found: &serde_json::Number) -> bool 
     (old - new).abs() <= 1e-9 * old.abs().max(new.abs())
 }
 
-/// Whether logarithms and Fourier transforms are those with which the transcript was written. Another
-/// C library, or a processor without these instructions, rounds some last digits differently.
+/// Whether logarithms and Fourier transforms are those with which the transcript was written.
+/// Another C library, or a processor without these instructions, rounds some last digits differently.
 fn exact() -> bool {
     #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
     return is_x86_feature_detected!("avx") && is_x86_feature_detected!("fma");
@@ -365,8 +370,8 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Two numbers, one with four digits or more, that differ by at most one unit of the last digit of the
-/// coarser and by at most a thousandth.
+/// Whether two numbers, one with four digits or more, differ by at most one unit of the last digit of
+/// the coarser and by at most a thousandth.
 fn near(old: &str, new: &str) -> bool {
     let (Some(old), Some(new)) = (Printed::read(old), Printed::read(new)) else { return false };
     let unit = old.unit.max(new.unit).min(1e-3 * old.value.max(new.value));
