@@ -1,6 +1,6 @@
-"""Test vectors for the protocols in which a user sends several messages.
+"""Tables for protocols in which a user sends several messages, or several columns.
 
-The same rules as in `generate.py`: laws are built from what each user sends, in 80-digit or exact
+The same rules as in `accountant.py`: laws are built from what each user sends, in 80-digit or exact
 arithmetic, and the hockey-stick divergence is summed over outcomes. Crowds too large to enumerate
 use another route, first compared with the enumeration on small crowds:
 
@@ -8,8 +8,6 @@ use another route, first compared with the enumeration on small crowds:
   * the law of many noise events is a power of a polynomial in two variables, by repeated squaring
     in fixed point. All roundings and cuts go down, so the mass that is missing at the end bounds
     every error.
-
-The files are written by `generate.py`; "multi_message" there compares with printed numbers.
 """
 
 import bisect
@@ -20,77 +18,34 @@ import math
 
 from mpmath import mp, mpf
 
-from generate import (
+import files
+from laws import (
     AGREE,
     FLOOR,
-    Reference,
     add_category,
     binomial,
-    client_law,
+    both_ways,
     close,
-    convolve,
+    dyadic,
     exact,
     hockey_stick,
     hockey_stick_of,
+    moved,
     nearest,
     odds,
+    poisson,
     positive_sum,
     same,
     shifted,
 )
 
-HALF = mpf(1) / 2
-
-
-# ------------------------------------------------------------------------------------------------
-# Numbers
-# ------------------------------------------------------------------------------------------------
-
-
-def dyadic(x, bits):
-    """The double next to x with at most `bits` binary digits after the point."""
-    return round(x * 2**bits) / 2**bits
-
-
-def poisson(rate, floor=FLOOR):
-    """The law of Poisson(rate), cut where its probabilities fall below the floor."""
-    mode = int(rate)
-    peak = mp.exp(mode * mp.log(rate) - rate - mp.loggamma(mode + 1))
-    upper, term = [], peak
-    for k in itertools.count(mode + 1):
-        term = term * rate / k
-        if term < floor:
-            break
-        upper.append(term)
-    lower, term = [], peak
-    for k in range(mode, 0, -1):
-        term = term * k / rate
-        if term < floor:
-            break
-        lower.append(term)
-    lower.reverse()
-    return mode - len(lower), lower + [peak] + upper
-
-
-def both_ways(law, other, e):
-    """H_E in both directions between two laws given as dictionaries."""
-    return hockey_stick_of(law, other, e), hockey_stick_of(other, law, e)
-
-
-def moved(law, steps):
-    """The law of the counts after a fixed message in each of the named places."""
-    result = {}
-    for counts, mass in law.items():
-        key = list(counts)
-        for place in steps:
-            key[place] += 1
-        result[tuple(key)] = mass
-    return result
-
 
 # ------------------------------------------------------------------------------------------------
 # coins.json
 # ------------------------------------------------------------------------------------------------
+
+
+HALF = mpf(1) / 2
 
 
 def given_coins(coins, epsilon):
@@ -195,26 +150,35 @@ def additive_delta(trials, p, categories, epsilon):
     return values[0]
 
 
-def coins_rows():
-    """A true bit among coins, a true category among fakes; then the two building blocks."""
-    check_coins()
-    rows = []
+def coin_row(kind, fields, epsilon, delta):
+    """The row of a delta, or none where it is too small."""
+    assert 0 <= delta <= 1
+    if delta > mpf(10) ** -32:
+        yield {"kind": kind, **fields, "epsilon": epsilon, "delta": nearest(delta)}
 
-    def row(kind, fields, epsilon, delta):
-        assert 0 <= delta <= 1
-        if delta > mpf(10) ** -32:
-            rows.append({"kind": kind, **fields, "epsilon": epsilon, "delta": nearest(delta)})
 
+def coin_rows():
+    """A true bit among coins."""
     for trials, p, epsilons in coin_arguments():
         for epsilon in within_reach(trials * p, epsilons):
-            row("coin", {"trials": trials, "p": p}, epsilon, coin_delta(trials, p, epsilon))
+            delta = coin_delta(trials, p, epsilon)
+            yield from coin_row("coin", {"trials": trials, "p": p}, epsilon, delta)
+
+
+def additive_rows():
+    """A true category among fakes, all counts enumerated."""
     for trials, p, categories in [
             (1, 0.5, 2), (2, 0.75, 3), (3, 0.25, 5), (6, 0.5, 4), (8, 0.625, 3), (9, 0.90625, 4),
             (12, 0.375, 3), (30, 0.8125, 2), (40, 0.5, 3)]:
         for epsilon in [0.1, 0.5, 1.0, 2.0]:
             delta = additive_delta(trials, p, categories, epsilon)
             same(delta, coin_delta(trials, mpf(p) * 2 / categories, epsilon))
-            row("additive", {"trials": trials, "p": p, "categories": categories}, epsilon, delta)
+            fields = {"trials": trials, "p": p, "categories": categories}
+            yield from coin_row("additive", fields, epsilon, delta)
+
+
+def large_additive_rows():
+    """The same in large crowds, as coins."""
     for trials, p, categories, epsilon in [
             (10**6, 0.063583, 1024, 1.0), (10**6, 0.208762, 1024, 0.5),
             (5 * 10**6, 0.866, 1024, 0.1), (10**4, 0.062048, 10, 1.0), (10**5, 0.422827, 10, 0.1),
@@ -222,14 +186,23 @@ def coins_rows():
             (10**9, 0.125, 10**7, 1.0), (10**6, 0.5, 7, 0.015)]:
         p = dyadic(p, 40)
         delta = coin_delta(trials, mpf(p) * 2 / categories, epsilon)
-        row("additive", {"trials": trials, "p": p, "categories": categories}, epsilon, delta)
+        fields = {"trials": trials, "p": p, "categories": categories}
+        yield from coin_row("additive", fields, epsilon, delta)
+
+
+def given_rows():
+    """A given number of coins."""
     for coins in [0, 1, 2, 3, 4, 5, 7, 10, 20, 50, 100, 117, 401, 1000, 8451, 30_000, 10**5]:
         for epsilon in within_reach(coins, [0.01, 0.02, 0.1, 0.5, 1.0, 2.0, 4.0]):
-            row("given", {"coins": coins}, epsilon, given_coins(coins, epsilon))
+            yield from coin_row("given", {"coins": coins}, epsilon, given_coins(coins, epsilon))
+
+
+def poisson_rows():
+    """A number of coins that follows the Poisson law."""
     for rate in [0.01, 0.5, 1.0, 3.25, 10.0, 40.0, 124.186, 407.74, 1500.0, 8457.04, 30_000.0, 1e5]:
         for epsilon in within_reach(rate, [0.01, 0.02, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0]):
-            row("poisson", {"rate": rate}, epsilon, mixed_coins(poisson(mpf(rate)), epsilon))
-    return rows
+            delta = mixed_coins(poisson(mpf(rate)), epsilon)
+            yield from coin_row("poisson", {"rate": rate}, epsilon, delta)
 
 
 def within_reach(coins, epsilons):
@@ -502,26 +475,26 @@ def burst_shape(eta, epsilon, slots, rho, plus, minus):
     return pairs, signed(*plus), signed(*minus)
 
 
-def burst_rows():
-    """The count, the pair of cells, and the whole histogram."""
-    check_bursts()
-    rows = []
+def small_burst_rows():
+    """The count of small crowds, every user enumerated."""
     tiny = [(2, Bursts.rounded(2, [1], [0.5], [0.25])), (3, Bursts.rounded(3, [0.5], [], [])),
             (4, Bursts.rounded(4, [], [1, 0.5], [])), (5, FIVE), (7, SEVEN), (9, NINE),
             (12, Bursts.rounded(12, [2, 1, 0.5], [1, 0, 0.5], [0.5, 0.5]))]
     for users, bursts in tiny:
         for epsilon in [0.1, 0.5, 0.7, 1.0, 2.0]:
             removed, added = burst_count_direct(bursts, users, epsilon)
-            rows.append({"kind": "count", "n": users, **bursts.fields(), "epsilon": epsilon,
-                         "removed": nearest(mpf(removed)), "added": nearest(mpf(added))})
+            yield {"kind": "count", "n": users, **bursts.fields(), "epsilon": epsilon,
+                   "removed": nearest(mpf(removed)), "added": nearest(mpf(added))}
+
+
+def large_burst_rows():
+    """The count of large crowds, by repeated squaring."""
     for users, bursts, epsilons in large_bursts():
         for epsilon in epsilons:
             removed, added, error = burst_count(bursts, users, epsilon)
             assert error < mpf(10) ** -16 * min(removed, added)
-            rows.append({"kind": "count", "n": users, **bursts.fields(), "epsilon": epsilon,
-                         "removed": nearest(removed), "added": nearest(added)})
-    rows += two_cell_rows() + histogram_rows()
-    return rows
+            yield {"kind": "count", "n": users, **bursts.fields(), "epsilon": epsilon,
+                   "removed": nearest(removed), "added": nearest(added)}
 
 
 def large_bursts():
@@ -541,19 +514,23 @@ def large_bursts():
     yield *shape(10**4, 0.1, 1, 6, 100, *six), [0.5, 0.9, 1.0]
 
 
-def two_cell_rows():
+def two_cell_row(bursts, trials, epsilon, delta):
     """Two cells, one of which holds the user's value."""
-    rows = []
+    return {"kind": "two_cell", "trials": trials, **bursts.fields(), "epsilon": epsilon,
+            "delta": nearest(delta)}
 
-    def row(bursts, trials, epsilon, delta):
-        rows.append({"kind": "two_cell", "trials": trials, **bursts.fields(), "epsilon": epsilon,
-                     "delta": nearest(delta)})
 
+def small_two_cell_rows():
+    """Two cells, every trial enumerated."""
     for trials, bursts in [(1, SEVEN), (4, SEVEN), (7, SEVEN), (9, NINE),
                            (10, Bursts.rounded(10, [3], [1, 0.5], [1, 0.5]))]:
         atoms, _ = cell_atoms(bursts, trials)
         for epsilon in [0.1, 0.5, 0.7, 1.0, 2.0]:
-            row(bursts, trials, epsilon, two_cell(atoms, odds(epsilon)))
+            yield two_cell_row(bursts, trials, epsilon, two_cell(atoms, odds(epsilon)))
+
+
+def large_two_cell_rows():
+    """Two cells, by repeated squaring."""
     for trials, shape in [(200, (0.2, 1, 2, 20, (0.8, 3.0), (0.8, 3.0))),
                           (775, (0.1, 1, 4, 60, (0.6, 4.0), (0.6, 4.0)))]:
         bursts = Bursts.rounded(trials, *burst_shape(*shape))
@@ -561,13 +538,11 @@ def two_cell_rows():
         for epsilon in [0.5, 1.0, 2.0]:
             delta = two_cell(atoms, odds(epsilon))
             assert 2 * missing * (1 + odds(epsilon)) < mpf(10) ** -16 * delta
-            row(bursts, trials, epsilon, delta)
-    return rows
+            yield two_cell_row(bursts, trials, epsilon, delta)
 
 
 def histogram_rows():
     """All cells, with everything that all users send enumerated."""
-    rows = []
     for users, cells, bursts in [
             (2, 2, Bursts.rounded(2, [1], [0.5], [0.25])), (2, 3, NINE), (3, 2, SEVEN),
             (3, 3, Bursts.rounded(3, [1.5], [0.25], [0.75])),
@@ -575,9 +550,8 @@ def histogram_rows():
             (6, 2, Bursts.rounded(6, [2], [1.5], [1.5]))]:
         for epsilon in [0.1, 0.5, 1.0, 2.0]:
             delta = histogram_delta(bursts, users, cells, epsilon)
-            rows.append({"kind": "histogram", "n": users, "categories": cells, **bursts.fields(),
-                         "epsilon": epsilon, "delta": nearest(mpf(delta))})
-    return rows
+            yield {"kind": "histogram", "n": users, "categories": cells, **bursts.fields(),
+                   "epsilon": epsilon, "delta": nearest(mpf(delta))}
 
 
 # ------------------------------------------------------------------------------------------------
@@ -666,10 +640,8 @@ def check_sliced():
     close(direct, sliced_poisson([1.0, 2.0], 0.5), mpf(10) ** -9)
 
 
-def sliced_rows():
-    """Levels that all change, with Poisson coins and with a given number of slots."""
-    check_sliced()
-    rows = []
+def sliced_poisson_rows():
+    """Levels that all change, with Poisson coins."""
     for rates, epsilons in [
             ([0.5], [0.5, 2.0]), ([124.0], [0.5, 1.0]), ([1.0, 2.0], [0.1, 0.5, 1.0, 2.0]),
             ([8.0, 4.0], [0.5, 1.0, 2.0]), ([20.0, 10.0], [0.25, 0.5, 1.0, 2.0]),
@@ -677,17 +649,19 @@ def sliced_rows():
             ([1.0, 2.0, 4.0], [1.0, 3.0]), ([4.0, 8.0, 16.0], [1.0])]:
         for epsilon in epsilons:
             delta = sliced_poisson(rates, epsilon)
-            rows.append({"kind": "poisson", "rates": rates, "epsilon": epsilon,
-                         "delta": nearest(delta)})
+            yield {"kind": "poisson", "rates": rates, "epsilon": epsilon, "delta": nearest(delta)}
+
+
+def sliced_finite_rows():
+    """Levels that all change, with a given number of slots."""
     for users, slots, weights in [
             (1, 1, [0.5]), (2, 1, [0.25, 0.5]), (3, 1, [0.5, 0.375]), (2, 2, [0.625, 0.25]),
             (4, 2, [0.5, 0.5]), (4, 3, [0.25, 0.625]), (2, 2, [0.25, 0.25, 0.375]),
             (3, 2, [0.5, 0.25, 0.25])]:
         for epsilon in [0.1, 0.5, 1.0, 2.0]:
             delta = sliced_finite(users, slots, weights, epsilon)
-            rows.append({"kind": "finite", "n": users, "slots": slots, "weights": weights,
-                         "epsilon": epsilon, "delta": nearest(delta)})
-    return rows
+            yield {"kind": "finite", "n": users, "slots": slots, "weights": weights,
+                   "epsilon": epsilon, "delta": nearest(delta)}
 
 
 # ------------------------------------------------------------------------------------------------
@@ -727,7 +701,6 @@ def columns_delta(users, flip, changing, epsilon):
 
 def columns_rows():
     """Several bit-sum columns that all change with one user."""
-    rows = []
     for users in [1, 2, 3, 4, 5]:
         for flip in [0.0625, 0.25, 0.4]:
             for changing in [1, 2, 3]:
@@ -739,356 +712,35 @@ def columns_rows():
                     if odds(epsilon) >= ((1 - exact(flip)) / exact(flip)) ** changing:
                         assert delta < FLOOR
                         delta = mpf(0)
-                    rows.append({"n": users, "flip": flip, "changing": changing, "epsilon": epsilon,
-                                 "delta": nearest(delta)})
-    return rows
+                    yield {"n": users, "flip": flip, "changing": changing, "epsilon": epsilon,
+                           "delta": nearest(delta)}
 
 
-# ------------------------------------------------------------------------------------------------
-# estimators.json
-# ------------------------------------------------------------------------------------------------
+FILES = [
+    files.Table(
+        "coins", "A true bit among a visible number of fair coins: Bin(trials, p) of them, a given "
+        "number, Poisson(rate); additive: a true category among trials fakes, each sent with "
+        "probability p.",
+        {coin_rows: 60, additive_rows: 20, large_additive_rows: 1, given_rows: 40,
+         poisson_rows: 40},
+        before=check_coins),
+    files.Table(
+        "burst", "Noise events per user: pairs[j-1] for j '+' and j '-', plus[k-1] for k '+', "
+        "minus[k-1] for k '-'. removed = H(bit 0 || bit 1), added = H(bit 1 || bit 0); two cells "
+        "with that many trials each; histogram of n users that draw a uniform cell and then an "
+        "event for it.",
+        {small_burst_rows: 20, large_burst_rows: 1, small_two_cell_rows: 10,
+         large_two_cell_rows: 1, histogram_rows: 4},
+        before=check_bursts),
+    files.Table(
+        "sliced", "Every level's bit among labelled fair coins: Poisson(rates[j]) of them, all "
+        "bits change; or n users with slots that hold a coin of level j with probability "
+        "weights[j], worst pair of values.", {sliced_poisson_rows: 7, sliced_finite_rows: 16},
+        before=check_sliced),
+    files.Table(
+        "columns", "Independent bit-sum columns that all change: worst delta over the others' bits "
+        "in each column.", {columns_rows: 90}),
+]
 
-
-def moments(law):
-    """(mean, variance) of a law given as pairs (value, probability)."""
-    law = list(law)
-    close(mp.fsum(p for _, p in law), 1)
-    mean = mp.fsum(p * x for x, p in law)
-    return mean, mp.fsum(p * (x - mean) ** 2 for x, p in law)
-
-
-def unbiased(truth, law):
-    """The variance of an estimate, after checking its mean."""
-    mean, variance = moments(law)
-    close(mean, truth)
-    return variance
-
-
-def debiased(high, low):
-    """Variances of (report - low) / (high - low) for a true 0 and a true 1.
-
-    `high` and `low` are the probabilities of a reported 1 for a true 1 and a true 0.
-    """
-    one, zero = (1 - low) / (high - low), -low / (high - low)
-    return [unbiased(truth, [(one, chance), (zero, 1 - chance)])
-            for truth, chance in [(0, low), (1, high)]]
-
-
-def subset_member(k, size, epsilon0):
-    """P(a category is in the reported subset), for the true one and for another; all subsets."""
-    weights = {subset: odds(epsilon0) if 0 in subset else mpf(1)
-               for subset in itertools.combinations(range(k), size)}
-    total = mp.fsum(weights.values())
-    return [mp.fsum(w for subset, w in weights.items() if v in subset) / total for v in (0, 1)]
-
-
-def longitudinal_variance(periods, changes, coin):
-    """Variance of one user's share of the count at the last period, for a user who never changes.
-
-    The count at the last period is the root of the tree. The scale undoes the choice of one of the
-    changes, of one of log2(periods) + 1 levels, and the coin; it is checked to be unbiased for
-    every user with at most that many changes.
-    """
-    c = mp.exp(exact(coin))
-    truth = c / (1 + c)
-    levels = periods.bit_length()
-    scale = changes * levels * (c + 1) / (c - 1)
-    still = None
-    for x in itertools.product([-1, 0, 1], repeat=periods):
-        if sum(map(abs, x)) > changes:
-            continue
-        law = [(mpf(0), mpf(levels - 1) / levels)]
-        for chosen in range(1, changes + 1):
-            root = client_law(x, levels, chosen, truth)
-            law += [(scale * sign, mass / (changes * levels)) for (sign,), mass in root.items()]
-        variance = unbiased(sum(x), law)
-        still = variance if not any(x) else still
-    return still
-
-
-def discrete_laplace(num, den, span):
-    """P(k) for k in 0..span-1, proportional to exp(-|k| den / num), normalised by its sum."""
-    decay = mp.exp(-mpf(den) / num)
-    powers = [mpf(1)]
-    while powers[-1] > FLOOR * FLOOR:
-        powers.append(powers[-1] * decay)
-    total = powers[0] + 2 * mp.fsum(powers[1:])
-    return [x / total for x in powers[:span]]
-
-
-SCALES = [(1, 1), (1, 2), (2, 1), (1, 10), (5, 1), (10, 3), (7, 5), (100, 1), (1, 40)]
-
-
-def estimators_rows():
-    """Variance of one user's share of an unbiased estimate, from the law of its report."""
-    rows = []
-
-    def row(kind, fields, **values):
-        rows.append({"kind": kind, **fields, **{name: nearest(x) for name, x in values.items()}})
-
-    for flip in [0.001, 0.0625, 0.125, 0.25, 0.29, 0.4, 0.4921875]:
-        zero, one = debiased(1 - exact(flip), exact(flip))
-        row("binary", {"flip": flip}, variance_zero=zero, variance_one=one)
-    for k in [2, 3, 10, 100, 1024]:
-        for epsilon0 in [0.1, 0.5, 1.0, 2.0, 5.0]:
-            weight = odds(epsilon0) + k - 1
-            miss, hit = debiased(odds(epsilon0) / weight, 1 / weight)
-            row("kary", {"k": k, "epsilon0": epsilon0}, variance_hit=hit, variance_miss=miss)
-    for k, size in [(2, 1), (3, 1), (3, 2), (5, 2), (8, 3), (10, 1), (12, 4), (16, 2)]:
-        for epsilon0 in [0.1, 0.5, 1.0, 2.0]:
-            miss, hit = debiased(*subset_member(k, size, epsilon0))
-            row("subset", {"k": k, "size": size, "epsilon0": epsilon0}, variance_hit=hit,
-                variance_miss=miss)
-    for epsilon0 in [0.1, 0.5, 1.0, 2.0, 4.0]:
-        for x in [0.0, 0.125, 0.3, 0.5, 0.75, 1.0]:
-            row("one_bit_mean", {"epsilon0": epsilon0, "x": x},
-                variance=one_bit_variance(epsilon0, x))
-    for f, p, q in [(0.0, 0.25, 0.75), (0.5, 0.5, 0.75), (0.25, 0.25, 0.75), (0.5, 0.0, 1.0),
-                    (0.75, 0.5, 0.75), (0.125, 0.375, 0.625)]:
-        zero, one = debiased(*rappor_report(f, p, q))
-        row("rappor_bit", {"f": f, "p": p, "q": q}, variance_zero=zero, variance_one=one)
-    for num, den in SCALES:
-        half = discrete_laplace(num, den, None)
-        law = [(sign * k, mass) for k, mass in enumerate(half) for sign in ([1, -1] if k else [1])]
-        row("discrete_laplace", {"scale_num": num, "scale_den": den}, variance=unbiased(0, law))
-    for periods in [1, 2, 4, 8]:
-        for changes in range(1, min(3, periods) + 1):
-            for coin in [0.25, 0.5, 1.0, 2.0]:
-                row("longitudinal", {"periods": periods, "changes": changes, "coin_epsilon": coin},
-                    variance=longitudinal_variance(periods, changes, coin))
-    return rows
-
-
-def one_bit_variance(epsilon0, x):
-    """A real in [0, 1] sent as one bit, which is 1 with probability (1 + x (e - 1)) / (e + 1)."""
-    e = odds(epsilon0)
-    chance = (1 + exact(x) * (e - 1)) / (e + 1)
-    law = [((y * (e + 1) - 1) / (e - 1), p) for y, p in [(0, 1 - chance), (1, chance)]]
-    return unbiased(exact(x), law)
-
-
-def rappor_report(f, p, q):
-    """P(reported 1) for a true 1 and a true 0, through the permanent bit."""
-    f, p, q = map(exact, (f, p, q))
-    chances = []
-    for bit in (1, 0):
-        permanent = f / 2 + (1 - f) * bit
-        chances.append(permanent * q + (1 - permanent) * p)
-    return chances
-
-
-# ------------------------------------------------------------------------------------------------
-# samplers.json
-# ------------------------------------------------------------------------------------------------
-
-
-def samplers_rows():
-    """The first probabilities of the laws that are sampled from integers."""
-    rows = []
-    for num, den in SCALES:
-        pmf = discrete_laplace(num, den, 21)
-        rows.append({"kind": "discrete_laplace", "num": num, "den": den,
-                     "pmf": list(map(nearest, pmf))})
-    for num, den in SCALES:
-        decay = mp.exp(-mpf(den) / num)
-        pmf = [(1 - decay) * mp.exp(-mpf(k) * den / num) for k in range(21)]
-        rows.append({"kind": "geometric", "num": num, "den": den,
-                     "pmf": list(map(nearest, pmf))})
-    return rows
-
-
-# ------------------------------------------------------------------------------------------------
-# Reference numbers
-# ------------------------------------------------------------------------------------------------
-
-
-def check_reference():
-    """Compares with the printed numbers of the protocols with several messages."""
-    ref = Reference()
-    check_flood_reference(ref)
-    check_coin_reference(ref)
-    check_small_burst_reference(ref)
-    check_large_burst_reference(ref)
-    ref.value("0.268142067479", sliced_poisson([8.0, 4.0], 1.0))
-    ref.value("0.159476451720", sliced_poisson([20.0, 10.0], 0.5))
-    ref.value("1.1706735942", one_bit_variance(1.0, 0.5))
-    return ref.count
-
-
-def negative_binomial(r, q, span):
-    """P(k) = Gamma(k+r) / (Gamma(r) k!) (1-q)^r q^k for k in 0..span-1."""
-    r, q = mpf(r), mpf(q)
-    law = [(1 - q) ** r]
-    for k in range(1, span):
-        law.append(law[-1] * q * (r + k - 1) / k)
-    return law
-
-
-def flood_delta(pairs, s_plus, s_minus, epsilon):
-    """(removed, added) for geometric '+' and '-' under pairs with the given law.
-
-    V(a, b) is proportional to s_plus^(a-m) s_minus^(b-m) H(m), m = min(a, b), with H the pairs
-    convolved with powers of s_plus s_minus. Where b < a the likelihood ratio is s_plus; where
-    b >= a it depends on a alone, and all such b are summed at once.
-    """
-    span = len(pairs)
-    _, h = convolve((0, pairs), (0, [(s_plus * s_minus) ** k for k in range(span)]))
-    e = mp.exp(mpf(epsilon))
-    scale = (1 - s_plus) * (1 - s_minus)
-    removed = added = mpf(0)
-    for a, (here, before) in enumerate(zip(h[:span], [mpf(0)] + h)):
-        tail = scale / (1 - s_minus)
-        removed += tail * max(0, here - e * s_minus * before)
-        added += tail * max(0, s_minus * before - e * here)
-    # Neither s_plus nor its inverse exceeds E, so b < a adds nothing.
-    assert 1 / s_plus <= e * (1 + AGREE)
-    return removed, added
-
-
-def flood_direct(pairs, s_plus, s_minus, epsilon, span):
-    """The same over all (a, b) in a square, each cell summed over the number of pairs."""
-    law = {}
-    for a, b in itertools.product(range(span), repeat=2):
-        terms = (pairs[k] * s_plus ** (a - k) * s_minus ** (b - k) for k in range(min(a, b) + 1))
-        law[a, b] = (1 - s_plus) * (1 - s_minus) * mp.fsum(terms)
-    shift = {(a, b): law.get((a - 1, b), mpf(0)) for a, b in law}
-    return both_ways(law, shift, mp.exp(mpf(epsilon)))
-
-
-def check_flood_reference(ref):
-    """Geometric noise under negative binomial or Poisson pairs."""
-    s = mp.exp(-mpf("0.95"))
-    pairs = negative_binomial(3, "0.5", 60)
-    for x, y in zip(flood_delta(pairs, s, s, 1), flood_direct(pairs, s, s, 1, 45)):
-        close(x, y, mpf(10) ** -9)
-    for epsilon, eta, r, q, span, text in [
-            ("1", "0.2", "8", "0.8", 400, "0.002593496622216842"),
-            ("0.5", "0.3", "20", "0.9", 1000, "2.584525847605942e-6"),
-            ("1", "0.05", "3", "0.5", 200, "0.123485629178445"),
-            ("1", "0.2", "31.473", "0.88692", 1500, "1.000064219176385e-8"),
-            ("0.1", "0.2", "20.5197", "0.99005", 12_000, "9.998153313887765e-9")]:
-        s = mp.exp(-(1 - mpf(eta)) * mpf(epsilon))
-        removed, added = flood_delta(negative_binomial(r, q, span), s, s, epsilon)
-        ref.value(text, removed)
-        assert added == 0
-    for epsilon, eta, rate, text in [("1", "0.2", "50", "0.004928063641401391"),
-                                     ("0.5", "0.3", "100", "0.00221919655983887"),
-                                     ("1", "0.2", "620.8", "1.000123875580211e-8")]:
-        first, law = poisson(mpf(rate), mpf(10) ** -40)
-        s = mp.exp(-(1 - mpf(eta)) * mpf(epsilon))
-        removed, added = flood_delta([mpf(0)] * first + law, s, s, epsilon)
-        ref.value(text, removed)
-        assert added == 0
-    for epsilon, eta, text in [("1", "0.2", "1.721491849875"), ("0.1", "0.2", "17.67295636426"),
-                               ("0.5", "0.3", "4.020059680865"), ("1", "0.05", "1.434105842273")]:
-        s = mp.exp(-(1 - mpf(eta)) * mpf(epsilon))
-        law = [(k, (1 - s) * s**k) for k in range(int(140 / -mp.log(s)))]
-        ref.value(text, mp.sqrt(2 * moments(law)[1]))
-    pairs = negative_binomial(8, "0.8", 400)
-    removed, added = flood_delta(pairs, mp.exp(-1), mp.exp(-mpf("0.8")), 1)
-    ref.value("0.0028539002312281", removed)
-    assert added == 0
-    law = negative_binomial(mpf(1) / 1000, "0.5", 6)
-    for k, text in [(0, "0.9993070929904525"), (1, "0.0004996535464952263"),
-                    (2, "0.0001250383000104304"), (5, "6.258690253167372e-6")]:
-        ref.value(text, law[k])
-
-
-def check_coin_reference(ref):
-    """Coins: given numbers, mixtures, and the numbers of coins that reach delta = 1e-8."""
-    for coins, epsilon, text in [
-            (0, 1, "1"), (1, 1, "0.5"), (10, 0.5, "0.09357915659841547"),
-            (100, 0.5, "0.0005698563248133241"), (100, 1, "8.00255105953459e-8")]:
-        ref.value(text, given_coins(coins, epsilon))
-    for trials, p, epsilon, text in [
-            (12, "0.7", 0.5, "0.1178961686748492"), (30, "0.4", 1.0, "0.02288175819086803"),
-            (1000, "0.124", 1.0, "9.194382694189226e-9"),
-            (10**6, "124e-6", 1.0, "1.0217778018852e-8"),
-            (10**6, "0.008457", mpf("0.1"), "9.99990316e-9")]:
-        ref.value(text, coin_delta(trials, p, epsilon))
-    ref.value("0.2942161827460662", additive_delta(8, mpf("0.6"), 3, 0.5))
-    target = mpf(10) ** -8
-    for epsilon, coins in [(0.1, 8451), (0.5, 401), (1.0, 117)]:
-        assert given_coins(coins, epsilon) <= target < given_coins(coins - 1, epsilon)
-        ref.count += 1
-    for epsilon, text, trials in [
-            (0.1, "8457.04", None), (0.5, "407.740", None), (1.0, "124.186", None),
-            (0.1, "8454.05", 17_000), (0.5, "404.967", 1000), (1.0, "123.288", 1000),
-            (0.1, "8454.50", 20_000), (0.5, "407.462", 10**4), (1.0, "124.096", 10**4)]:
-        ref.root(text, lambda c: mixed_coins(poisson(c) if trials is None else
-                                             binomial(trials, c / trials), epsilon), target)
-    for epsilon, trials, categories, text in [
-            (1.0, 10**6, 1024, "0.063583"), (0.5, 10**6, 1024, "0.208762"),
-            (0.1, 5 * 10**6, 1024, "0.866000"), (1.0, 10**4, 10, "0.062048"),
-            (0.1, 10**5, 10, "0.422827")]:
-        # Some of these are rounded up.
-        profile = lambda p: coin_delta(trials, 2 * p / categories, epsilon)
-        ref.root(text, profile, target, units="1.01")
-
-
-def check_small_burst_reference(ref):
-    """Crowds of seven and nine, every user enumerated."""
-    rates = ["0.6", "0.3", "0.2"]
-    seven = Bursts.of_rates(7, ["1.5"], rates, rates)
-    removed, added = burst_count_direct(seven, 7, 0.7)
-    ref.value("0.0940559415953505", removed)
-    ref.value("0.0123081446992935", added)
-    ref.value("0.132461680797604", two_cell(cell_atoms(seven, 7)[0], odds(0.7)))
-    nine = Bursts.of_rates(9, ["1", "0.5"], ["0.5", "0.25"], ["0.7", "0.4"])
-    for epsilon, *texts in [(0.5, "0.12903751265052", "0.07869515392430"),
-                            (1.0, "0.07594836360090", "0.00711369041971")]:
-        for text, value in zip(texts, burst_count_direct(nine, 9, epsilon)):
-            ref.value(text, value)
-
-
-def check_large_burst_reference(ref):
-    """Calibrated bursts at delta = 1e-8."""
-    six = None
-    for users, epsilon, eta, slots, rho, plus, minus, *texts in [
-            (10**4, 1.0, "0.05", 6, "195.0124", ("0.418476", "9.869"), ("0.442520", "9.601"),
-             "9.973046119e-9", "1.473790846e-9"),
-            (10**4, 1.0, "0.05", 4, "194.7485", ("0.507123", "4.205"), ("0.536085", "4.931"),
-             "9.996522344e-9", "1.764857227e-9"),
-            (10**4, 1.0, "0.1", 8, "130.2727", ("0.387495", "26.24"), ("0.431185", "20"),
-             "9.982420433e-9", "1.354554547e-11"),
-            (10**6, 1.0, "0.1", 8, "136", ("0.387495", "26.24"), ("0.431185", "20"),
-             "8.861623952e-9", "1.334650869e-11"),
-            (10**4, 0.5, "0.1", 24, "126.6212", ("0.609838", "288"), ("0.640523", "182.6"),
-             "9.907901156e-9", "1.059202609e-10")]:
-        shape = burst_shape(eta, exact(epsilon), slots, mpf(rho), plus, minus)
-        bursts = Bursts.of_rates(users, *shape)
-        *values, error = burst_count(bursts, users, epsilon, 34 if slots > 8 else 38)
-        for text, value in zip(texts, values):
-            assert error < ref.unit(text) / 10
-            ref.value(text, value)
-        six = six or bursts
-    crowd = 10**4
-    mean = crowd * sum(p * (plus - minus) for (plus, minus), p in six.events)
-    square = crowd * sum(p * (plus - minus) ** 2 for (plus, minus), p in six.events)
-    ref.value("-0.0890262", mean)
-    ref.value("1.8050975", mp.sqrt(square - mean**2 / crowd))
-    # Printed integers out of 2^64 stem from doubles.
-    weights = [p for _, p in six.events[:2]] + [six.none]
-    for printed, weight in zip([0x4DE7A7FB0D12280, 0x25FD9F6E26D0060, 0xF72EF1DA7A31CE2A], weights):
-        same(mpf(printed), mp.ldexp(weight, 64), mpf(10) ** -15)
-        ref.count += 1
-
-
-FILES = {
-    "coins": (coins_rows, "A true bit among a visible number of fair coins: Bin(trials, p) of "
-              "them, a given number, Poisson(rate); additive: a true category among trials fakes, "
-              "each sent with probability p."),
-    "burst": (burst_rows, "Noise events per user: pairs[j-1] for j '+' and j '-', plus[k-1] for k "
-              "'+', minus[k-1] for k '-'. removed = H(bit 0 || bit 1), added = H(bit 1 || bit 0); "
-              "two cells with that many trials each; histogram of n users that draw a uniform cell "
-              "and then an event for it."),
-    "sliced": (sliced_rows, "Every level's bit among labelled fair coins: Poisson(rates[j]) of "
-               "them, all bits change; or n users with slots that hold a coin of level j with "
-               "probability weights[j], worst pair of values."),
-    "columns": (columns_rows, "Independent bit-sum columns that all change: worst delta over the "
-                "others' bits in each column."),
-    "estimators": (estimators_rows, "Variance of one user's share of the unbiased estimate of a "
-                   "count or mean; hit and one: the user holds what is counted."),
-    "samplers": (samplers_rows, "P(0), ..., P(20): discrete Laplace proportional to "
-                 "exp(-|k| den / num), geometric (1 - r) r^k with r = exp(-den / num)."),
-}
+if __name__ == "__main__":
+    files.main(FILES)
