@@ -2,7 +2,8 @@
 
 Files of the protocol are made anew and compared byte by byte; of every table the first rows of each
 part are computed anew and must be in the file. Packages that are missing are installed into an
-environment of this folder, which git ignores. The whole takes `--check` of each program (README.md).
+environment of this folder, which git ignores. To compare whole tables, run each program with
+`--check`; README.md lists them.
 
     python3 vectors/check.py
 """
