@@ -1,6 +1,7 @@
 //! A collection and its parties, for targets that need one.
 
-use throng_account::{Bursts, Crowd, Delta, Epsilon};
+use throng_account::profile::Bursts;
+use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Ask, BurstCount, BurstHistogram, Key, Mechanism, Question};
 use throng_wire::{Below, Chain, Collection, Identity, Party, Promise, Prompt, Schedule, Terms};
 

@@ -3,8 +3,8 @@
 //! None of them is what a guarantee should be made of: the exact accountants of this crate are never
 //! looser and usually several times tighter. [`chen_long_curve`] is not even a bound.
 
-use crate::binomial::Binomial;
-use crate::special::round_up;
+use crate::kernel::binomial::Binomial;
+use crate::round;
 use crate::{Crowd, Delta, Epsilon, Error};
 
 /// Amplification by shuffling, general form.
@@ -32,7 +32,7 @@ pub fn swap_general(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, E
         return Err(not_valid("Erlingsson et al. Theorem 7", "n", ">=", 2.0, n));
     }
     let eps1 = 2.0 * swap_scale(local) / n;
-    Ok(round_up(eps1 * (2.0 * n * log_inverse(delta)).sqrt() + n * eps1 * eps1.exp_m1()))
+    Ok(round::up(eps1 * (2.0 * n * log_inverse(delta)).sqrt() + n * eps1 * eps1.exp_m1()))
 }
 
 /// Amplification by shuffling, second form.
@@ -61,7 +61,7 @@ pub fn swap_second(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Er
         return Err(not_valid(name, "epsilon0", "<=", limit, local.get()));
     }
     let c = swap_scale(local);
-    Ok(round_up(c * (8.0 * log_inverse(delta) / n).sqrt() + 6.0 * c * c / n))
+    Ok(round::up(c * (8.0 * log_inverse(delta) / n).sqrt() + 6.0 * c * c / n))
 }
 
 /// Amplification by shuffling, third form: `ε = 12·ε₀·√(ln(1/δ)/n)` for n ≥ 1000, ε₀ < ½,
@@ -91,7 +91,7 @@ pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Err
     if delta.get() >= 0.01 {
         return Err(not_valid(name, "delta", "<", 0.01, delta.get()));
     }
-    Ok(round_up(12.0 * eps0 * (log_inverse(delta) / n).sqrt()))
+    Ok(round::up(12.0 * eps0 * (log_inverse(delta) / n).sqrt()))
 }
 
 /// Amplification by shuffling through Rényi divergence.
@@ -146,7 +146,7 @@ pub fn clones_closed(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, 
     }
     let a = 8.0 * (eps0.exp() * log_term / n).sqrt() + 8.0 * eps0.exp() / n;
     let shrink = -(-eps0).exp_m1() / (1.0 + (-eps0).exp() / (1.0 + a));
-    Ok(round_up((a * shrink).ln_1p()))
+    Ok(round::up((a * shrink).ln_1p()))
 }
 
 /// The smallest ε at δ of a mechanism with Rényi divergence `divergence(α)`, over a fine grid of α
@@ -161,7 +161,7 @@ pub fn clones_closed(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, 
 ///
 /// ```
 /// # use throng_account::Delta;
-/// # use throng_account::gaussian_delta;
+/// # use throng_account::tradeoff::gaussian_delta;
 /// use throng_account::published::renyi_epsilon;
 ///
 /// // Gaussian noise with μ = 1 has Rényi divergence α/2. The exact ε at 10⁻⁵ is 4.38.
@@ -184,7 +184,7 @@ pub fn renyi_epsilon(divergence: impl Fn(f64) -> f64, delta: Delta) -> f64 {
         centre = grid.min_by(|a, b| epsilon(*a).total_cmp(&epsilon(*b))).unwrap_or(centre);
         width /= 20.0;
     }
-    round_up(epsilon(centre).max(0.0))
+    round::up(epsilon(centre).max(0.0))
 }
 
 /// ε of `bit-sum` in closed form.
@@ -197,7 +197,8 @@ pub fn renyi_epsilon(divergence: impl Fn(f64) -> f64, delta: Delta) -> f64 {
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta};
-/// # use throng_account::{BitSum, Profile};
+/// # use throng_account::profile::BitSum;
+/// # use throng_account::Profile;
 /// use throng_account::published::bit_sum_closed;
 ///
 /// let (crowd, delta) = (Crowd::new(100_000)?, Delta::new(1e-6)?);
@@ -216,7 +217,7 @@ pub fn bit_sum_closed(crowd: Crowd, lambda: f64, delta: Delta) -> Result<f64, Er
         return Err(not_valid(name, "lambda", "<=", n, lambda));
     }
     let m = lambda - (2.0 * lambda * (2.0 / delta.get()).ln()).sqrt();
-    Ok(round_up((32.0 * log_four(delta) / m).sqrt() * (1.0 - m / n)))
+    Ok(round::up((32.0 * log_four(delta) / m).sqrt() * (1.0 - m / n)))
 }
 
 /// λ for `bit-sum` at (ε, δ) in closed form.
@@ -277,7 +278,7 @@ pub fn bit_sum_lambda(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<f6
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn coins_closed(coins: u64, delta: Delta) -> Result<f64, Error> {
-    Ok(round_up(coin_spread("Cheu et al. Claim 14", coins, delta)?.ln_1p()))
+    Ok(round::up(coin_spread("Cheu et al. Claim 14", coins, delta)?.ln_1p()))
 }
 
 /// ε at δ/2 of `bit-sum` with exactly `coins` users chosen to answer by a coin.
@@ -298,7 +299,7 @@ pub fn coins_closed(coins: u64, delta: Delta) -> Result<f64, Error> {
 /// ```
 pub fn chosen_coins_closed(crowd: Crowd, coins: u64, delta: Delta) -> Result<f64, Error> {
     let spread = coin_spread("Cheu et al. Claim 15", coins, delta)?;
-    Ok(round_up(spread * (1.0 - coins as f64 / crowd.get() as f64)))
+    Ok(round::up(spread * (1.0 - coins as f64 / crowd.get() as f64)))
 }
 
 /// The (ε₀, δ₀) that each of the r bit-sums of `real-sum` needs for (ε, δ) in all.
@@ -333,10 +334,12 @@ pub fn real_sum_split(epsilon: Epsilon, delta: Delta, bits: u64) -> Result<(f64,
 /// of `Bin(n, λ/(2n))`.
 ///
 /// **Not a bound.** At n = 10, λ = 2 a test exists with α = 0.6513 and β = 0.0387 where the curve says
-/// 0.0702. Use [`crate::TradeOff`].
+/// 0.0702. Use [`crate::tradeoff::TradeOff`].
 ///
 /// ```
-/// # use throng_account::{BitSum, Crowd, TradeOff};
+/// # use throng_account::profile::BitSum;
+/// # use throng_account::tradeoff::TradeOff;
+/// # use throng_account::Crowd;
 /// use throng_account::published::chen_long_curve;
 ///
 /// let stated = chen_long_curve(10, 2.0, 0.6513)?;

@@ -157,7 +157,8 @@ mod tests {
     use super::*;
     use crate::planted::Planted;
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
-    use throng_account::{Blanket, Crowd, Delta, Profile, calibrate};
+    use throng_account::profile::Blanket;
+    use throng_account::{Crowd, Delta, Profile, calibrate};
 
     fn response(categories: u32, replace: f64) -> KaryResponse {
         let replace = Probability::new("replace", replace).unwrap();

@@ -469,7 +469,8 @@ mod tests {
             let short = (periods, changes) == (1, 1) || (periods, changes) == (2, 2);
             let reached = if short { 0.0 } else { epsilon * (1.0 - 1e-8) };
             assert!(exact <= epsilon && exact >= reached, "{periods} {changes}: {exact}");
-            let account = throng_account::Longitudinal::new(periods, protocol.epsilon()).unwrap();
+            let account =
+                throng_account::profile::Longitudinal::new(periods, protocol.epsilon()).unwrap();
             assert_eq!(account.lifetime(), protocol.epsilon());
             assert_eq!(account.levels(), protocol.levels());
         }
@@ -482,7 +483,8 @@ mod tests {
             let protocol = protocol(periods, changes, 1.5);
             let histories = histories(periods);
             let inputs: Vec<&[bool]> = histories.iter().map(|(bits, _)| &bits[..]).collect();
-            let account = throng_account::Longitudinal::new(periods, protocol.epsilon()).unwrap();
+            let account =
+                throng_account::profile::Longitudinal::new(periods, protocol.epsilon()).unwrap();
             let bound = account.shuffled(Crowd::new(crowd).unwrap()).unwrap();
             assert_view(&protocol, &inputs, crowd as usize, &UpperOnly(bound));
         }

@@ -2,10 +2,11 @@
 //! moves the result.
 
 use crate::{Error, Mechanism};
-use throng_account::{
+use throng_account::profile::{
     AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, ClonePair, CoinCount, Columns,
-    Crowd, Declared, Epsilon, Probability, Profile, RealSum, SlicedSum, TwoMessageCount, UpperOnly,
+    Declared, RealSum, SlicedSum, TwoMessageCount,
 };
+use throng_account::{Crowd, Epsilon, Probability, Profile, UpperOnly};
 
 impl Mechanism {
     /// The privacy profile among `crowd` honest users, against who sees the shuffled bag.

@@ -256,7 +256,8 @@ mod tests {
         rng,
     };
     use rand_core::Rng;
-    use throng_account::{Blanket, Crowd, Profile};
+    use throng_account::profile::Blanket;
+    use throng_account::{Crowd, Profile};
 
     fn selection(categories: u32, size: u32, include: f64) -> SubsetSelection {
         let include = Probability::new("include", include).unwrap();

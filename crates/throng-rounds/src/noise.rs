@@ -350,7 +350,7 @@ mod tests {
     use crate::{Committee, Element, Seat};
     use std::collections::BTreeMap;
     use std::sync::Arc;
-    use throng_account::success_band;
+    use throng_account::tail::success_band;
 
     fn noise(epsilon: f64, sensitivity: u32, delta: f64) -> Noise {
         Noise::new(Epsilon::new(epsilon).unwrap(), sensitivity, Delta::new(delta).unwrap()).unwrap()

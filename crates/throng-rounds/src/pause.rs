@@ -404,7 +404,7 @@ fn uniform_bits(count: u32, rng: &mut impl CryptoRng) -> Vec<bool> {
 mod tests {
     use super::*;
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    use throng_account::success_band;
+    use throng_account::tail::success_band;
 
     fn epsilon(value: f64) -> Epsilon {
         Epsilon::new(value).unwrap()

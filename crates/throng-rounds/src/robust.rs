@@ -258,7 +258,8 @@ mod tests {
     use super::*;
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     use proptest::prelude::*;
-    use throng_account::{Delta, success_band};
+    use throng_account::Delta;
+    use throng_account::tail::success_band;
 
     fn protocol(epsilon: f64) -> RobustXorSum {
         RobustXorSum::new(Epsilon::new(epsilon).unwrap()).unwrap()

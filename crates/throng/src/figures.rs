@@ -7,11 +7,10 @@ use crate::report::Report;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
-use throng_account::{
-    BitSum, Composition, Crowd, Delta, Epsilon, Probability, Profile, RealSum, Shuffled, Theorem,
-    TradeOff, TwoMessageCount, calibrate, compose, gaussian_beta, gaussian_delta, published,
-    shuffled_rounds,
-};
+use throng_account::profile::{BitSum, RealSum, Shuffled, TwoMessageCount};
+use throng_account::spend::{Composition, closed_form, shuffled_rounds};
+use throng_account::tradeoff::{TradeOff, gaussian_beta, gaussian_delta};
+use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, Theorem, calibrate, published};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 
 /// Draws every figure into `out`, one SVG and one CSV each, saying on standard error how far it is.
@@ -305,7 +304,7 @@ fn composition() -> Result<Chart> {
                 bands.iter().map(|(t, g)| (*t, g.epsilon.get())).collect(),
             ),
             series("advanced composition", Stroke::Dashed, rounds(), |t| {
-                Some(compose::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
+                Some(closed_form::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
             }),
             series("Erlingsson et al. Remark 1 (Rényi)", Stroke::Dashed, rounds(), |t| {
                 Some(published::renyi_epsilon(|alpha| alpha * rho * t, delta))
@@ -324,7 +323,7 @@ fn ten_bits() -> Result<(RealSum, TwoMessageCount, f64)> {
     let one = BitSum::new(crowd, 58.0)?;
     let mu = TradeOff::new(&one)?.mu();
     let printed = TwoMessageCount::new(crowd, Probability::new("flip", one.flip())?);
-    Ok((RealSum::new(crowd, 58.0, 10)?, printed, compose::gaussian(mu, 10)))
+    Ok((RealSum::new(crowd, 58.0, 10)?, printed, closed_form::gaussian(mu, 10)))
 }
 
 /// A sum with 50 fair coins is a two-message count with p = ½ among 50 users.

@@ -4,7 +4,8 @@ use super::table::{Table, outward, pair_together};
 use super::{Promise, Terms};
 use crate::Error;
 use std::collections::BTreeMap;
-use throng_account::{Composition, Crowd, Delta, Epsilon, Profile, terms_visited};
+use throng_account::spend::Composition;
+use throng_account::{Crowd, Delta, Epsilon, Profile, terms_visited};
 use throng_mechanism::Mechanism;
 
 /// How the losses of several epochs add up.

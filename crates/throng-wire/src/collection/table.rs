@@ -139,7 +139,9 @@ const LARGEST: f64 = 300.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use throng_account::{BitSum, Composition, Crowd, Probability};
+    use throng_account::profile::BitSum;
+    use throng_account::spend::Composition;
+    use throng_account::{Crowd, Probability};
 
     /// `Σ (p − e^ε·q)₊` for the numbers of ones in bags where bits of value 1 and 0 are flipped.
     fn divergence(ones: [u64; 2], n: u64, flip: f64, epsilon: f64) -> f64 {

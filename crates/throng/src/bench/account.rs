@@ -4,10 +4,9 @@ use crate::report::{Report, Rows};
 use anyhow::Result;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use throng_account::{
-    BitSum, Blanket, ClonePair, Crowd, Delta, Epsilon, Profile, Shuffled, shuffled_rounds,
-    terms_visited,
-};
+use throng_account::profile::{BitSum, Blanket, ClonePair, Shuffled};
+use throng_account::spend::shuffled_rounds;
+use throng_account::{Crowd, Delta, Epsilon, Profile, terms_visited};
 
 /// Solves ε at δ = 10⁻⁸ for each kind of query and crowd.
 pub fn account() -> Result<Report> {

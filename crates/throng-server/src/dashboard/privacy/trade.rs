@@ -83,7 +83,9 @@ const SLACK: f64 = 2e-9;
 mod tests {
     use super::*;
     use crate::dashboard::privacy::curve::Place;
-    use throng_account::{Band, BitSum, Crowd, Epsilon, Profile, TradeOff};
+    use throng_account::profile::BitSum;
+    use throng_account::tradeoff::TradeOff;
+    use throng_account::{Band, Crowd, Epsilon, Profile};
 
     fn sampled(protocol: &BitSum, end: f64, points: u32) -> Curve {
         let place = |number: u32| {

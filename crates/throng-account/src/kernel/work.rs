@@ -9,7 +9,8 @@ thread_local!(static TERMS: Cell<u64> = const { Cell::new(0) });
 /// The difference of two readings is the cost of what lies between, the same on every machine.
 ///
 /// ```
-/// # use throng_account::{BitSum, Crowd, Epsilon, Profile};
+/// # use throng_account::profile::BitSum;
+/// # use throng_account::{Crowd, Epsilon, Profile};
 /// use throng_account::terms_visited;
 ///
 /// let start = terms_visited();
