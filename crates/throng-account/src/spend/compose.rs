@@ -28,7 +28,7 @@ use crate::{
 /// let all = Composition::new().and(&round, 30).epsilon(delta)?.get();
 /// // The binomial law of thirty answers has 2.345887; the grid adds a little.
 /// assert!((2.345887..2.3482).contains(&all));
-/// assert!(all < compose::concentrated(epsilon, 30, delta));
+/// assert!(all < closed_form::concentrated(epsilon, 30, delta));
 /// assert_eq!(Composition::new().epsilon(delta)?, Epsilon::ZERO);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
