@@ -7,11 +7,13 @@
 mod bag;
 mod burst;
 mod coins;
+mod remedy;
 mod sliced;
 
 pub use bag::{bit_sum, columns, real_sum};
 pub use burst::{burst_count, burst_histogram};
 pub use coins::{additive_histogram, coin_count};
+pub use remedy::{Remedy, remedy};
 pub use sliced::sliced_sum;
 
 use crate::kernel::solve::smallest_safe;

@@ -37,7 +37,7 @@
 //! | how much noise, how large a crowd? | [`calibrate`] |
 //! | how well can a test do? | [`tradeoff`] |
 //! | what do the papers print? | [`published`] |
-//! | how is a bound rounded? | [`mod@round`] |
+//! | how is a bound rounded, and printed? | [`mod@round`], [`show`] |
 //!
 //! Inside, three kernels do the work, each with constant or square-root cost in the crowd: a tilted
 //! characteristic function for bags of bits (`bag`), a walk over the number of clones (`clones`), and a
@@ -51,6 +51,7 @@ pub mod profile;
 pub mod published;
 mod quantity;
 pub mod round;
+pub mod show;
 pub mod spend;
 pub mod tail;
 #[cfg(test)]
@@ -59,5 +60,5 @@ pub mod tradeoff;
 
 pub use error::Error;
 pub use guarantee::{Dataset, Guarantee, Neighbours, Profile, Theorem, UpperOnly, Witness};
-pub use kernel::work::terms_visited;
+pub use kernel::work::measured;
 pub use quantity::{Band, Crowd, Delta, Epsilon, Probability, Threshold};

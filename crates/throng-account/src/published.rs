@@ -112,8 +112,24 @@ pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Err
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn swap_renyi(crowd: Crowd, local: Epsilon, delta: Delta) -> f64 {
+    swap_renyi_rounds(crowd, local, 1, delta)
+}
+
+/// The same of several rounds, whose Rényi divergences add up: ρ is multiplied by their number.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::published::{swap_renyi, swap_renyi_rounds};
+///
+/// // Four rounds among four times as many users cost as much as one.
+/// let (local, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
+/// let four = swap_renyi_rounds(Crowd::new(400_000)?, local, 4, delta);
+/// assert!((four - swap_renyi(Crowd::new(100_000)?, local, delta)).abs() < 1e-9);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn swap_renyi_rounds(crowd: Crowd, local: Epsilon, rounds: u64, delta: Delta) -> f64 {
     let rho = 2.0 * swap_scale(local).powi(2) / crowd.get() as f64;
-    renyi_epsilon(|alpha| alpha * rho, delta)
+    renyi_epsilon(|alpha| alpha * rho * rounds as f64, delta)
 }
 
 /// Clones in closed form.
@@ -220,6 +236,20 @@ pub fn bit_sum_closed(crowd: Crowd, lambda: f64, delta: Delta) -> Result<f64, Er
     Ok(round::up((32.0 * log_four(delta) / m).sqrt() * (1.0 - m / n)))
 }
 
+/// The least δ of which [`bit_sum_closed`] speaks at this λ: `4·e^{−λ/14}`, rounded up.
+///
+/// ```
+/// use throng_account::{Crowd, published::{bit_sum_closed, bit_sum_least_delta}};
+///
+/// let delta = bit_sum_least_delta(58.0)?;
+/// assert!((delta.get() - 0.0635).abs() < 1e-4);
+/// assert!(bit_sum_closed(Crowd::new(100)?, 58.0, delta).is_ok());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn bit_sum_least_delta(lambda: f64) -> Result<Delta, Error> {
+    Delta::new(round::up(4.0 * (-lambda / 14.0).exp()))
+}
+
 /// λ for `bit-sum` at (ε, δ) in closed form.
 ///
 /// ```text
@@ -279,6 +309,19 @@ pub fn bit_sum_lambda(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<f6
 /// ```
 pub fn coins_closed(coins: u64, delta: Delta) -> Result<f64, Error> {
     Ok(round::up(coin_spread("Cheu et al. Claim 14", coins, delta)?.ln_1p()))
+}
+
+/// The least δ of which [`coins_closed`] speaks: `4·e^{−|H|/8}`, rounded up.
+///
+/// ```
+/// use throng_account::published::{coins_closed, coins_least_delta};
+///
+/// let delta = coins_least_delta(50)?;
+/// assert!((delta.get() - 0.00772).abs() < 1e-5 && coins_closed(50, delta).is_ok());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn coins_least_delta(coins: u64) -> Result<Delta, Error> {
+    Delta::new(round::up(4.0 * (-(coins as f64) / 8.0).exp()))
 }
 
 /// ε at δ/2 of `bit-sum` with exactly `coins` users chosen to answer by a coin.
@@ -364,6 +407,48 @@ pub fn chen_long_curve(n: u64, lambda: f64, alpha: f64) -> Result<f64, Error> {
 /// ```
 pub fn coins_curve(coins: u64, alpha: f64) -> Result<f64, Error> {
     step_curve(&Binomial::new(coins, 0.5), coins, alpha)
+}
+
+/// The standard error of a count by randomized response without a shuffler, about one half of the bits
+/// being 1.
+///
+/// ```text
+/// √(n·e^ε₀)/(e^ε₀ − 1)
+/// ```
+///
+/// Exact. Warner, "Randomized Response" (1965).
+///
+/// ```
+/// # use throng_account::{Crowd, Epsilon};
+/// use throng_account::published::response_error;
+///
+/// let error = response_error(Crowd::new(10_000)?, Epsilon::new(1.0)?);
+/// assert!((error - 95.952).abs() < 1e-3);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn response_error(crowd: Crowd, local: Epsilon) -> f64 {
+    let (n, odds) = (crowd.get() as f64, local.get().exp());
+    (n * odds).sqrt() / (odds - 1.0)
+}
+
+/// The standard error of a count to which a trusted server adds geometric noise.
+///
+/// ```text
+/// √(2·e^−ε)/(1 − e^−ε)
+/// ```
+///
+/// Exact. Ghosh, Roughgarden, Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms" (2009).
+///
+/// ```
+/// # use throng_account::Epsilon;
+/// use throng_account::published::geometric_error;
+///
+/// assert!((geometric_error(Epsilon::new(1.0)?) - 1.357).abs() < 1e-3);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn geometric_error(epsilon: Epsilon) -> f64 {
+    let odds = epsilon.get().exp();
+    (2.0 / odds).sqrt() / (1.0 - 1.0 / odds)
 }
 
 /// Uses the left-continuous quantile, `min {k : F(k) ≥ α}`: the other convention lies even higher.

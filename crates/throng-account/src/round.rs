@@ -11,6 +11,8 @@
 //! let third = 1.0 / 3.0;
 //! assert!(round::down(third) < third && third < round::up(third));
 //! assert!(round::up(third) - third < 1e-9);
+//! // A target that is still met after the claim made of it is rounded up.
+//! assert!(round::up(round::within(third)) <= third);
 //! ```
 
 /// Relative allowance for floating-point error in every reported bound.
@@ -18,12 +20,28 @@ pub const SLACK: f64 = 1e-9;
 
 /// An upper bound that covers the floating-point error of `value ≥ 0`.
 pub fn up(value: f64) -> f64 {
-    value * (1.0 + SLACK)
+    up_by(value, SLACK)
 }
 
 /// A lower bound that covers the floating-point error of `value ≥ 0`.
 pub fn down(value: f64) -> f64 {
-    (value * (1.0 - SLACK)).max(0.0)
+    down_by(value, SLACK).max(0.0)
+}
+
+/// An upper bound on a `value ≥ 0` whose relative error is below `allowance`, where that is known to be
+/// another one than [`SLACK`].
+pub fn up_by(value: f64, allowance: f64) -> f64 {
+    value * (1.0 + allowance)
+}
+
+/// A lower bound on a `value ≥ 0` whose relative error is below `allowance`.
+pub fn down_by(value: f64, allowance: f64) -> f64 {
+    value * (1.0 - allowance)
+}
+
+/// The value to aim for, so that what comes out keeps the one asked for after it is rounded up.
+pub fn within(value: f64) -> f64 {
+    down_by(value, 2.0 * SLACK)
 }
 
 /// An upper bound on a δ that is positive, however small: it does not underflow to a claim of none.

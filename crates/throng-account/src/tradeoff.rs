@@ -141,6 +141,28 @@ pub fn gaussian_beta(mu: f64, alpha: f64) -> f64 {
     normal_cdf(z - mu)
 }
 
+/// The type II error that (ε, δ)-DP leaves to every test of type I error α.
+///
+/// ```text
+/// max(0, 1 − δ − e^ε·α, e^−ε·(1 − δ − α))
+/// ```
+///
+/// Lower bound, exact for the worst mechanism. Wasserman, Zhou (2010); Dong et al., Proposition 2.5.
+///
+/// ```
+/// use throng_account::tradeoff::least_beta;
+///
+/// // With ε = 0 and δ = 0 a test does no better than a guess.
+/// assert_eq!(least_beta(0.0, 0.0, 0.25), 0.75);
+/// // ε = ln 3: a test of level ¼ misses a quarter.
+/// assert!((least_beta(3_f64.ln(), 0.0, 0.25) - 0.25).abs() < 1e-12);
+/// ```
+pub fn least_beta(epsilon: f64, delta: f64, alpha: f64) -> f64 {
+    let (steep, flat) =
+        (1.0 - delta - epsilon.exp() * alpha, (-epsilon).exp() * (1.0 - delta - alpha));
+    steep.max(flat).max(0.0)
+}
+
 /// Both tails at every cut, each a sum of positive terms from its own end.
 #[derive(Debug, Clone)]
 struct Tails {

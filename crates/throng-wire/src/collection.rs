@@ -10,7 +10,6 @@ mod file;
 mod payload;
 mod promise;
 mod section;
-mod table;
 mod words;
 
 pub use board::Board;

@@ -211,10 +211,8 @@ fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow
     let slack = Delta::new(0.5 * delta.get())?;
     let advanced = closed_form::advanced(per_round, rounds, slack);
     let basic = closed_form::basic(per_round, each.get(), rounds).0;
-    let rho = 2.0 * ((2.0 * epsilon0).exp() * epsilon0.exp_m1()).powi(2) / reports.get() as f64;
     let unshuffled = rounds as f64 * epsilon0;
-    let renyi =
-        published::renyi_epsilon(|alpha| alpha * rho * rounds as f64, delta).min(unshuffled);
+    let renyi = published::swap_renyi_rounds(reports, local, rounds, delta).min(unshuffled);
     let report = crowd
         .header("compose")
         .line("epsilon0", "local epsilon0", epsilon0)

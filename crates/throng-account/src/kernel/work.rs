@@ -4,23 +4,29 @@ use std::cell::Cell;
 
 thread_local!(static TERMS: Cell<u64> = const { Cell::new(0) });
 
-/// Terms (probabilities or characteristic-function values) evaluated by this thread so far.
-///
-/// The difference of two readings is the cost of what lies between, the same on every machine.
+/// Runs something, and returns beside its result how many terms (probabilities or
+/// characteristic-function values) it has evaluated: its cost, the same on every machine.
 ///
 /// ```
 /// # use throng_account::profile::BitSum;
 /// # use throng_account::{Crowd, Epsilon, Profile};
-/// use throng_account::terms_visited;
+/// use throng_account::measured;
 ///
-/// let start = terms_visited();
-/// BitSum::new(Crowd::new(1_000_000)?, 100.0)?.delta(Epsilon::new(1.0)?);
+/// let sum = BitSum::new(Crowd::new(1_000_000)?, 100.0)?;
+/// let epsilon = Epsilon::new(1.0)?;
 /// // A million users do not take a million terms.
-/// let cost = terms_visited() - start;
+/// let (_, cost) = measured(|| sum.delta(epsilon));
 /// assert!(0 < cost && cost < 100_000);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
-pub fn terms_visited() -> u64 {
+pub fn measured<T>(run: impl FnOnce() -> T) -> (T, u64) {
+    let begin = terms_visited();
+    let result = run();
+    (result, terms_visited() - begin)
+}
+
+/// Terms evaluated by this thread so far.
+pub(crate) fn terms_visited() -> u64 {
     TERMS.get()
 }
 

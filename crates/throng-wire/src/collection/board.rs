@@ -2,10 +2,11 @@
 
 use super::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
 use super::section::{Lines, Section, field, known};
-use super::words::{grouped, listed};
+use super::words::listed;
 use super::{Below, Chain, Schedule, canonical};
 use crate::bytes::Writer;
 use crate::{CollectionId, Error, Shape};
+use throng_account::show::Count;
 
 /// A collection that asks nothing: participants post messages, and everyone sees the shuffled bag of
 /// each round. What must stay secret is for the messages themselves to hide; that a message cannot be
@@ -147,15 +148,15 @@ impl Board {
         };
         let times = match self.rounds {
             1 => "In its only round".into(),
-            rounds => format!("In each of {} rounds", grouped(rounds)),
+            rounds => format!("In each of {} rounds", Count(rounds)),
         };
         vec![
             format!("The board is about: {}", self.about),
             format!(
                 "{times} your device posts {} messages of {} bytes, {} bytes in all, whatever is in them.",
-                grouped(self.messages.into()),
-                grouped(self.payload.into()),
-                grouped(self.shape().report_bytes() as u64)
+                Count(self.messages.into()),
+                Count(self.payload.into()),
+                Count(self.shape().report_bytes() as u64)
             ),
             "Everybody sees all messages of a round, in no order. There is no noise in them: what must \
              stay secret is for the messages to hide."
@@ -167,7 +168,7 @@ impl Board {
             ),
             format!(
                 "A round in which fewer than {} reports come in time is thrown away unseen.",
-                grouped(self.crowd)
+                Count(self.crowd)
             ),
         ]
     }
