@@ -1,6 +1,7 @@
 //! A collection and its parties, for targets that need one.
 
-use throng_account::{Bursts, Crowd, Delta, Epsilon};
+use throng_account::profile::Bursts;
+use throng_account::{Crowd, Delta, Epsilon};
 use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{Ask, BurstCount, BurstHistogram, Key, Mechanism, Question};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};

@@ -4,22 +4,22 @@
 //! privacy is not monotone in the parameter (`two-message-count`). The search tolerance is a millionth
 //! of the parameter.
 
+mod bag;
 mod burst;
 mod coins;
+mod remedy;
 mod sliced;
 
+pub use bag::{bit_sum, columns, real_sum};
 pub use burst::{burst_count, burst_histogram};
-pub use coins::{additive_histogram, coin_count, columns};
+pub use coins::{additive_histogram, coin_count};
+pub use remedy::{Remedy, remedy};
 pub use sliced::sliced_sum;
 
-use crate::bag::Bag;
-use crate::bit_sum::checked_flip;
-use crate::solve::smallest_safe;
-use crate::special::round_up;
-use crate::{
-    BitSum, Blanket, ClonePair, Crowd, Delta, Epsilon, Error, Probability, Profile, RealSum,
-    Threshold, TwoMessageCount,
-};
+use crate::kernel::solve::smallest_safe;
+use crate::profile::{Blanket, ClonePair, TwoMessageCount};
+use crate::round;
+use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 
 /// A mechanism that keeps `(ε, δ)`, with the coin its sampler throws.
 ///
@@ -62,48 +62,6 @@ pub struct Fitted<M> {
     pub mechanism: M,
     /// δ at the ε asked for, rounded up.
     pub delta: f64,
-}
-
-/// The least λ for `bit-sum`. The coin flips a bit.
-///
-/// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::calibrate::bit_sum;
-///
-/// // Among a thousand one bit in 33 is flipped; the count is then good to ±5.8.
-/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let found = bit_sum(Crowd::new(1_000)?, epsilon, delta)?;
-/// assert!((found.mechanism.lambda() - 61.48).abs() < 0.01);
-/// assert!((found.mechanism.standard_error() - 5.816).abs() < 0.001);
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-pub fn bit_sum(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Calibrated<BitSum>, Error> {
-    let bag = |flip| Bag { others: crowd.get() - 1, own: 1, flip };
-    calibrate_bag(bag, "lambda", epsilon, delta, |flip| BitSum::with_flip(crowd, flip))
-}
-
-/// The least λ for `real-sum` with `bits` bits per user. The coin flips a bit.
-///
-/// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::calibrate::{bit_sum, real_sum};
-///
-/// // With one bit per user it is `bit_sum`. Four bits share a bag, and each needs more noise.
-/// let (crowd, epsilon, delta) = (Crowd::new(100)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let one = real_sum(crowd, 1, epsilon, delta)?;
-/// assert_eq!(one.coin, bit_sum(crowd, epsilon, delta)?.coin);
-/// assert!(real_sum(crowd, 4, epsilon, delta)?.coin > one.coin);
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-pub fn real_sum(
-    crowd: Crowd,
-    bits: u64,
-    epsilon: Epsilon,
-    delta: Delta,
-) -> Result<Calibrated<RealSum>, Error> {
-    RealSum::with_flip(crowd, 0.25, bits)?;
-    let bag = |flip| Bag { others: (crowd.get() - 1) * bits, own: bits, flip };
-    calibrate_bag(bag, "lambda", epsilon, delta, |flip| RealSum::with_flip(crowd, flip, bits))
 }
 
 /// The least p, up to ½, for `two-message-count`. The coin sends the extra 1.
@@ -196,7 +154,7 @@ pub fn kary_response(
         let uniform = Probability::new("coin", k / (local.get().exp() + k - 1.0))?;
         let coin = Threshold::at_least(uniform);
         let gamma = coin.probability();
-        let mechanism = at(Epsilon::at(round_up((k * (1.0 - gamma) / gamma).ln_1p())))?;
+        let mechanism = at(Epsilon::at(round::up((k * (1.0 - gamma) / gamma).ln_1p())))?;
         let found = mechanism.bulk_delta(epsilon);
         if found <= delta.get() {
             return Ok(Calibrated { mechanism, coin, delta: found });
@@ -210,7 +168,8 @@ pub fn kary_response(
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon};
-/// # use throng_account::{ClonePair, Profile};
+/// # use throng_account::profile::ClonePair;
+/// # use throng_account::Profile;
 /// use throng_account::calibrate::crowd;
 ///
 /// let (local, epsilon, delta) = (Epsilon::new(1.0)?, Epsilon::new(0.1)?, Delta::new(1e-6)?);
@@ -239,38 +198,6 @@ pub fn crowd(local: Epsilon, epsilon: Epsilon, delta: Delta) -> Result<Crowd, Er
         }
     }
     Crowd::new(high)
-}
-
-/// Privacy of a bag is monotone in the flip probability. An explicit dataset, which costs
-/// microseconds, brackets it from below; the full search decides.
-fn calibrate_bag<M>(
-    bag: impl Fn(f64) -> Bag,
-    parameter: &'static str,
-    epsilon: Epsilon,
-    delta: Delta,
-    mechanism: impl Fn(f64) -> Result<M, Error>,
-) -> Result<Calibrated<M>, Error> {
-    let (eps, limit) = (epsilon.get(), delta.get());
-    let explicit = |flip: f64| {
-        let bag = bag(flip);
-        bag.delta_at(bag.others, eps).upper <= limit
-    };
-    let full = |flip: f64| bag(flip).delta(eps).band.upper <= limit;
-    // Just below ½ there is nothing left of the data, nor of its use.
-    let most = 0.5 * (1.0 - 1e-9);
-    if !full(most) {
-        let best = bag(most).epsilon(limit).band.upper;
-        return Err(cannot(parameter, epsilon, delta, best));
-    }
-    let floor = smallest_safe(1e-12, most, PRECISION, explicit);
-    let mut ceiling = (floor * (1.0 + 1e-4)).min(most);
-    while !full(ceiling) {
-        ceiling = (ceiling + 10.0 * (ceiling - floor)).min(most);
-    }
-    let flip = smallest_safe(floor * (1.0 - PRECISION), ceiling, PRECISION, full);
-    let coin = Threshold::at_least(Probability::new("flip probability", checked_flip(flip)?)?);
-    let exact = coin.probability();
-    Ok(Calibrated { mechanism: mechanism(exact)?, coin, delta: bag(exact).delta(eps).band.upper })
 }
 
 /// The largest ε₀ ≥ ε for which `safe` holds; ε itself always does.
@@ -303,30 +230,6 @@ mod tests {
         (Epsilon::at(epsilon), Delta::new(delta).unwrap())
     }
 
-    // λ from datasets t ≤ 10 (lower) to a coarser certificate (upper).
-    #[test]
-    fn lambda_lies_where_independent_programs_put_it() {
-        for (n, epsilon, delta, low, high) in [
-            (1_000, 0.5, 1e-6, 142.24, 142.43),
-            (1_000, 1.0, 1e-6, 61.48, 61.60),
-            (10_000, 0.1, 1e-6, 2002.2, 2007.5),
-            (10_000, 1.0, 1e-6, 67.43, 67.69),
-            (10_000, 1.0, 1e-9, 112.8, 113.3),
-            (1_000_000, 1.0, 1e-6, 68.12, 68.2),
-        ] {
-            let (eps, delta) = promise(epsilon, delta);
-            let crowd = Crowd::new(n).unwrap();
-            let found = bit_sum(crowd, eps, delta).unwrap();
-            let lambda = found.mechanism.lambda();
-            assert!(lambda > low - 0.05 && lambda < high + 0.05, "n = {n}: {lambda}");
-            // What is returned keeps the promise; a little less noise would not.
-            assert!(found.mechanism.delta(eps).upper <= delta.get());
-            assert_eq!(found.mechanism.flip(), found.coin.probability());
-            let less = BitSum::new(crowd, lambda * (1.0 - 1e-5)).unwrap();
-            assert!(less.delta(eps).lower > delta.get());
-        }
-    }
-
     #[test]
     fn two_message_noise_lies_where_independent_programs_put_it() {
         for (n, epsilon, delta, np) in [
@@ -344,14 +247,6 @@ mod tests {
         let (eps, delta) = promise(0.25, 1e-9);
         let refused = two_message_count(Crowd::new(1_000).unwrap(), eps, delta);
         assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
-    }
-
-    #[test]
-    fn real_sum_needs_the_noise_of_one_bag() {
-        let (eps, delta) = promise(1.0, 1e-6);
-        let found = real_sum(Crowd::new(10_000).unwrap(), 100, eps, delta).unwrap();
-        assert_close(2e4 * found.mechanism.flip(), 2372.2, 1e-3);
-        assert!(found.mechanism.delta(eps).upper <= delta.get());
     }
 
     #[test]
@@ -377,12 +272,5 @@ mod tests {
             pair.delta(eps).upper <= delta.get()
         };
         assert!(safe(found) && !safe(found - 1), "{found}");
-    }
-
-    #[test]
-    fn an_impossible_promise_is_refused_with_the_best_there_is() {
-        let (eps, delta) = promise(1e-12, 1e-15);
-        let refused = bit_sum(Crowd::new(2).unwrap(), eps, delta);
-        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
     }
 }

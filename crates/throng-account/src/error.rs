@@ -63,19 +63,6 @@ pub enum Error {
         /// ε at the most private setting.
         best: f64,
     },
-
-    /// A charge would exceed the cap of a ledger; nothing was recorded.
-    #[error(
-        "refused: the spending would reach epsilon = {epsilon} at delta = {delta}, above the cap of {cap}"
-    )]
-    OverBudget {
-        /// Total ε with the refused charge.
-        epsilon: f64,
-        /// The δ of the ledger.
-        delta: f64,
-        /// The cap.
-        cap: f64,
-    },
 }
 
 /// How far the most private setting gets.

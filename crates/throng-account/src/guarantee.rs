@@ -1,8 +1,8 @@
 //! What the accountant hands out: a guarantee, where it comes from, and how far from the truth it
 //! can be.
 
-use crate::solve::smallest_epsilon;
-use crate::special::round_up;
+use crate::kernel::solve::smallest_epsilon;
+use crate::round;
 use crate::{Band, Crowd, Delta, Epsilon, Error};
 
 /// The privacy profile `δ(ε)` of a mechanism, bounded from both sides.
@@ -14,7 +14,8 @@ use crate::{Band, Crowd, Delta, Epsilon, Error};
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::{ClonePair, Profile, TwoMessageCount, Probability};
+/// use throng_account::profile::{ClonePair, TwoMessageCount};
+/// use throng_account::{Probability, Profile};
 ///
 /// // δ at ε and ε at δ are two views of one curve, whatever the mechanism.
 /// let crowd = Crowd::new(1_000)?;
@@ -97,7 +98,8 @@ pub trait Profile {
 /// The upper side of a profile, for a mechanism that it bounds without being reached by it.
 ///
 /// ```
-/// # use throng_account::{Band, Crowd, Epsilon, Probability, TwoMessageCount};
+/// # use throng_account::profile::TwoMessageCount;
+/// # use throng_account::{Band, Crowd, Epsilon, Probability};
 /// use throng_account::{Profile, UpperOnly};
 ///
 /// let exact = TwoMessageCount::new(Crowd::new(100)?, Probability::new("p", 0.25)?);
@@ -138,7 +140,8 @@ impl<P: Profile> Profile for UpperOnly<P> {
 /// `(ε, δ)` against whoever sees the shuffled reports, with its reason.
 ///
 /// ```
-/// # use throng_account::{BitSum, Crowd, Delta, Neighbours, Profile, Theorem};
+/// # use throng_account::profile::BitSum;
+/// # use throng_account::{Crowd, Delta, Neighbours, Profile, Theorem};
 /// let crowd = Crowd::new(1_000)?;
 /// let guarantee = BitSum::new(crowd, 100.0)?.epsilon(Delta::new(1e-6)?)?;
 /// assert_eq!(guarantee.theorem, Theorem::ExactBag);
@@ -170,14 +173,15 @@ impl Guarantee {
     /// Upper bound. Cheu et al. (2019), Theorem 26. A mechanism that knows its own ε₀ reports the
     /// smaller of the two.
     pub fn local_floor(&self, crowd: Crowd) -> Epsilon {
-        Epsilon::at(round_up(self.epsilon.get() + (crowd.get() as f64).ln()))
+        Epsilon::at(round::up(self.epsilon.get() + (crowd.get() as f64).ln()))
     }
 }
 
 /// A dataset on which ε cannot be smaller.
 ///
 /// ```
-/// # use throng_account::{BitSum, Crowd, Delta, Profile};
+/// # use throng_account::profile::BitSum;
+/// # use throng_account::{Crowd, Delta, Profile};
 /// let guarantee = BitSum::new(Crowd::new(1_000)?, 100.0)?.epsilon(Delta::new(1e-6)?)?;
 /// let witness = guarantee.lower.unwrap();
 /// assert_eq!(witness.dataset.to_string(), "999 of the other 999 bits are 1");
@@ -198,7 +202,8 @@ pub struct Witness {
 /// user is never hidden.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Profile, ClonePair};
+/// # use throng_account::profile::ClonePair;
+/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
 /// use throng_account::Neighbours;
 ///
 /// let pair = ClonePair::strong(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
@@ -368,8 +373,8 @@ impl Theorem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::{BitSum, Declared};
     use crate::testing::{assert_close, vectors};
-    use crate::{BitSum, Declared};
 
     #[test]
     fn the_local_floor_agrees_with_fifty_digits_and_covers_the_mechanism() {

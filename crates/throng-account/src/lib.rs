@@ -5,7 +5,8 @@
 //! milliseconds for a billion users. It is pure mathematics: no randomness, no I/O, no clock.
 //!
 //! ```
-//! use throng_account::{BitSum, Crowd, Delta, Epsilon, Profile, Shuffled, calibrate};
+//! use throng_account::profile::Shuffled;
+//! use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
 //!
 //! # fn main() -> Result<(), throng_account::Error> {
 //! let crowd = Crowd::new(10_000)?;
@@ -31,78 +32,33 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | flipped bits, counted | [`BitSum`], and its [`TradeOff`] function |
-//! | bounded reals, summed in one bag | [`RealSum`] |
-//! | a true bit and a noise message | [`TwoMessageCount`] |
-//! | true messages among coins: a bit, a category, a number | [`CoinCount`], [`AdditiveHistogram`], [`SlicedSum`] |
-//! | true messages among rare bursts: a bit, a category | [`BurstCount`], [`BurstHistogram`] |
-//! | several columns of flipped bits | [`Columns`] |
-//! | any ε₀-LDP randomizer, shuffled | [`Shuffled`], [`ClonePair`] |
-//! | k-ary response, subset selection, local hashing, unary encoding | [`Blanket`] |
-//! | RAPPOR's three guarantees | [`Rappor`] |
-//! | a bit followed over time | [`Longitudinal`] |
-//! | several rounds together | [`Composition`], [`shuffled_rounds`], [`compose`] |
-//! | how much noise, how large a crowd | [`calibrate`] |
-//! | what has been spent | [`Ledger`] |
-//! | what the papers print | [`published`] |
+//! | how private is one mechanism? | its [`profile`] |
+//! | what do several rounds cost? | [`spend`] |
+//! | how much noise, how large a crowd? | [`calibrate`] |
+//! | how well can a test do? | [`tradeoff`] |
+//! | what do the papers print? | [`published`] |
+//! | how is a bound rounded, and printed? | [`mod@round`], [`show`] |
 //!
 //! Inside, three kernels do the work, each with constant or square-root cost in the crowd: a tilted
 //! characteristic function for bags of bits (`bag`), a walk over the number of clones (`clones`), and a
 //! smoothed contour integral for blankets (`stop_loss`).
 
-mod amplify;
-mod bag;
-mod bag_table;
-mod binomial;
-mod bit_sum;
-mod blanket;
-mod burst;
-mod burst_histogram;
-mod burst_law;
 pub mod calibrate;
-mod clones;
-mod coins;
-mod columns;
-mod complex;
-pub mod compose;
 mod error;
 mod guarantee;
-mod ledger;
-mod longitudinal;
-mod loss;
+mod kernel;
+pub mod profile;
 pub mod published;
 mod quantity;
-mod rappor;
-mod real_sum;
-mod sliced;
-mod solve;
-mod special;
-mod stop_loss;
+pub mod round;
+pub mod show;
+pub mod spend;
+pub mod tail;
 #[cfg(test)]
 mod testing;
-mod tradeoff;
-mod two_message;
-mod work;
+pub mod tradeoff;
 
-pub use amplify::{Bound, Shuffled};
-pub use binomial::success_band;
-pub use bit_sum::BitSum;
-pub use blanket::Blanket;
-pub use burst::{BurstCount, Bursts};
-pub use burst_histogram::BurstHistogram;
-pub use clones::ClonePair;
-pub use coins::{AdditiveHistogram, CoinCount};
-pub use columns::Columns;
-pub use compose::{Composition, Declared, shuffled_rounds};
 pub use error::Error;
 pub use guarantee::{Dataset, Guarantee, Neighbours, Profile, Theorem, UpperOnly, Witness};
-pub use ledger::{Entry, Event, Ledger};
-pub use longitudinal::Longitudinal;
+pub use kernel::work::measured;
 pub use quantity::{Band, Crowd, Delta, Epsilon, Probability, Threshold};
-pub use rappor::Rappor;
-pub use real_sum::RealSum;
-pub use sliced::SlicedSum;
-pub use special::normal_reach;
-pub use tradeoff::{TradeOff, gaussian_beta, gaussian_delta};
-pub use two_message::TwoMessageCount;
-pub use work::terms_visited;

@@ -3,8 +3,8 @@
 //! None of them is what a guarantee should be made of: the exact accountants of this crate are never
 //! looser and usually several times tighter. [`chen_long_curve`] is not even a bound.
 
-use crate::binomial::Binomial;
-use crate::special::round_up;
+use crate::kernel::binomial::Binomial;
+use crate::round;
 use crate::{Crowd, Delta, Epsilon, Error};
 
 /// Amplification by shuffling, general form.
@@ -32,7 +32,7 @@ pub fn swap_general(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, E
         return Err(not_valid("Erlingsson et al. Theorem 7", "n", ">=", 2.0, n));
     }
     let eps1 = 2.0 * swap_scale(local) / n;
-    Ok(round_up(eps1 * (2.0 * n * log_inverse(delta)).sqrt() + n * eps1 * eps1.exp_m1()))
+    Ok(round::up(eps1 * (2.0 * n * log_inverse(delta)).sqrt() + n * eps1 * eps1.exp_m1()))
 }
 
 /// Amplification by shuffling, second form.
@@ -61,7 +61,7 @@ pub fn swap_second(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Er
         return Err(not_valid(name, "epsilon0", "<=", limit, local.get()));
     }
     let c = swap_scale(local);
-    Ok(round_up(c * (8.0 * log_inverse(delta) / n).sqrt() + 6.0 * c * c / n))
+    Ok(round::up(c * (8.0 * log_inverse(delta) / n).sqrt() + 6.0 * c * c / n))
 }
 
 /// Amplification by shuffling, third form: `ε = 12·ε₀·√(ln(1/δ)/n)` for n ≥ 1000, ε₀ < ½,
@@ -91,7 +91,7 @@ pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Err
     if delta.get() >= 0.01 {
         return Err(not_valid(name, "delta", "<", 0.01, delta.get()));
     }
-    Ok(round_up(12.0 * eps0 * (log_inverse(delta) / n).sqrt()))
+    Ok(round::up(12.0 * eps0 * (log_inverse(delta) / n).sqrt()))
 }
 
 /// Amplification by shuffling through Rényi divergence.
@@ -112,8 +112,24 @@ pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Err
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn swap_renyi(crowd: Crowd, local: Epsilon, delta: Delta) -> f64 {
+    swap_renyi_rounds(crowd, local, 1, delta)
+}
+
+/// The same of several rounds, whose Rényi divergences add up: ρ is multiplied by their number.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::published::{swap_renyi, swap_renyi_rounds};
+///
+/// // Four rounds among four times as many users cost as much as one.
+/// let (local, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
+/// let four = swap_renyi_rounds(Crowd::new(400_000)?, local, 4, delta);
+/// assert!((four - swap_renyi(Crowd::new(100_000)?, local, delta)).abs() < 1e-9);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn swap_renyi_rounds(crowd: Crowd, local: Epsilon, rounds: u64, delta: Delta) -> f64 {
     let rho = 2.0 * swap_scale(local).powi(2) / crowd.get() as f64;
-    renyi_epsilon(|alpha| alpha * rho, delta)
+    renyi_epsilon(|alpha| alpha * rho * rounds as f64, delta)
 }
 
 /// Clones in closed form.
@@ -146,7 +162,7 @@ pub fn clones_closed(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, 
     }
     let a = 8.0 * (eps0.exp() * log_term / n).sqrt() + 8.0 * eps0.exp() / n;
     let shrink = -(-eps0).exp_m1() / (1.0 + (-eps0).exp() / (1.0 + a));
-    Ok(round_up((a * shrink).ln_1p()))
+    Ok(round::up((a * shrink).ln_1p()))
 }
 
 /// The smallest ε at δ of a mechanism with Rényi divergence `divergence(α)`, over a fine grid of α
@@ -161,7 +177,7 @@ pub fn clones_closed(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, 
 ///
 /// ```
 /// # use throng_account::Delta;
-/// # use throng_account::gaussian_delta;
+/// # use throng_account::tradeoff::gaussian_delta;
 /// use throng_account::published::renyi_epsilon;
 ///
 /// // Gaussian noise with μ = 1 has Rényi divergence α/2. The exact ε at 10⁻⁵ is 4.38.
@@ -184,7 +200,7 @@ pub fn renyi_epsilon(divergence: impl Fn(f64) -> f64, delta: Delta) -> f64 {
         centre = grid.min_by(|a, b| epsilon(*a).total_cmp(&epsilon(*b))).unwrap_or(centre);
         width /= 20.0;
     }
-    round_up(epsilon(centre).max(0.0))
+    round::up(epsilon(centre).max(0.0))
 }
 
 /// ε of `bit-sum` in closed form.
@@ -197,7 +213,8 @@ pub fn renyi_epsilon(divergence: impl Fn(f64) -> f64, delta: Delta) -> f64 {
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta};
-/// # use throng_account::{BitSum, Profile};
+/// # use throng_account::profile::BitSum;
+/// # use throng_account::Profile;
 /// use throng_account::published::bit_sum_closed;
 ///
 /// let (crowd, delta) = (Crowd::new(100_000)?, Delta::new(1e-6)?);
@@ -216,7 +233,21 @@ pub fn bit_sum_closed(crowd: Crowd, lambda: f64, delta: Delta) -> Result<f64, Er
         return Err(not_valid(name, "lambda", "<=", n, lambda));
     }
     let m = lambda - (2.0 * lambda * (2.0 / delta.get()).ln()).sqrt();
-    Ok(round_up((32.0 * log_four(delta) / m).sqrt() * (1.0 - m / n)))
+    Ok(round::up((32.0 * log_four(delta) / m).sqrt() * (1.0 - m / n)))
+}
+
+/// The least δ of which [`bit_sum_closed`] speaks at this λ: `4·e^{−λ/14}`, rounded up.
+///
+/// ```
+/// use throng_account::{Crowd, published::{bit_sum_closed, bit_sum_least_delta}};
+///
+/// let delta = bit_sum_least_delta(58.0)?;
+/// assert!((delta.get() - 0.0635).abs() < 1e-4);
+/// assert!(bit_sum_closed(Crowd::new(100)?, 58.0, delta).is_ok());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn bit_sum_least_delta(lambda: f64) -> Result<Delta, Error> {
+    Delta::new(round::up(4.0 * (-lambda / 14.0).exp()))
 }
 
 /// λ for `bit-sum` at (ε, δ) in closed form.
@@ -277,7 +308,20 @@ pub fn bit_sum_lambda(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<f6
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn coins_closed(coins: u64, delta: Delta) -> Result<f64, Error> {
-    Ok(round_up(coin_spread("Cheu et al. Claim 14", coins, delta)?.ln_1p()))
+    Ok(round::up(coin_spread("Cheu et al. Claim 14", coins, delta)?.ln_1p()))
+}
+
+/// The least δ of which [`coins_closed`] speaks: `4·e^{−|H|/8}`, rounded up.
+///
+/// ```
+/// use throng_account::published::{coins_closed, coins_least_delta};
+///
+/// let delta = coins_least_delta(50)?;
+/// assert!((delta.get() - 0.00772).abs() < 1e-5 && coins_closed(50, delta).is_ok());
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn coins_least_delta(coins: u64) -> Result<Delta, Error> {
+    Delta::new(round::up(4.0 * (-(coins as f64) / 8.0).exp()))
 }
 
 /// ε at δ/2 of `bit-sum` with exactly `coins` users chosen to answer by a coin.
@@ -298,7 +342,7 @@ pub fn coins_closed(coins: u64, delta: Delta) -> Result<f64, Error> {
 /// ```
 pub fn chosen_coins_closed(crowd: Crowd, coins: u64, delta: Delta) -> Result<f64, Error> {
     let spread = coin_spread("Cheu et al. Claim 15", coins, delta)?;
-    Ok(round_up(spread * (1.0 - coins as f64 / crowd.get() as f64)))
+    Ok(round::up(spread * (1.0 - coins as f64 / crowd.get() as f64)))
 }
 
 /// The (ε₀, δ₀) that each of the r bit-sums of `real-sum` needs for (ε, δ) in all.
@@ -333,10 +377,12 @@ pub fn real_sum_split(epsilon: Epsilon, delta: Delta, bits: u64) -> Result<(f64,
 /// of `Bin(n, λ/(2n))`.
 ///
 /// **Not a bound.** At n = 10, λ = 2 a test exists with α = 0.6513 and β = 0.0387 where the curve says
-/// 0.0702. Use [`crate::TradeOff`].
+/// 0.0702. Use [`crate::tradeoff::TradeOff`].
 ///
 /// ```
-/// # use throng_account::{BitSum, Crowd, TradeOff};
+/// # use throng_account::profile::BitSum;
+/// # use throng_account::tradeoff::TradeOff;
+/// # use throng_account::Crowd;
 /// use throng_account::published::chen_long_curve;
 ///
 /// let stated = chen_long_curve(10, 2.0, 0.6513)?;
@@ -361,6 +407,48 @@ pub fn chen_long_curve(n: u64, lambda: f64, alpha: f64) -> Result<f64, Error> {
 /// ```
 pub fn coins_curve(coins: u64, alpha: f64) -> Result<f64, Error> {
     step_curve(&Binomial::new(coins, 0.5), coins, alpha)
+}
+
+/// The standard error of a count by randomized response without a shuffler, about one half of the bits
+/// being 1.
+///
+/// ```text
+/// √(n·e^ε₀)/(e^ε₀ − 1)
+/// ```
+///
+/// Exact. Warner, "Randomized Response" (1965).
+///
+/// ```
+/// # use throng_account::{Crowd, Epsilon};
+/// use throng_account::published::response_error;
+///
+/// let error = response_error(Crowd::new(10_000)?, Epsilon::new(1.0)?);
+/// assert!((error - 95.952).abs() < 1e-3);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn response_error(crowd: Crowd, local: Epsilon) -> f64 {
+    let (n, odds) = (crowd.get() as f64, local.get().exp());
+    (n * odds).sqrt() / (odds - 1.0)
+}
+
+/// The standard error of a count to which a trusted server adds geometric noise.
+///
+/// ```text
+/// √(2·e^−ε)/(1 − e^−ε)
+/// ```
+///
+/// Exact. Ghosh, Roughgarden, Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms" (2009).
+///
+/// ```
+/// # use throng_account::Epsilon;
+/// use throng_account::published::geometric_error;
+///
+/// assert!((geometric_error(Epsilon::new(1.0)?) - 1.357).abs() < 1e-3);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn geometric_error(epsilon: Epsilon) -> f64 {
+    let odds = epsilon.get().exp();
+    (2.0 / odds).sqrt() / (1.0 - 1.0 / odds)
 }
 
 /// Uses the left-continuous quantile, `min {k : F(k) ≥ α}`: the other convention lies even higher.

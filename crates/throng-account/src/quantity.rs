@@ -1,8 +1,8 @@
 //! Numbers with a meaning: types that cannot hold nonsense.
 
 use crate::Error;
-use crate::binomial::Binomial;
-use crate::special::round_up;
+use crate::kernel::binomial::Binomial;
+use crate::round;
 
 /// A privacy loss ε: finite and not negative.
 ///
@@ -137,7 +137,7 @@ impl Crowd {
         let (mut safe, mut unsafe_) = (0, users + 1);
         while unsafe_ - safe > 1 {
             let middle = safe + (unsafe_ - safe) / 2;
-            if round_up(law.lower(middle - 1)) <= failure.get() {
+            if round::up(law.lower(middle - 1)) <= failure.get() {
                 safe = middle;
             } else {
                 unsafe_ = middle;

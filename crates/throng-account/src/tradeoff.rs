@@ -10,14 +10,18 @@
 //! | P, P' | its law when the user holds 0, or 1 |
 //! | z(p) | the upper normal quantile |
 
-use crate::binomial::Binomial;
-use crate::special::{lower_normal_quantile, normal_cdf, round_down, round_up};
-use crate::{BitSum, Error, Profile};
+use crate::kernel::binomial::Binomial;
+use crate::kernel::special::{lower_normal_quantile, normal_cdf};
+use crate::profile::BitSum;
+use crate::round;
+use crate::{Error, Profile};
 
 /// The exact trade-off function of `bit-sum`, for crowds of up to 1 000.
 ///
 /// ```
-/// use throng_account::{BitSum, Crowd, TradeOff};
+/// use throng_account::profile::BitSum;
+/// use throng_account::tradeoff::TradeOff;
+/// use throng_account::Crowd;
 ///
 /// // Ten users, one bit in ten flipped. A test that is wrong about half of the zeros is wrong about
 /// // 14 % of the ones.
@@ -68,7 +72,7 @@ impl TradeOff {
             curve.reverse();
             interpolate(&curve, alpha).min(interpolate(&flipped, alpha))
         });
-        Ok(round_down(least.fold(1.0, f64::min)))
+        Ok(round::down(least.fold(1.0, f64::min)))
     }
 
     /// The smallest μ for which the protocol is μ-GDP (Dong, Roth, Su, "Gaussian Differential
@@ -93,7 +97,7 @@ impl TradeOff {
                 });
             }
         }
-        round_up(mu)
+        round::up(mu)
     }
 }
 
@@ -102,7 +106,7 @@ impl TradeOff {
 /// For `μ > 0`; exact to rounding, rounded up.
 ///
 /// ```
-/// use throng_account::gaussian_delta;
+/// use throng_account::tradeoff::gaussian_delta;
 ///
 /// // At ε = 0 the total variation: 2Φ(½) − 1.
 /// assert!((gaussian_delta(1.0, 0.0) - 0.382925).abs() < 1e-6);
@@ -110,16 +114,16 @@ impl TradeOff {
 /// ```
 pub fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
     let first = normal_cdf(-epsilon / mu + 0.5 * mu);
-    let second = (epsilon + crate::special::ln_normal_cdf(-epsilon / mu - 0.5 * mu)).exp();
+    let second = (epsilon + crate::kernel::special::ln_normal_cdf(-epsilon / mu - 0.5 * mu)).exp();
     // The difference cancels, the more the smaller μ; each term is good to an ulp times (ε/μ)².
     let z = epsilon / mu;
-    round_up((first - second).max(0.0) + 2e-15 * (2.0 + z * z) * first)
+    round::up((first - second).max(0.0) + 2e-15 * (2.0 + z * z) * first)
 }
 
 /// `G_μ(α) = Φ(Φ⁻¹(1 − α) − μ)`, the trade-off function of μ-GDP.
 ///
 /// ```
-/// use throng_account::gaussian_beta;
+/// use throng_account::tradeoff::gaussian_beta;
 ///
 /// // Nothing is learned at μ = 0; at μ = 1 a test of level 5 % misses 74 %.
 /// assert!((gaussian_beta(0.0, 0.05) - 0.95).abs() < 1e-12);
@@ -135,6 +139,28 @@ pub fn gaussian_beta(mu: f64, alpha: f64) -> f64 {
         lower_normal_quantile((1.0 - alpha).ln())
     };
     normal_cdf(z - mu)
+}
+
+/// The type II error that (ε, δ)-DP leaves to every test of type I error α.
+///
+/// ```text
+/// max(0, 1 − δ − e^ε·α, e^−ε·(1 − δ − α))
+/// ```
+///
+/// Lower bound, exact for the worst mechanism. Wasserman, Zhou (2010); Dong et al., Proposition 2.5.
+///
+/// ```
+/// use throng_account::tradeoff::least_beta;
+///
+/// // With ε = 0 and δ = 0 a test does no better than a guess.
+/// assert_eq!(least_beta(0.0, 0.0, 0.25), 0.75);
+/// // ε = ln 3: a test of level ¼ misses a quarter.
+/// assert!((least_beta(3_f64.ln(), 0.0, 0.25) - 0.25).abs() < 1e-12);
+/// ```
+pub fn least_beta(epsilon: f64, delta: f64, alpha: f64) -> f64 {
+    let (steep, flat) =
+        (1.0 - delta - epsilon.exp() * alpha, (-epsilon).exp() * (1.0 - delta - alpha));
+    steep.max(flat).max(0.0)
 }
 
 /// Both tails at every cut, each a sum of positive terms from its own end.

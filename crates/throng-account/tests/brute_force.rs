@@ -2,7 +2,8 @@
 //! directions, adaptive slots included. A bound that is too small anywhere fails here.
 
 use std::collections::BTreeMap;
-use throng_account::{BitSum, Blanket, ClonePair, Crowd, Epsilon, Probability, Profile};
+use throng_account::profile::{BitSum, Blanket, ClonePair};
+use throng_account::{Crowd, Epsilon, Probability, Profile};
 
 /// A randomizer as a table: `channel[input][output]`.
 type Channel = Vec<Vec<f64>>;

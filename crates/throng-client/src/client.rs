@@ -409,7 +409,8 @@ fn parties(collection: &Collection) -> Vec<PublicIdentity> {
 mod tests {
     use super::*;
     use crate::testing::{World, coin, every_mechanism, rng};
-    use throng_account::{Delta, success_band};
+    use throng_account::Delta;
+    use throng_account::tail::success_band;
     use throng_mechanism::CoinCount;
     use throng_wire::Below;
 

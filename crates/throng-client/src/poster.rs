@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(orders.len(), 6);
         let rate = throng_account::Delta::new(1e-9).unwrap();
         for count in orders.values() {
-            let band = throng_account::success_band(*count, 6_000, rate);
+            let band = throng_account::tail::success_band(*count, 6_000, rate);
             assert!(band.lower <= 1.0 / 6.0 && 1.0 / 6.0 <= band.upper, "{orders:?}");
         }
     }

@@ -4,7 +4,8 @@ use crate::Error;
 use crate::canonical;
 use crate::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
 use crate::section::{Lines, Section, field, known};
-use crate::words::{grouped, listed};
+use crate::words::listed;
+use throng_account::show::Count;
 use throng_wire::bytes::Writer;
 use throng_wire::{Below, Chain, CollectionId, Route, Schedule, Shape};
 
@@ -148,15 +149,15 @@ impl Board {
         };
         let times = match self.rounds {
             1 => "In its only round".into(),
-            rounds => format!("In each of {} rounds", grouped(rounds)),
+            rounds => format!("In each of {} rounds", Count(rounds)),
         };
         vec![
             format!("The board is about: {}", self.about),
             format!(
                 "{times} your device posts {} messages of {} bytes, {} bytes in all, whatever is in them.",
-                grouped(self.messages.into()),
-                grouped(self.payload.into()),
-                grouped(self.shape().report_bytes() as u64)
+                Count(self.messages.into()),
+                Count(self.payload.into()),
+                Count(self.shape().report_bytes() as u64)
             ),
             "Everybody sees all messages of a round, in no order. There is no noise in them: what must \
              stay secret is for the messages to hide."
@@ -168,7 +169,7 @@ impl Board {
             ),
             format!(
                 "A round in which fewer than {} reports come in time is thrown away unseen.",
-                grouped(self.crowd)
+                Count(self.crowd)
             ),
         ]
     }

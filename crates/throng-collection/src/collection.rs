@@ -103,7 +103,7 @@ impl Prompt {
 /// # use throng_collection::Promise;
 /// // Four weeks. What is added up simply covers all of them, whatever the mechanism.
 /// let (epsilon, delta, epochs) = (Epsilon::new(0.1)?, Delta::new(1e-8)?, 4);
-/// let (total, failure) = throng_account::compose::basic(epsilon, delta.get(), epochs);
+/// let (total, failure) = throng_account::spend::closed_form::basic(epsilon, delta.get(), epochs);
 /// let lifetime = (Epsilon::new(total)?, Delta::new(failure)?);
 /// let crowd = Crowd::new(10_000)?;
 /// let promise = Promise { epsilon, delta, crowd, corrupt: 0.05, epochs, lifetime };

@@ -23,7 +23,7 @@
 //! | `file`, `section` | the file, read so that errors say where |
 //! | `canonical` | the bytes that the id is a hash of |
 //! | `payload` | messages as bytes |
-//! | `promise`, `table` | whether the promise is kept; [`Account`]: what was spent |
+//! | `promise` | whether the promise is kept; [`Account`]: what was spent |
 //! | `words` | the promise in plain words |
 //! | `board` | [`Board`]: a collection that asks nothing and publishes what is posted |
 //! | [`example`] | one small collection with its parties |
@@ -37,7 +37,6 @@ mod file;
 mod payload;
 mod promise;
 mod section;
-mod table;
 mod words;
 
 pub use board::Board;

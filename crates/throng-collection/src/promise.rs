@@ -1,10 +1,12 @@
 //! Whether a mechanism keeps its promise, and what a person spends over many epochs.
 
-use crate::table::{Table, outward, pair_together};
 use crate::{Error, Promise, Terms};
-use std::collections::BTreeMap;
-use throng_account::{Composition, Crowd, Delta, Epsilon, Profile, terms_visited};
+use throng_account::show::Upper;
+use throng_account::spend::{Lifetime, ample_delta, every_epoch, group};
+use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate, round};
 use throng_mechanism::Mechanism;
+
+pub use throng_account::spend::Spent;
 
 /// How the losses of several epochs add up.
 ///
@@ -39,34 +41,6 @@ pub enum Spending {
     Memoized,
 }
 
-/// One release that has been made.
-///
-/// ```
-/// # use throng_account::Crowd;
-/// # use throng_collection::{Spent, Terms};
-/// # let terms = Terms::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # "#)?;
-/// // Promised is ε = 1 among a thousand. Among ten thousand, the same report costs a third.
-/// let (epsilon, _) = terms.cost(Spent { epochs: 1, honest: Crowd::new(10_000)? })?;
-/// assert!(epsilon.get() < 0.34);
-///
-/// // Two epochs merged into one release show two reports of one person.
-/// let (both, _) = terms.cost(Spent { epochs: 2, honest: Crowd::new(10_000)? })?;
-/// assert!(both.get() >= 2.0 * epsilon.get());
-/// # Ok::<(), throng_wire::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spent {
-    /// Epochs that were merged into it; 1 if none were.
-    pub epochs: u64,
-    /// Honest reports in it.
-    pub honest: Crowd,
-}
-
 impl Terms {
     /// How the losses of several epochs add up.
     pub fn spending(&self) -> Spending {
@@ -97,7 +71,11 @@ impl Terms {
         let guarantee = self.profile(honest)?.epsilon(self.promise.delta)?;
         match epochs {
             0 | 1 => Ok((guarantee.epsilon, guarantee.delta)),
-            _ => Ok(pair_together((guarantee.epsilon, guarantee.delta), epochs)?),
+            _ => {
+                let (epsilon, delta) =
+                    group(guarantee.epsilon.get(), guarantee.delta.get(), epochs);
+                Ok((Epsilon::new(epsilon)?, Delta::new(delta)?))
+            }
         }
     }
 
@@ -117,20 +95,20 @@ impl Terms {
             Some(delta) => delta,
             None => self.lifetime_delta(window)?,
         };
-        let total = Account::at(self, delta).total_of(&self.every_epoch(window))?;
-        Ok((Epsilon::new(four_digits(total.get()))?, delta))
+        let Promise { epochs, crowd, .. } = self.promise;
+        let total = Account::at(self, delta).total_of(&every_epoch(epochs, window, crowd))?;
+        Ok((Epsilon::new(Upper(total.get()).rounded(4))?, delta))
     }
 
     /// Refuses a promise that is not kept when up to `window` epochs may be merged.
     pub(crate) fn verify(&self, window: u64) -> Result<(), Error> {
         let Promise { epsilon, delta, crowd, lifetime, .. } = self.promise;
         let profile = self.mechanism.profile(crowd)?;
-        let before = terms_visited();
         let reached = profile.delta(epsilon).upper;
         // What is not a number keeps nothing.
         let kept = reached <= delta.get();
         if !kept {
-            let remedy = self.remedy(&*profile, terms_visited() - before);
+            let remedy = self.remedy();
             let (crowd, epsilon) = (crowd.get(), epsilon.get());
             let reason = format!(
                 "with {crowd} honest reports delta is {reached:.3e} at epsilon {epsilon}, not {:e}",
@@ -145,20 +123,20 @@ impl Terms {
     }
 
     fn verify_lifetime(&self, window: u64) -> Result<(), Error> {
-        let Promise { epochs, lifetime: (epsilon, delta), .. } = self.promise;
-        let total = match Account::new(self).total_of(&self.every_epoch(window)) {
+        let Promise { epochs, crowd, lifetime: (epsilon, delta), .. } = self.promise;
+        let total = match Account::new(self).total_of(&every_epoch(epochs, window, crowd)) {
             Ok(total) => total,
             Err(Error::Account(throng_account::Error::Unreachable { least, .. })) => {
                 let at = delta.get();
                 let reason = format!("no epsilon covers {epochs} epochs at lifetime_delta {at:e}");
-                let remedy = format!("lifetime_delta has to be above {:.3e}", outward(least));
+                let remedy = format!("lifetime_delta has to be above {:.3e}", round::up(least));
                 return Err(Error::Promise { reason, remedy });
             }
             Err(error) => return Err(error),
         };
         let covered = total <= epsilon;
         if !covered {
-            let (total, at, promised) = (four_digits(total.get()), delta.get(), epsilon.get());
+            let (total, at, promised) = (Upper(total.get()).rounded(4), delta.get(), epsilon.get());
             let reason =
                 format!("{epochs} epochs cost epsilon {total} at delta {at:e}, not {promised}");
             let remedy = format!("promise lifetime_epsilon = {total}, or fewer epochs");
@@ -168,52 +146,21 @@ impl Terms {
     }
 
     /// What would do instead: a crowd of at most a thousand times the promised one, or another ε. It is
-    /// not looked for long, as a file may be made to hold up its readers: `look` is what one δ costs.
-    fn remedy(&self, profile: &dyn Profile, look: u64) -> String {
+    /// not looked for long, as a file may be made to hold up its readers.
+    fn remedy(&self) -> String {
         let Promise { epsilon, delta, crowd, .. } = self.promise;
-        if look > SEARCH / 100 {
+        let profile = |crowd| self.mechanism.profile(crowd).ok();
+        let Some(remedy) = calibrate::remedy(profile, crowd, epsilon, delta, SEARCH) else {
             return "it needs more honest reports, a larger epsilon, or more noise".into();
-        }
-        let begin = terms_visited();
-        let keeps = |n: u64| {
-            if terms_visited() - begin > SEARCH {
-                return false;
-            }
-            let profile = Crowd::new(n).ok().and_then(|n| self.mechanism.profile(n).ok());
-            profile.is_some_and(|profile| profile.delta(epsilon).upper <= delta.get())
         };
-        let mut ways = Vec::new();
-        let mut doubled = (1..=10).map(|k| crowd.get() << k);
-        if let Some(mut enough) = doubled.find(|n| keeps(*n)) {
-            let mut short = enough / 2;
-            while enough - short > 1 + enough / 1_000 {
-                let middle = short + (enough - short) / 2;
-                if keeps(middle) {
-                    enough = middle;
-                } else {
-                    short = middle;
-                }
-            }
-            ways.push(format!("{enough} honest reports"));
-        }
-        if let Ok(guarantee) = profile.epsilon(delta) {
-            ways.push(format!("epsilon {}", four_digits(guarantee.epsilon.get())));
-        }
-        ways.push("more noise".into());
-        format!("it needs {}", ways.join(", or "))
+        let crowd = remedy.crowd.map(|enough| format!("{} honest reports", enough.get()));
+        let epsilon = remedy.epsilon.map(|all| format!("epsilon {}", Upper(all.get()).rounded(4)));
+        let ways = crowd.into_iter().chain(epsilon).chain(["more noise".into()]);
+        format!("it needs {}", ways.collect::<Vec<_>>().join(", or "))
     }
 
     fn charged_once(&self) -> bool {
         self.promise.epochs == 1 || self.spending() == Spending::Lifetime
-    }
-
-    /// A release for every window, each with all of its epochs: nothing that can happen costs more. A
-    /// group costs at least as much as its epochs apart, and a larger crowd no more than a smaller one.
-    fn every_epoch(&self, window: u64) -> Vec<(Spent, u64)> {
-        let Promise { epochs, crowd: honest, .. } = self.promise;
-        let (full, rest) = (epochs / window, epochs % window);
-        let all = [(window, full), (rest, 1)].into_iter().filter(|(epochs, n)| epochs * n > 0);
-        all.map(|(epochs, times)| (Spent { epochs, honest }, times)).collect()
     }
 
     fn lifetime_delta(&self, window: u64) -> Result<Delta, Error> {
@@ -221,15 +168,8 @@ impl Terms {
         if self.spending() != Spending::PerEpoch {
             return Ok(delta);
         }
-        let sum = epochs as f64 * delta.get();
-        let groups = epochs.div_ceil(window) as f64;
-        let mut least = 0.0;
-        if window > 1 {
-            let one = Table::new(&*self.profile(crowd)?, window, 1e-6 * sum / groups)?;
-            least = one.together(window)?.least();
-        }
-        let delta = four_digits(2.0 * sum.max(groups * least));
-        Delta::new(delta).map_err(|_| Error::Promise {
+        let ample = ample_delta(epochs, window, delta, || self.profile(crowd))?;
+        Delta::new(Upper(ample).rounded(4)).map_err(|_| Error::Promise {
             reason: format!("nothing can be said of {epochs} epochs, {window} of them merged"),
             remedy: "it needs fewer epochs, a smaller window, or smaller epsilon and delta".into(),
         })
@@ -262,8 +202,7 @@ impl Terms {
 /// ```
 pub struct Account {
     terms: Terms,
-    delta: Delta,
-    profiles: BTreeMap<(Crowd, u64), Table>,
+    lifetime: Lifetime,
 }
 
 impl Account {
@@ -274,122 +213,36 @@ impl Account {
 
     /// At another δ.
     pub fn at(terms: &Terms, delta: Delta) -> Self {
-        Self { terms: terms.clone(), delta, profiles: BTreeMap::new() }
+        let Promise { crowd, epochs, .. } = terms.promise;
+        let lifetime = match (terms.spending(), &terms.mechanism) {
+            (Spending::Lifetime, _) => Lifetime::once(delta),
+            (Spending::Memoized, Mechanism::Rappor(m)) => Lifetime::memoized(m.privacy()),
+            _ => Lifetime::per_epoch(crowd, epochs, delta),
+        };
+        Self { terms: terms.clone(), lifetime }
     }
 
-    /// What all these releases cost a person who has a report in every epoch of each: the total ε, rounded
-    /// up.
-    ///
-    /// Crowds are rounded down to two digits, though not below the promised one, so that many releases
-    /// share a profile. That is on the safe side: the bag of a larger crowd is made from that of a
-    /// smaller one by adding the reports of others, whose randomness is their own.
-    ///
-    /// The crowds are to be independent of what was released before; a lifetime that was promised rests
-    /// on the promised crowd alone.
+    /// What all these releases cost a person who has a report in every epoch of each, as
+    /// [`Lifetime::total`].
     pub fn total(&mut self, releases: &[Spent]) -> Result<Epsilon, Error> {
-        let mut kinds: BTreeMap<Spent, u64> = BTreeMap::new();
-        for release in releases {
-            *kinds.entry(*release).or_default() += 1;
-        }
-        self.total_of(&kinds.into_iter().collect::<Vec<_>>())
+        self.lifetime.total(releases, |honest| self.terms.profile(honest))
     }
 
     /// The same of releases that come so many times.
     fn total_of(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, Error> {
-        let Some(smallest) = releases.iter().map(|(release, _)| release.honest).min() else {
-            return Ok(Epsilon::ZERO);
-        };
-        match (self.terms.spending(), &self.terms.mechanism) {
-            (Spending::Lifetime, _) => {
-                Ok(self.terms.profile(smallest)?.epsilon(self.delta)?.epsilon)
-            }
-            (Spending::Memoized, Mechanism::Rappor(m)) => {
-                let reports = releases.iter().map(|(release, times)| release.epochs.max(1) * times);
-                let (these, all) = (m.privacy().reports(reports.sum()), m.privacy().forever());
-                Ok(if these < all { these } else { all })
-            }
-            _ => self.composed(releases),
-        }
+        self.lifetime.total_of(releases, |honest| self.terms.profile(honest))
     }
-
-    /// The smaller of what it was and what at least was promised: as safe, and it does not pass the
-    /// promised lifetime by what many grids add.
-    fn composed(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, Error> {
-        let promised = self.terms.promise.crowd;
-        // One release has nothing to share its profile with.
-        let alone = matches!(releases, [(_, 1)]);
-        let share = |honest| if alone { honest } else { rounded_down(honest, promised) };
-        let actual = self.compose(releases, share);
-        if releases.iter().any(|(release, _)| release.honest < promised) {
-            return actual;
-        }
-        match (actual, self.compose(releases, |_| promised)) {
-            (Ok(actual), Ok(least)) => Ok(if least < actual { least } else { actual }),
-            (actual, least) => least.or(actual),
-        }
-    }
-
-    fn compose(
-        &mut self,
-        releases: &[(Spent, u64)],
-        crowd: impl Fn(Crowd) -> Crowd,
-    ) -> Result<Epsilon, Error> {
-        let mut kinds: BTreeMap<(Crowd, u64), u64> = BTreeMap::new();
-        for (Spent { epochs, honest }, times) in releases {
-            *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
-        }
-        for &(honest, epochs) in kinds.keys() {
-            self.look_at(honest, epochs)?;
-        }
-        let all = kinds
-            .iter()
-            .fold(Composition::new(), |all, (kind, times)| all.and(&self.profiles[kind], *times));
-        Ok(all.epsilon(self.delta)?)
-    }
-
-    fn look_at(&mut self, honest: Crowd, epochs: u64) -> Result<(), Error> {
-        if self.profiles.contains_key(&(honest, epochs)) {
-            return Ok(());
-        }
-        // What is cut off in all epochs together is a small part of δ.
-        let floor = 1e-4 * self.delta.get() / self.terms.promise.epochs as f64;
-        let one = Table::new(&*self.terms.profile(honest)?, epochs, floor)?;
-        let table = if epochs == 1 { one } else { one.together(epochs)? };
-        self.profiles.insert((honest, epochs), table);
-        Ok(())
-    }
-}
-
-/// To two digits, twenty steps per decade, but not below the promised crowd unless it is.
-fn rounded_down(honest: Crowd, promised: Crowd) -> Crowd {
-    let unit = 10_u64.pow(honest.get().ilog10().saturating_sub(1));
-    let step = STEPS.iter().rev().find(|step| **step * unit <= honest.get());
-    let rounded = step.and_then(|step| Crowd::new(step * unit).ok()).unwrap_or(honest);
-    rounded.max(promised.min(honest))
-}
-
-/// Rounded up to four significant digits.
-pub(crate) fn four_digits(value: f64) -> f64 {
-    if value <= 0.0 {
-        return value;
-    }
-    let nearest = |value: f64| format!("{value:.3e}").parse().unwrap_or(value);
-    let unit = 10_f64.powi(value.log10().floor() as i32 - 3);
-    let rounded: f64 = nearest(value);
-    if rounded >= value { rounded } else { nearest(rounded + unit) }
 }
 
 /// Terms of laws that are looked at for what would do: some seconds.
 const SEARCH: u64 = 200_000_000;
-/// Some 12 % apart.
-const STEPS: [u64; 20] =
-    [10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 45, 50, 56, 63, 71, 80, 90];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Collection;
     use crate::collection::testing::{collection, rich_collection, terms};
+    use throng_account::measured;
     use throng_mechanism::{Key, Question};
     use throng_wire::Below;
 
@@ -529,30 +382,16 @@ mod tests {
         terms.promise.crowd = Crowd::new(1_000_000_000).unwrap();
         terms.promise.epsilon = Epsilon::new(1e-9).unwrap();
         terms.promise.delta = Delta::new(1e-100).unwrap();
-        let before = terms_visited();
-        let error = Terms::parse(&terms.to_toml()).unwrap_err().to_string();
+        let (parsed, visited) = measured(|| Terms::parse(&terms.to_toml()));
+        let error = parsed.unwrap_err().to_string();
         assert!(error.contains("it needs more honest reports"), "{error}");
-        assert!(terms_visited() - before < SEARCH);
-    }
-
-    #[test]
-    fn crowds_are_rounded_down_but_not_below_the_promise() {
-        let crowd = |n| Crowd::new(n).unwrap();
-        for (honest, promised, expected) in [
-            (1_234, 1_000, 1_200),
-            (1_399, 1_300, 1_300),
-            (99_999, 1, 90_000),
-            (7, 1, 7),
-            (500, 1_000, 500),
-        ] {
-            assert_eq!(rounded_down(crowd(honest), crowd(promised)), crowd(expected));
-        }
+        assert!(visited < SEARCH);
     }
 
     #[test]
     fn numbers_to_tell_are_rounded_up() {
         for value in [1.0, 0.12345, 9.9999, 12_345.6, 3.65e-6, 1e-8, 0.1 + 0.2] {
-            let told = four_digits(value);
+            let told = Upper(value).rounded(4);
             assert!(told >= value && told <= value * 1.001_001, "{value}: {told}");
             assert!(format!("{told:e}").split('e').next().unwrap().len() <= 5, "{told}");
         }

@@ -1,7 +1,7 @@
 //! The promise in plain words, for those who are asked.
 
-use crate::promise::four_digits;
 use crate::{Account, Collection, Promise, Spending, Spent, duration_text};
+use throng_account::show::{Count, Upper};
 use throng_mechanism::{Mechanism, Question};
 use throng_wire::Below;
 
@@ -33,11 +33,11 @@ impl Collection {
                 format!("You answer with a number from {low} to {high}{unit}.")
             }
             Question::Category { size } => {
-                format!("You choose one of {} answers.", grouped(size.into()))
+                format!("You choose one of {} answers.", Count(size.into()))
             }
             Question::Text { .. } => "You answer with a text.".into(),
             Question::Attributes { count } => {
-                format!("You answer yes or no to {} things.", grouped(count.into()))
+                format!("You answer yes or no to {} things.", Count(count.into()))
             }
             Question::State { .. } => "You answer yes or no, again and again.".into(),
         };
@@ -50,12 +50,12 @@ impl Collection {
         let mut times = "It is asked once.".to_string();
         if epochs > 1 {
             let every = spoken(self.schedule.every);
-            times = format!("It is asked {} times, once every {every}.", grouped(epochs));
+            times = format!("It is asked {} times, once every {every}.", Count(epochs));
         }
         format!(
             "{times} Every time your device mixes chance into your answer, seals it and sends {} bytes, \
              whatever you answer.",
-            grouped(shape.report_bytes() as u64)
+            Count(shape.report_bytes() as u64)
         )
     }
 
@@ -78,8 +78,8 @@ impl Collection {
             "Then a result tells nearly the same about you whatever you answered: whatever may be seen in \
              it is, with one of your answers, at most {} times as likely as with another, and 1 in {} more \
              (epsilon = {}, delta = {:e}).",
-            four_digits(epsilon.get().exp()),
-            grouped((1.0 / delta.get()).floor() as u64),
+            Upper(epsilon.get().exp()).rounded(4),
+            Count((1.0 / delta.get()).floor() as u64),
             epsilon.get(),
             delta.get()
         )
@@ -87,7 +87,7 @@ impl Collection {
 
     fn crowd_line(&self) -> String {
         let Promise { crowd, corrupt, .. } = self.terms.promise;
-        let (crowd, quorum) = (grouped(crowd.get()), grouped(self.quorum()));
+        let (crowd, quorum) = (Count(crowd.get()), Count(self.quorum()));
         if corrupt == 0.0 {
             return format!(
                 "It counts on {crowd} honest reports in every result, and each mix waits for as many. \
@@ -126,7 +126,7 @@ impl Collection {
             Account::at(&self.terms, delta).total(&[release]).map(|epsilon| (epsilon, delta))
         });
         let covered = pair.map_or("nothing that is known".into(), |(epsilon, delta)| {
-            let (epsilon, delta) = (four_digits(epsilon.get()), four_digits(delta.get()));
+            let (epsilon, delta) = (Upper(epsilon.get()).rounded(4), Upper(delta.get()).rounded(4));
             format!("epsilon = {epsilon}, delta = {delta:e}")
         });
         format!(
@@ -149,7 +149,7 @@ impl Collection {
                 format!(
                     "{everybody}, only the chance that your device mixes in protects you: {what} keeps \
                      epsilon = {}.",
-                    four_digits(floor.get())
+                    Upper(floor.get()).rounded(4)
                 )
             }
         }
@@ -158,7 +158,7 @@ impl Collection {
     fn lifetime_line(&self) -> String {
         let Promise { epochs, lifetime, .. } = self.terms.promise;
         let pair = format!("epsilon = {}, delta = {:e}", lifetime.0.get(), lifetime.1.get());
-        let epochs = grouped(epochs);
+        let epochs = Count(epochs);
         match self.terms.spending() {
             _ if self.terms.promise.epochs == 1 => {
                 format!("You are asked once, so this is all you give away: {pair}.")
@@ -187,16 +187,16 @@ impl Collection {
             return "One person who lies can make the result worthless.".into();
         }
         let question = &self.terms.question;
-        let moved = four_digits(moves);
+        let moved = Upper(moves).rounded(4);
         match self.terms.mechanism {
             _ if self.terms.mechanism.question() == Question::Real => {
                 let mean =
-                    four_digits(moves * (question.high - question.low) / self.quorum() as f64);
+                    Upper(moves * (question.high - question.low) / self.quorum() as f64).rounded(4);
                 let unit = if question.unit.is_empty() { "" } else { " " };
                 format!(
                     "One person who lies moves the mean by at most {mean}{unit}{} among {} reports.",
                     question.unit,
-                    grouped(self.quorum())
+                    Count(self.quorum())
                 )
             }
             Mechanism::Longitudinal(_) => {
@@ -230,19 +230,6 @@ fn spoken(seconds: u64) -> String {
     if count == "1" { unit.into() } else { format!("{count} {unit}s") }
 }
 
-/// With a comma between thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// An ε that promises little.
 const WEAK: f64 = 10.0;
 
@@ -250,14 +237,6 @@ const WEAK: f64 = 10.0;
 mod tests {
     use super::*;
     use crate::collection::testing::{collection, rich_collection};
-
-    #[test]
-    fn thousands_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")]
-        {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     #[test]
     fn everything_that_must_be_said_is_said() {

@@ -157,10 +157,11 @@ mod tests {
         AdditiveHistogram::new(categories, slots, Threshold::at_least(chance)).unwrap()
     }
 
-    fn profile(crowd: u64, of: &AdditiveHistogram) -> throng_account::AdditiveHistogram {
+    fn profile(crowd: u64, of: &AdditiveHistogram) -> throng_account::profile::AdditiveHistogram {
         let crowd = Crowd::new(crowd).unwrap();
         let (slots, categories) = (of.slots().into(), of.categories().into());
-        throng_account::AdditiveHistogram::new(crowd, slots, of.chance(), categories).unwrap()
+        throng_account::profile::AdditiveHistogram::new(crowd, slots, of.chance(), categories)
+            .unwrap()
     }
 
     #[test]

@@ -6,7 +6,8 @@
 
 use crate::{Error, Mechanism, Tally, Value, Values};
 use rand_core::CryptoRng;
-use throng_account::{BurstCount, Crowd, Dataset, Epsilon, Profile};
+use throng_account::profile::BurstCount;
+use throng_account::{Crowd, Dataset, Epsilon, Profile};
 
 /// Everyone's values but one user's, the two values that user may hold, and the score.
 ///

@@ -7,12 +7,14 @@
 //! one of them.
 
 use crate::Error;
-use throng_account::{Band, Delta, Epsilon, Profile, success_band};
+use throng_account::tail::success_band;
+use throng_account::{Band, Delta, Epsilon, Profile};
 
 /// What an audit found.
 ///
 /// ```
-/// # use throng_account::{Declared, Delta, Epsilon};
+/// # use throng_account::profile::Declared;
+/// # use throng_account::{Delta, Epsilon};
 /// use throng_mechanism::Audit;
 ///
 /// // Scores that tell the two worlds apart nine times out of ten: ε is about ln 9 = 2.2.

@@ -111,7 +111,8 @@ impl Protocol for BinaryResponse {
 mod tests {
     use super::*;
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view};
-    use throng_account::{BitSum, Crowd};
+    use throng_account::Crowd;
+    use throng_account::profile::BitSum;
 
     fn response(flip: f64) -> BinaryResponse {
         let flip = Probability::new("flip", flip).unwrap();

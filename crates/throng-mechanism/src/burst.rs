@@ -25,12 +25,13 @@
 use crate::slots::{count_bits, symbol_or_null, with_symbols};
 use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::{Bursts, Probability};
+use throng_account::Probability;
+use throng_account::profile::Bursts;
 
 /// Symbols 0 for '−', 1 for '+', 2 for null: the user's bit, then the slots.
 ///
 /// ```
-/// # use throng_account::Bursts;
+/// # use throng_account::profile::Bursts;
 /// use throng_mechanism::{BurstCount, Protocol};
 ///
 /// // A pair with chance ¼, a lone plus or a lone minus with chance ⅛ each. Null is symbol 2.
@@ -122,7 +123,8 @@ impl Protocol for BurstCount {
 /// slots.
 ///
 /// ```
-/// # use throng_account::{Bursts, Probability};
+/// # use throng_account::profile::Bursts;
+/// # use throng_account::Probability;
 /// use throng_mechanism::{BurstHistogram, Protocol, Tally};
 ///
 /// let bursts = Bursts::new(vec![1 << 62], vec![1 << 61], vec![1 << 61])?;
@@ -346,8 +348,9 @@ mod tests {
         BurstHistogram::new(categories, bursts.clone()).unwrap()
     }
 
-    fn claim(crowd: u64, bursts: &Bursts) -> throng_account::BurstCount {
-        throng_account::BurstCount::new(Crowd::new(crowd).unwrap(), bursts.clone()).unwrap()
+    fn claim(crowd: u64, bursts: &Bursts) -> throng_account::profile::BurstCount {
+        throng_account::profile::BurstCount::new(Crowd::new(crowd).unwrap(), bursts.clone())
+            .unwrap()
     }
 
     fn plus_only() -> Bursts {
@@ -358,9 +361,9 @@ mod tests {
         crowd: u64,
         categories: u64,
         bursts: &Bursts,
-    ) -> throng_account::BurstHistogram {
+    ) -> throng_account::profile::BurstHistogram {
         let crowd = Crowd::new(crowd).unwrap();
-        throng_account::BurstHistogram::new(crowd, categories, bursts.clone()).unwrap()
+        throng_account::profile::BurstHistogram::new(crowd, categories, bursts.clone()).unwrap()
     }
 
     #[test]

@@ -15,7 +15,7 @@
 use crate::laplace::laplace_variance;
 use crate::{Error, Estimate, sample};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability};
+use throng_account::{Epsilon, Probability, round};
 
 /// An integer sum with discrete Laplace noise. One user's replacement changes the sum by at most the
 /// sensitivity; a count is the sum of bits, with sensitivity 1.
@@ -164,7 +164,7 @@ impl Decay {
     /// Three roundings, of half an ulp each, made up for.
     fn times(self, factor: u32) -> Epsilon {
         let product = (u128::from(factor) * u128::from(self.num)) as f64;
-        let epsilon = product / self.den as f64 * (1.0 + 4.0 * f64::EPSILON);
+        let epsilon = round::up_by(product / self.den as f64, 4.0 * f64::EPSILON);
         Epsilon::new(epsilon).expect("a quotient of positive integers")
     }
 }

@@ -141,9 +141,10 @@ mod tests {
         CoinCount::new(slots, Threshold::at_least(chance)).unwrap()
     }
 
-    fn profile(crowd: u64, count: &CoinCount) -> throng_account::CoinCount {
+    fn profile(crowd: u64, count: &CoinCount) -> throng_account::profile::CoinCount {
         let crowd = Crowd::new(crowd).unwrap();
-        throng_account::CoinCount::new(crowd, count.slots().into(), count.chance()).unwrap()
+        throng_account::profile::CoinCount::new(crowd, count.slots().into(), count.chance())
+            .unwrap()
     }
 
     #[test]

@@ -15,7 +15,8 @@ use crate::kary::count_symbol;
 use crate::rates::Rates;
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::{Probability, Threshold, normal_reach};
+use throng_account::tail::normal_reach;
+use throng_account::{Probability, Threshold};
 
 /// What both have in common: so many columns, and the coin that flips a bit.
 ///
@@ -305,7 +306,8 @@ mod tests {
     use crate::testing::{
         assert_inverse, assert_sampled, assert_view, confidence, hockey_stick, rng,
     };
-    use throng_account::{BitSum, Crowd, Epsilon, Profile};
+    use throng_account::profile::BitSum;
+    use throng_account::{Crowd, Epsilon, Profile};
 
     fn columns(columns: u32, flip: f64) -> Columns {
         let flip = Probability::new("flip", flip).unwrap();
@@ -314,7 +316,7 @@ mod tests {
 
     fn profile(crowd: u64, flip: f64, changing: u64) -> impl Profile {
         let column = BitSum::with_flip(Crowd::new(crowd).unwrap(), flip).unwrap();
-        throng_account::Columns::new(column, changing).unwrap()
+        throng_account::profile::Columns::new(column, changing).unwrap()
     }
 
     /// All rows of `length` bits.

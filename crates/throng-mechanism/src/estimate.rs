@@ -1,7 +1,8 @@
 //! An estimate never travels without its error.
 
 use std::f64::consts::TAU;
-use throng_account::{Probability, normal_reach};
+use throng_account::Probability;
+use throng_account::tail::normal_reach;
 
 /// A number estimated from a bag of messages.
 ///

@@ -9,10 +9,10 @@
 //!
 //! How wrong n̂_v is depends on n_v: the variance of c_v is that of two binomials (`rates`).
 
-use crate::rates::{Rates, round_up, within};
+use crate::rates::Rates;
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability, Threshold};
+use throng_account::{Epsilon, Probability, Threshold, round};
 
 /// One message: a category, from 0 to k − 1.
 ///
@@ -44,7 +44,7 @@ impl KaryResponse {
             return Err(Error::Parameter { name: "categories", range: "from 2 to 1000000000" });
         }
         let (k, gamma) = (f64::from(categories), replace.probability());
-        let epsilon = Epsilon::new(round_up((k * (1.0 - gamma) / gamma).ln_1p()))?;
+        let epsilon = Epsilon::new(round::up((k * (1.0 - gamma) / gamma).ln_1p()))?;
         Ok(Self { categories, replace, epsilon })
     }
 
@@ -52,7 +52,8 @@ impl KaryResponse {
     pub fn local(categories: u32, epsilon: Epsilon) -> Result<Self, Error> {
         let k = f64::from(categories);
         // Close to 1 the coin has few digits for ε₀: the quotient is rounded up as well.
-        let gamma = k / (within(epsilon.get()).exp_m1() + k) * (1.0 + 2.0 * f64::EPSILON);
+        let gamma = k / (round::within(epsilon.get()).exp_m1() + k);
+        let gamma = round::up_by(gamma, 2.0 * f64::EPSILON);
         Self::new(categories, Threshold::at_least(Probability::new("replace", gamma)?))
     }
 
@@ -157,7 +158,8 @@ mod tests {
     use super::*;
     use crate::planted::Planted;
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
-    use throng_account::{Blanket, Crowd, Delta, Profile, calibrate};
+    use throng_account::profile::Blanket;
+    use throng_account::{Crowd, Delta, Profile, calibrate};
 
     fn response(categories: u32, replace: f64) -> KaryResponse {
         let replace = Probability::new("replace", replace).unwrap();

@@ -17,7 +17,7 @@
 
 use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability};
+use throng_account::{Epsilon, Probability, round};
 
 /// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be no less than 0.
 ///
@@ -58,7 +58,7 @@ impl LaplaceMean {
         }
         let product = u128::from(grid) * u128::from(num);
         // Three roundings, of half an ulp each.
-        let epsilon = Epsilon::new(product as f64 / den as f64 * (1.0 + 4.0 * f64::EPSILON))?;
+        let epsilon = Epsilon::new(round::up_by(product as f64 / den as f64, 4.0 * f64::EPSILON))?;
         Ok(Self { grid, num, den, reach: reach as u64, epsilon })
     }
 

@@ -28,7 +28,7 @@
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
 use std::fmt;
-use throng_account::{Epsilon, Probability, Threshold};
+use throng_account::{Epsilon, Probability, Threshold, round};
 
 /// The protocol. Its messages carry their period: `(t − 1)·(2L + 1) + symbol`, where the symbol is 0
 /// for null and `1 + 2·level + sign` for an answer.
@@ -73,14 +73,14 @@ impl Longitudinal {
         }
         let a = keep.probability();
         // 2a − 1 and 1 − a are without rounding for a coin from ½ on.
-        let epsilon = Epsilon::new(((2.0 * a - 1.0) / (1.0 - a)).ln_1p() * (1.0 + SLACK))?;
+        let epsilon = Epsilon::new(round::up(((2.0 * a - 1.0) / (1.0 - a)).ln_1p()))?;
         Ok(Self { periods, changes, keep, epsilon })
     }
 
     /// The most truthful coin whose lifetime ε is within `epsilon`: `a ≤ e^ε/(1 + e^ε)`.
     pub fn local(periods: u64, changes: u32, epsilon: Epsilon) -> Result<Self, Error> {
         // Aiming below by more than the outward rounding of `epsilon()`.
-        let odds = (-epsilon.get() * (1.0 - 2.0 * SLACK)).exp();
+        let odds = (-round::within(epsilon.get())).exp();
         let keep = (1.0 / (1.0 + odds)).min(1.0 - 0.5 * f64::EPSILON);
         // Every f64 from ½ on is a multiple of 2⁻⁶⁴, so the threshold is this very number.
         Self::new(periods, changes, Threshold::at_least(Probability::new("keep", keep)?))
@@ -412,9 +412,6 @@ const NULL: u64 = 0;
 /// Counters for more would not be a small tally.
 const MAX_PERIODS: u64 = 1 << 20;
 
-/// The accountant's allowance for floating-point error.
-const SLACK: f64 = 1e-9;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -469,7 +466,8 @@ mod tests {
             let short = (periods, changes) == (1, 1) || (periods, changes) == (2, 2);
             let reached = if short { 0.0 } else { epsilon * (1.0 - 1e-8) };
             assert!(exact <= epsilon && exact >= reached, "{periods} {changes}: {exact}");
-            let account = throng_account::Longitudinal::new(periods, protocol.epsilon()).unwrap();
+            let account =
+                throng_account::profile::Longitudinal::new(periods, protocol.epsilon()).unwrap();
             assert_eq!(account.lifetime(), protocol.epsilon());
             assert_eq!(account.levels(), protocol.levels());
         }
@@ -482,7 +480,8 @@ mod tests {
             let protocol = protocol(periods, changes, 1.5);
             let histories = histories(periods);
             let inputs: Vec<&[bool]> = histories.iter().map(|(bits, _)| &bits[..]).collect();
-            let account = throng_account::Longitudinal::new(periods, protocol.epsilon()).unwrap();
+            let account =
+                throng_account::profile::Longitudinal::new(periods, protocol.epsilon()).unwrap();
             let bound = account.shuffled(Crowd::new(crowd).unwrap()).unwrap();
             assert_view(&protocol, &inputs, crowd as usize, &UpperOnly(bound));
         }

@@ -5,7 +5,8 @@ use crate::{
     Error, Histogram, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Rappor, Selection,
     SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum,
 };
-use throng_account::{Bursts, Crowd, Delta, Epsilon, Threshold};
+use throng_account::profile::Bursts;
+use throng_account::{Crowd, Delta, Epsilon, Threshold};
 
 /// Named lists of integers. A probability is an integer out of 2⁶⁴.
 pub type Parameters = Vec<(&'static str, Vec<u64>)>;

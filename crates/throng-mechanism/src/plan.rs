@@ -6,9 +6,9 @@ use crate::{
     Columns, Error, Histogram, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Rappor,
     Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum,
 };
-use throng_account::{
-    Crowd, Delta, Epsilon, Probability, Threshold, calibrate, gaussian_delta, normal_reach,
-};
+use throng_account::tail::normal_reach;
+use throng_account::tradeoff::gaussian_delta;
+use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold, calibrate};
 
 /// What users are asked.
 ///

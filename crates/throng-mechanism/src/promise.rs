@@ -2,10 +2,11 @@
 //! moves the result.
 
 use crate::{Error, Mechanism};
-use throng_account::{
+use throng_account::profile::{
     AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, ClonePair, CoinCount, Columns,
-    Crowd, Declared, Epsilon, Probability, Profile, RealSum, SlicedSum, TwoMessageCount, UpperOnly,
+    Declared, RealSum, SlicedSum, TwoMessageCount,
 };
+use throng_account::{Crowd, Epsilon, Probability, Profile, UpperOnly, round};
 
 impl Mechanism {
     /// The privacy profile among `crowd` honest users, against who sees the shuffled bag.
@@ -76,8 +77,8 @@ impl Mechanism {
     pub fn local_floor(&self) -> Option<Epsilon> {
         let bits = |flip: f64, bits: u32| {
             // ln((1−f)/f), with its digits where f is close to ½, rounded outward like every claim.
-            let odds = ((1.0 - 2.0 * flip) / flip).ln_1p() * f64::from(bits) * (1.0 + 1e-9);
-            Epsilon::new(odds).ok()
+            let odds = ((1.0 - 2.0 * flip) / flip).ln_1p() * f64::from(bits);
+            Epsilon::new(round::up(odds)).ok()
         };
         match self {
             Self::RandomizedResponse(m) | Self::BitSum(m) => bits(m.flip().probability(), 1),

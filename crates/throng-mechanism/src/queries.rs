@@ -7,7 +7,7 @@
 //!
 //! Replacing one user's data may move all r bits of all d coordinates in all T rounds. Thrown into one
 //! bag per coordinate they show less than in d·r·T columns of their own, which compose exactly like
-//! rounds: [`throng_account::Columns`] accounts for them, whatever the questions, as long as their
+//! rounds: [`throng_account::profile::Columns`] accounts for them, whatever the questions, as long as their
 //! number is fixed in advance.
 
 use crate::{Error, Estimate, Law, Protocol, Tally, UnarySum};
@@ -262,7 +262,8 @@ pub fn dot(weights: &[f64], features: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::testing::{assert_inverse_within, assert_sampled, assert_view, rng};
-    use throng_account::{BitSum, Columns, Threshold, UpperOnly};
+    use throng_account::profile::{BitSum, Columns};
+    use throng_account::{Threshold, UpperOnly};
 
     fn vectors(dimensions: u32, bits: u32, flip: f64) -> VectorSum {
         let flip = Threshold::at_least(Probability::new("flip", flip).unwrap());

@@ -17,7 +17,7 @@
 //!
 //! # What is protected
 //! One report with a fresh cohort is ε₁-LDP, the same randomizer for all users, so a shuffled crowd
-//! gets the guarantee of [`throng_account::ClonePair`] at ε₁ in full. A user who reports again keeps
+//! gets the guarantee of [`throng_account::profile::ClonePair`] at ε₁ in full. A user who reports again keeps
 //! cohort and permanent response, and others may change their strings: for several reports together
 //! only the local guarantees are claimed.
 //!
@@ -60,14 +60,14 @@ pub struct Rappor {
     p: Threshold,
     q: Threshold,
     half: Threshold,
-    privacy: throng_account::Rappor,
+    privacy: throng_account::profile::Rappor,
 }
 
 impl Rappor {
     /// `q` must be above `p`.
     pub fn new(bloom: Bloom, f: Threshold, p: Threshold, q: Threshold) -> Result<Self, Error> {
         let probability = |name, coin: Threshold| Probability::new(name, coin.probability());
-        let privacy = throng_account::Rappor::new(
+        let privacy = throng_account::profile::Rappor::new(
             bloom.hashes(),
             probability("f", f)?,
             probability("p", p)?,
@@ -89,7 +89,7 @@ impl Rappor {
     }
 
     /// ε of one report, of several, and of all there will ever be on one string.
-    pub fn privacy(&self) -> throng_account::Rappor {
+    pub fn privacy(&self) -> throng_account::profile::Rappor {
         self.privacy
     }
 
@@ -316,7 +316,8 @@ mod tests {
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
     use rand_core::Rng;
     use std::panic::catch_unwind;
-    use throng_account::{ClonePair, Crowd, UpperOnly};
+    use throng_account::profile::ClonePair;
+    use throng_account::{Crowd, UpperOnly};
 
     fn coin(probability: f64) -> Threshold {
         Threshold::at_least(Probability::new("coin", probability).unwrap())

@@ -39,19 +39,6 @@ impl Rates {
     }
 }
 
-/// An upper bound that covers the floating-point error of an ε of a few operations.
-pub(crate) fn round_up(epsilon: f64) -> f64 {
-    epsilon * (1.0 + SLACK)
-}
-
-/// The ε to aim for, so that what comes out keeps the one asked for after it is rounded up.
-pub(crate) fn within(epsilon: f64) -> f64 {
-    epsilon * (1.0 - 2.0 * SLACK)
-}
-
-/// The accountant's allowance.
-const SLACK: f64 = 1e-9;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -190,9 +190,9 @@ mod tests {
         SlicedSum::new(weights.collect(), slots).unwrap()
     }
 
-    fn claim(crowd: u64, sum: &SlicedSum) -> throng_account::SlicedSum {
+    fn claim(crowd: u64, sum: &SlicedSum) -> throng_account::profile::SlicedSum {
         let (crowd, slots) = (throng_account::Crowd::new(crowd).unwrap(), sum.slots().into());
-        throng_account::SlicedSum::new(crowd, slots, sum.weights().to_vec()).unwrap()
+        throng_account::profile::SlicedSum::new(crowd, slots, sum.weights().to_vec()).unwrap()
     }
 
     #[test]

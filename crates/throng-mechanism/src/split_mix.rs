@@ -36,7 +36,7 @@ use crate::laplace::{grid_law, laplace_reach, laplace_variance, on_grid};
 use crate::sample::WideCatalogue;
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::{Crowd, Delta, Epsilon, Probability};
+use throng_account::{Crowd, Delta, Epsilon, Probability, round};
 
 /// m messages below q = 2^bits, which add up to the value and a share of the noise.
 ///
@@ -92,7 +92,7 @@ impl SplitAndMix {
         }
         let asked = (epsilon, delta);
         // Aiming below by more than the outward rounding of the guarantee.
-        let step = epsilon.get() * (1.0 - 2.0 * SLACK) / f64::from(grid.max(1));
+        let step = round::within(epsilon.get()) / f64::from(grid.max(1));
         if grid == 0 || step < SMALLEST_STEP {
             return Err(Error::Parameter { name: "grid", range: "from 1 to 20000·epsilon" });
         }
@@ -101,7 +101,7 @@ impl SplitAndMix {
         let (noise, sum) = (2 * widest(step), u128::from(2 * n) * u128::from(grid));
         let bits = (noise + sum + 1).next_power_of_two().ilog2();
         let capacity = (((1 << bits) - 1 - noise) / u128::from(grid)).min(u128::from(4 * n)) as u64;
-        let epsilon = Epsilon::new(f64::from(grid) * step * (1.0 + SLACK))?;
+        let epsilon = Epsilon::new(round::up(f64::from(grid) * step))?;
         let mut split = Self {
             crowd: n,
             grid,
@@ -176,7 +176,7 @@ impl SplitAndMix {
         let per_message = (self.crowd as f64).log2() - std::f64::consts::LOG2_E;
         let sigma = 0.5 * ((self.messages as f64 - 2.0) * per_message - f64::from(self.bits));
         let distance = (-sigma).exp2() + self.share.distance * self.crowd as f64;
-        (1.0 + self.epsilon.get().exp()) * distance * (1.0 + SLACK)
+        round::up((1.0 + self.epsilon.get().exp()) * distance)
     }
 
     /// q − 1.
@@ -365,8 +365,6 @@ const MAX_MESSAGES: usize = 1000;
 /// The part of the distance that the cut tail of the noise may take.
 const NEGLIGIBLE: f64 = 1e-5;
 
-/// The accountant's allowance for floating-point error.
-const SLACK: f64 = 1e-9;
 const TWO_128: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
 
 #[cfg(test)]

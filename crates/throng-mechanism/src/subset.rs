@@ -12,10 +12,10 @@
 
 use crate::kary::MAX_CATEGORIES;
 use crate::packed::{column_sums, ones};
-use crate::rates::{Rates, round_up, within};
+use crate::rates::Rates;
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability, Threshold};
+use throng_account::{Epsilon, Probability, Threshold, round};
 
 /// One message of ⌈k/64⌉ words: bit `v % 64` of word `v / 64` is set if category v is in the set.
 ///
@@ -56,7 +56,7 @@ impl SubsetSelection {
         })?;
         // e^ε₀ − 1 = (ik − s)/((1−i)s), all of it in units of 2⁻⁶⁴.
         let without = (TWO_64 - u128::from(include.get())) * u128::from(size);
-        let epsilon = Epsilon::new(round_up((excess as f64 / without as f64).ln_1p()))?;
+        let epsilon = Epsilon::new(round::up((excess as f64 / without as f64).ln_1p()))?;
         Ok(Self { categories, size, include, epsilon })
     }
 
@@ -109,9 +109,9 @@ impl SubsetSelection {
 
     fn with_size(categories: u32, size: u32, epsilon: Epsilon) -> Result<Self, Error> {
         let (k, s) = (f64::from(categories), f64::from(size));
-        let exclude = (k - s) / (within(epsilon.get()).exp() * s + k - s);
+        let exclude = (k - s) / (round::within(epsilon.get()).exp() * s + k - s);
         // Close to 1 the coin has few digits for ε₀: the difference is rounded down as well.
-        let include = (1.0 - exclude) * (1.0 - 2.0 * f64::EPSILON);
+        let include = round::down_by(1.0 - exclude, 2.0 * f64::EPSILON);
         Self::new(categories, size, Threshold::at_least(Probability::new("include", include)?))
     }
 
@@ -256,7 +256,8 @@ mod tests {
         rng,
     };
     use rand_core::Rng;
-    use throng_account::{Blanket, Crowd, Profile};
+    use throng_account::profile::Blanket;
+    use throng_account::{Crowd, Profile};
 
     fn selection(categories: u32, size: u32, include: f64) -> SubsetSelection {
         let include = Probability::new("include", include).unwrap();

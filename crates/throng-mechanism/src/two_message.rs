@@ -131,8 +131,10 @@ mod tests {
         for p in [0.1, 0.5, 0.8] {
             for crowd in [1, 2, 4] {
                 let probability = Probability::new("p", p).unwrap();
-                let profile =
-                    throng_account::TwoMessageCount::new(Crowd::new(crowd).unwrap(), probability);
+                let profile = throng_account::profile::TwoMessageCount::new(
+                    Crowd::new(crowd).unwrap(),
+                    probability,
+                );
                 assert_view(&count(p), &[&false, &true], crowd as usize, &profile);
             }
         }

@@ -162,7 +162,8 @@ const MAX_BITS: u32 = 1_000_000;
 mod tests {
     use super::*;
     use crate::testing::{assert_inverse_within, assert_local, assert_sampled, assert_view, rng};
-    use throng_account::{Crowd, Epsilon, RealSum};
+    use throng_account::profile::RealSum;
+    use throng_account::{Crowd, Epsilon};
 
     fn sum(bits: u32, flip: f64) -> UnarySum {
         let flip = Probability::new("flip", flip).unwrap();

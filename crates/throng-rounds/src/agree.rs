@@ -253,7 +253,8 @@ mod tests {
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
-    use throng_account::{Delta, success_band};
+    use throng_account::Delta;
+    use throng_account::tail::success_band;
     use throng_wire::CollectionId;
 
     const LOW: Seat = Seat(3);

@@ -317,7 +317,8 @@ mod tests {
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     use proptest::prelude::*;
     use std::collections::HashSet;
-    use throng_account::{Delta, success_band};
+    use throng_account::Delta;
+    use throng_account::tail::success_band;
     use throng_wire::{Bag, hex};
 
     const OWN: Seat = Seat(3);

@@ -42,7 +42,7 @@
 //! that are used, and the smaller of the two is claimed.
 
 use crate::{Bit, Circuit, Error, Number};
-use throng_account::{Delta, Epsilon};
+use throng_account::{Delta, Epsilon, round};
 
 /// Discrete Laplace noise for a sum that one participant can change by at most the sensitivity Δ.
 ///
@@ -199,7 +199,7 @@ impl Noise {
             law.iter().zip(shifted).map(|(p, other)| (p - growth * other).max(0.0)).sum::<f64>()
         };
         let worst = (1..=shifts).map(delta).fold(0.0, f64::max);
-        Some(round_up(worst) + (1.0 + growth) * LAW_ERROR)
+        Some(round::up(worst) + (1.0 + growth) * LAW_ERROR)
     }
 }
 
@@ -294,7 +294,7 @@ impl Ideal {
         let inner = (self.epsilon.exp_m1() + lost(wide)) * q * lost(size - wide);
         let edge = ((self.step * wide).exp_m1() + lost(1.0)) * lost(wide);
         let middle = self.growth * (self.step * (wide - 1.0)).exp() * lost(half) * tail;
-        round_up(tail * (inner + edge + middle) / ((1.0 + q) * lost(size).powi(2)))
+        round::up(tail * (inner + edge + middle) / ((1.0 + q) * lost(size).powi(2)))
     }
 
     /// The second.
@@ -303,7 +303,7 @@ impl Ideal {
         let apart = |(k, &tau): (i32, &u64)| {
             2.0 * ((tau as f64 / one - self.chance(k)).abs() + CHANCE_ERROR)
         };
-        round_up((1.0 + self.growth) * (0..).zip(thresholds).map(apart).sum::<f64>())
+        round::up((1.0 + self.growth) * (0..).zip(thresholds).map(apart).sum::<f64>())
     }
 
     fn thresholds(&self, digits: u32, bits: u32) -> Vec<u64> {
@@ -320,11 +320,6 @@ impl Ideal {
     fn least(&self) -> f64 {
         8.0 * f64::from(MAX_DIGITS) * (1.0 + self.growth) * CHANCE_ERROR
     }
-}
-
-/// Outward, by far more than a few hundred roundings of positive terms make up.
-fn round_up(value: f64) -> f64 {
-    value * (1.0 + 1e-9)
 }
 
 const MAX_DIGITS: u32 = 48;
@@ -350,7 +345,7 @@ mod tests {
     use crate::{Committee, Element, Seat};
     use std::collections::BTreeMap;
     use std::sync::Arc;
-    use throng_account::success_band;
+    use throng_account::tail::success_band;
 
     fn noise(epsilon: f64, sensitivity: u32, delta: f64) -> Noise {
         Noise::new(Epsilon::new(epsilon).unwrap(), sensitivity, Delta::new(delta).unwrap()).unwrap()

@@ -11,6 +11,7 @@
 //! Everything is counted in integers of any size, so that a decision is never one of rounding.
 
 use crate::Error;
+use throng_account::round;
 
 /// A way to agree on a key, the same for both ends.
 ///
@@ -272,7 +273,7 @@ impl Natural {
     fn log2_below(&self) -> f64 {
         let (leading, dropped, _) = self.leading();
         let value = dropped as f64 + (leading as f64).log2();
-        (value * (1.0 - 1e-12)).max(0.0)
+        round::down_by(value, 1e-12).max(0.0)
     }
 
     /// `self/2^power` rounded up, at least the smallest normal float, and 0 if it is 0.

@@ -49,7 +49,7 @@
 use crate::{Error, RobustXorSum};
 use rand_core::CryptoRng;
 use std::fmt;
-use throng_account::{Delta, Epsilon};
+use throng_account::{Delta, Epsilon, round};
 
 /// A protocol stopped after its first half, in the attacker's hands.
 ///
@@ -271,7 +271,7 @@ impl fmt::Debug for Reconstruction<'_> {
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn recovery_ceiling(epsilon: Epsilon) -> f64 {
-    (1.0 / (1.0 + (-epsilon.get()).exp()) * (1.0 + 4.0 * f64::EPSILON)).min(1.0)
+    round::up_by(1.0 / (1.0 + (-epsilon.get()).exp()), 4.0 * f64::EPSILON).min(1.0)
 }
 
 /// The least root mean squared error, over uniform inputs in groups of two, of any one-round XOR-sum
@@ -298,7 +298,8 @@ pub fn recovery_ceiling(epsilon: Epsilon) -> f64 {
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn error_floor(epsilon: Epsilon, users: u64) -> f64 {
-    (users as f64 / (8.0 * (1.0 + epsilon.get().exp()))).sqrt() * (1.0 - 4.0 * f64::EPSILON)
+    let floor = (users as f64 / (8.0 * (1.0 + epsilon.get().exp()))).sqrt();
+    round::down_by(floor, 4.0 * f64::EPSILON)
 }
 
 /// One ε of a [`curve`].
@@ -404,7 +405,7 @@ fn uniform_bits(count: u32, rng: &mut impl CryptoRng) -> Vec<bool> {
 mod tests {
     use super::*;
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    use throng_account::success_band;
+    use throng_account::tail::success_band;
 
     fn epsilon(value: f64) -> Epsilon {
         Epsilon::new(value).unwrap()

@@ -25,7 +25,7 @@
 use crate::Error;
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
-use throng_account::{Epsilon, Threshold};
+use throng_account::{Epsilon, Threshold, round};
 use throng_mechanism::{BinaryResponse, sample};
 
 /// Both halves of the protocol.
@@ -111,7 +111,8 @@ impl RobustXorSum {
         }
         let flip = BinaryResponse::local(epsilon).map_err(|_| refused())?.flip();
         // A handful of roundings, upwards.
-        let claim = (2.0 * margin(flip) / flip.get() as f64).ln_1p() * (1.0 + 8.0 * f64::EPSILON);
+        let claim = (2.0 * margin(flip) / flip.get() as f64).ln_1p();
+        let claim = round::up_by(claim, 8.0 * f64::EPSILON);
         Ok(Self { flip, epsilon: Epsilon::new(claim).map_err(|_| refused())? })
     }
 
@@ -258,7 +259,8 @@ mod tests {
     use super::*;
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     use proptest::prelude::*;
-    use throng_account::{Delta, success_band};
+    use throng_account::Delta;
+    use throng_account::tail::success_band;
 
     fn protocol(epsilon: f64) -> RobustXorSum {
         RobustXorSum::new(Epsilon::new(epsilon).unwrap()).unwrap()

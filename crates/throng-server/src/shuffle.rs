@@ -232,7 +232,8 @@ mod tests {
     use crate::{DiskStore, MemoryStore};
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     use std::collections::HashMap;
-    use throng_account::{Delta, success_band};
+    use throng_account::Delta;
+    use throng_account::tail::success_band;
 
     /// Fails a correct shuffle with probability at most `alpha`: exact binomial tails, and a union
     /// bound over cells and tails.

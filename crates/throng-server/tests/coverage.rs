@@ -3,7 +3,8 @@
 mod common;
 
 use common::Setup;
-use throng_account::{Delta, Probability, Threshold, success_band};
+use throng_account::tail::success_band;
+use throng_account::{Delta, Probability, Threshold};
 use throng_mechanism::{BinaryResponse, Mechanism, Value};
 
 /// 200 collections with crowds of 60 to 99 people, of whom 1 in 4 to all say yes, through one mix. The

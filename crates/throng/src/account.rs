@@ -5,11 +5,12 @@ mod plain;
 use crate::args::{Account, CrowdArgs, FlipArgs, Query, Randomizer};
 use crate::report::{Report, Rows, number};
 use anyhow::Context;
-use throng_account::{
-    BitSum, Blanket, Bound, Crowd, Delta, Epsilon, Error, Guarantee, Longitudinal, Probability,
-    Profile, Rappor, RealSum, Shuffled, TradeOff, TwoMessageCount, compose, published,
-    shuffled_rounds,
+use throng_account::profile::{
+    BitSum, Blanket, Bound, Longitudinal, Rappor, RealSum, Shuffled, TwoMessageCount,
 };
+use throng_account::spend::{closed_form, shuffled_rounds};
+use throng_account::tradeoff::TradeOff;
+use throng_account::{Crowd, Delta, Epsilon, Error, Guarantee, Probability, Profile, published};
 
 /// Answers one query.
 pub fn run(query: Account) -> anyhow::Result<Report> {
@@ -208,12 +209,10 @@ fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow
     let each = Delta::new(0.5 * delta.get() / rounds as f64)?;
     let per_round = Shuffled::new(reports, local)?.epsilon(each)?.epsilon;
     let slack = Delta::new(0.5 * delta.get())?;
-    let advanced = compose::advanced(per_round, rounds, slack);
-    let basic = compose::basic(per_round, each.get(), rounds).0;
-    let rho = 2.0 * ((2.0 * epsilon0).exp() * epsilon0.exp_m1()).powi(2) / reports.get() as f64;
+    let advanced = closed_form::advanced(per_round, rounds, slack);
+    let basic = closed_form::basic(per_round, each.get(), rounds).0;
     let unshuffled = rounds as f64 * epsilon0;
-    let renyi =
-        published::renyi_epsilon(|alpha| alpha * rho * rounds as f64, delta).min(unshuffled);
+    let renyi = published::swap_renyi_rounds(reports, local, rounds, delta).min(unshuffled);
     let report = crowd
         .header("compose")
         .line("epsilon0", "local epsilon0", epsilon0)

@@ -5,7 +5,8 @@ use crate::plan;
 use crate::report::{Report, number};
 use anyhow::Result;
 use throng_account::calibrate::{self, Calibrated};
-use throng_account::{ClonePair, Crowd, Delta, Epsilon, Error, Probability, Profile};
+use throng_account::profile::ClonePair;
+use throng_account::{Crowd, Delta, Epsilon, Error, Probability, Profile};
 use throng_mechanism::Key;
 
 /// Answers one request.

@@ -7,11 +7,10 @@ use crate::report::Report;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
-use throng_account::{
-    BitSum, Composition, Crowd, Delta, Epsilon, Probability, Profile, RealSum, Shuffled, Theorem,
-    TradeOff, TwoMessageCount, calibrate, compose, gaussian_beta, gaussian_delta, published,
-    shuffled_rounds,
-};
+use throng_account::profile::{BitSum, RealSum, Shuffled, TwoMessageCount};
+use throng_account::spend::{Composition, closed_form, shuffled_rounds};
+use throng_account::tradeoff::{TradeOff, gaussian_beta, gaussian_delta, least_beta};
+use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, Theorem, calibrate, published};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 
 /// Draws every figure into `out`, one SVG and one CSV each, saying on standard error how far it is.
@@ -70,7 +69,7 @@ const FIGURES: [(&str, Draw); 22] = [
 fn bit_sum_trade_off() -> Result<Chart> {
     let crowd = Crowd::new(100)?;
     let curve = TradeOff::new(&BitSum::new(crowd, 58.0)?)?;
-    let delta = least_valid_delta();
+    let delta = published::bit_sum_least_delta(58.0)?;
     let epsilon = published::bit_sum_closed(crowd, 58.0, delta)?;
     Ok(trade_off_chart(
         "Telling one user's bit: bit-sum, n = 100, λ = 58 (Chen & Long, Figure 1a)",
@@ -86,7 +85,7 @@ fn bit_sum_trade_off() -> Result<Chart> {
                 |a| published::chen_long_curve(100, 58.0, a).ok(),
             ),
             series("Cheu et al. Corollary 17, δ = 0.0635", Stroke::Dashed, alphas(), |a| {
-                Some(line_bound(epsilon, delta.get(), a))
+                Some(least_beta(epsilon, delta.get(), a))
             }),
         ],
     ))
@@ -166,8 +165,8 @@ fn coins_trade_off() -> Result<Chart> {
     let coins = fifty_coins()?;
     let lines: Vec<(f64, f64)> =
         grid(0.0, 8.0, 801).into_iter().filter_map(|e| Some((e, delta_at(&coins, e)?))).collect();
-    // Claim 14 speaks of δ/2, for δ above 4·e^(−50/8).
-    let delta = Delta::new(4.0 * (-50.0_f64 / 8.0).exp() * (1.0 + 1e-9))?;
+    // Claim 14 speaks of δ/2.
+    let delta = published::coins_least_delta(50)?;
     let epsilon = published::coins_closed(50, delta)?;
     Ok(trade_off_chart(
         "A sum with 50 fair coins added (Chen & Long, Figure 2a)",
@@ -177,7 +176,7 @@ fn coins_trade_off() -> Result<Chart> {
                 published::coins_curve(50, a).ok()
             }),
             series("Cheu et al. Claim 14, δ = 0.0077", Stroke::Dashed, alphas(), |a| {
-                Some(line_bound(epsilon, 0.5 * delta.get(), a))
+                Some(least_beta(epsilon, 0.5 * delta.get(), a))
             }),
         ],
     ))
@@ -242,7 +241,6 @@ fn count_error() -> Result<Chart> {
     let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
     // Lemma 18 stops just short of ε = 1.
     let below = Epsilon::new(1.0 - 1e-9)?;
-    let e = std::f64::consts::E;
     let crowds = || logarithmic(100.0, 1e8, 25);
     let error = |crowd: Crowd, lambda: f64| Some(BitSum::new(crowd, lambda).ok()?.standard_error());
     Ok(Chart {
@@ -251,7 +249,7 @@ fn count_error() -> Result<Chart> {
         y: axis("standard error", Scale::Log),
         series: vec![
             series("local: randomized response", Stroke::Solid, crowds(), |n| {
-                Some((n * e).sqrt() / (e - 1.0))
+                Some(published::response_error(Crowd::new(n as u64).ok()?, epsilon))
             }),
             series("shuffled: Cheu et al. Lemma 18", Stroke::Dashed, crowds(), |n| {
                 let crowd = Crowd::new(n as u64).ok()?;
@@ -267,7 +265,7 @@ fn count_error() -> Result<Chart> {
                 Some(found.mechanism.standard_error())
             }),
             series("central: geometric noise", Stroke::Solid, crowds(), |_| {
-                Some((2.0 / e).sqrt() / (1.0 - 1.0 / e))
+                Some(published::geometric_error(epsilon))
             }),
         ],
     })
@@ -285,7 +283,6 @@ fn composition() -> Result<Chart> {
     let each = |t: f64, share: f64| {
         Some(mechanism.epsilon(Delta::new(share * delta.get() / t).ok()?).ok()?.epsilon)
     };
-    let rho = 2.0 * ((2.0_f64).exp() * 1.0_f64.exp_m1()).powi(2) / 1e5;
     Ok(Chart {
         title: "T rounds together: n = 10⁵, ε₀ = 1, δ = 10⁻⁶ in all".into(),
         x: axis("rounds, T", Scale::Log),
@@ -305,10 +302,10 @@ fn composition() -> Result<Chart> {
                 bands.iter().map(|(t, g)| (*t, g.epsilon.get())).collect(),
             ),
             series("advanced composition", Stroke::Dashed, rounds(), |t| {
-                Some(compose::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
+                Some(closed_form::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
             }),
             series("Erlingsson et al. Remark 1 (Rényi)", Stroke::Dashed, rounds(), |t| {
-                Some(published::renyi_epsilon(|alpha| alpha * rho * t, delta))
+                Some(published::swap_renyi_rounds(crowd, local, t as u64, delta))
             }),
             series("basic composition", Stroke::Dashed, rounds(), |t| {
                 Some(t * each(t, 1.0)?.get())
@@ -324,7 +321,7 @@ fn ten_bits() -> Result<(RealSum, TwoMessageCount, f64)> {
     let one = BitSum::new(crowd, 58.0)?;
     let mu = TradeOff::new(&one)?.mu();
     let printed = TwoMessageCount::new(crowd, Probability::new("flip", one.flip())?);
-    Ok((RealSum::new(crowd, 58.0, 10)?, printed, compose::gaussian(mu, 10)))
+    Ok((RealSum::new(crowd, 58.0, 10)?, printed, closed_form::gaussian(mu, 10)))
 }
 
 /// A sum with 50 fair coins is a two-message count with p = ½ among 50 users.
@@ -332,21 +329,9 @@ fn fifty_coins() -> Result<TwoMessageCount> {
     Ok(TwoMessageCount::new(Crowd::new(50)?, Probability::new("p", 0.5)?))
 }
 
-/// Corollary 17 needs λ ≥ 14·ln(4/δ): the least δ for λ = 58.
-fn least_valid_delta() -> Delta {
-    Delta::new(4.0 * (-58.0_f64 / 14.0).exp() * (1.0 + 1e-9)).expect("0.0635")
-}
-
-/// What (ε, δ)-DP says of a trade-off function.
-fn line_bound(epsilon: f64, delta: f64, alpha: f64) -> f64 {
-    let (steep, flat) =
-        (1.0 - delta - epsilon.exp() * alpha, (-epsilon).exp() * (1.0 - delta - alpha));
-    steep.max(flat).max(0.0)
-}
-
 /// The trade-off function that a profile, sampled as (ε, δ), says at least.
 fn envelope(lines: &[(f64, f64)], alpha: f64) -> Option<f64> {
-    lines.iter().map(|&(e, d)| line_bound(e, d, alpha)).reduce(f64::max)
+    lines.iter().map(|&(e, d)| least_beta(e, d, alpha)).reduce(f64::max)
 }
 
 /// δ against ε of a closed form that is solved for ε, over the δ it is valid for.

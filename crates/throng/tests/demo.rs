@@ -2,7 +2,8 @@
 
 use assert_cmd::Command;
 use serde_json::Value;
-use throng_account::{Delta, success_band};
+use throng_account::Delta;
+use throng_account::tail::success_band;
 
 fn throng(arguments: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("throng"));

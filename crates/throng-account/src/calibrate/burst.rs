@@ -12,11 +12,11 @@
 //! the estimate, so the best is the smallest η whose pairs the crowd can carry.
 
 use super::Fitted;
-use crate::burst_histogram::{FAILURES, TwoCells, likely_users};
-use crate::solve::smallest_safe;
-use crate::{
-    BurstCount, BurstHistogram, Bursts, Crowd, Delta, Epsilon, Error, Profile, terms_visited,
-};
+use crate::kernel::solve::smallest_safe;
+use crate::kernel::work::terms_visited;
+use crate::profile::burst_histogram::{FAILURES, TwoCells, likely_users};
+use crate::profile::{BurstCount, BurstHistogram, Bursts};
+use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
 /// Bursts of at most `slots` messages for `burst-count`, with about the smallest standard error.
 ///

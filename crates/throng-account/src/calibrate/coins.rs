@@ -1,13 +1,9 @@
-//! Calibration of true messages among coins, and of columns.
+//! Calibration of true messages among coins.
 
-use super::{Calibrated, Fitted, PRECISION, cannot};
-use crate::bag::Bag;
-use crate::bit_sum::checked_flip;
-use crate::solve::smallest_safe;
-use crate::{
-    AdditiveHistogram, BitSum, CoinCount, Columns, Crowd, Delta, Epsilon, Error, Probability,
-    Profile, Threshold,
-};
+use super::{Fitted, PRECISION, cannot};
+use crate::kernel::solve::smallest_safe;
+use crate::profile::{AdditiveHistogram, CoinCount};
+use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 
 /// The fewest slots, and in them the fewest coins, for `coin-count`.
 ///
@@ -51,55 +47,6 @@ pub fn additive_histogram(
     delta: Delta,
 ) -> Result<Fitted<AdditiveHistogram>, Error> {
     fit(epsilon, delta, |slots, chance| AdditiveHistogram::new(crowd, slots, chance, categories))
-}
-
-/// The least λ for columns of which `changing` change together. The coin flips a bit.
-///
-/// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::calibrate::{bit_sum, columns};
-///
-/// // One column is a `bit_sum`.
-/// let (crowd, epsilon, delta) = (Crowd::new(100)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let (one, bit) = (columns(crowd, 1, epsilon, delta)?, bit_sum(crowd, epsilon, delta)?);
-/// let ratio = one.coin.probability() / bit.coin.probability();
-/// assert!((ratio - 1.0).abs() < 1e-4);
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-pub fn columns(
-    crowd: Crowd,
-    changing: u64,
-    epsilon: Epsilon,
-    delta: Delta,
-) -> Result<Calibrated<Columns>, Error> {
-    let at = |flip: f64| Columns::new(BitSum::with_flip(crowd, checked_flip(flip)?)?, changing);
-    let (eps, limit) = (epsilon.get(), delta.get());
-    let safe = |flip: f64| at(flip).is_ok_and(|columns| columns.bulk_delta(epsilon) <= limit);
-    // Just below ½ there is nothing left of the data, nor of its use.
-    let most = 0.5 * (1.0 - 1e-9);
-    if !safe(most) {
-        let best = at(most)?.epsilon(delta)?.epsilon.get();
-        return Err(cannot("lambda", epsilon, delta, best));
-    }
-    // One dataset of the sum of all columns brackets the answer from below.
-    let bag = |flip| Bag { others: (crowd.get() - 1) * changing, own: changing, flip };
-    let explicit = |flip: f64| bag(flip).delta_at(bag(flip).others, eps).lower <= limit;
-    let floor = smallest_safe(1e-12, most, PRECISION, explicit);
-    let mut ceiling = (floor * 1.01).min(most);
-    while !safe(ceiling) {
-        ceiling = (ceiling + 3.0 * (ceiling - floor)).min(most);
-    }
-    let mut flip = smallest_safe(floor * (1.0 - PRECISION), ceiling, 10.0 * PRECISION, safe);
-    loop {
-        let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
-        let mechanism = at(coin.probability())?;
-        let found = mechanism.delta(epsilon).upper;
-        if found <= limit {
-            return Ok(Calibrated { mechanism, coin, delta: found });
-        }
-        // Rounding to a coin moved the grid over the line.
-        flip = (flip * (1.0 + PRECISION)).min(most);
-    }
 }
 
 /// δ falls with the slots and with the chance: first the slots, all of them full, then the chance.
@@ -194,30 +141,9 @@ mod tests {
     }
 
     #[test]
-    fn columns_keep_their_promise_with_little_to_spare() {
-        for (n, changing, epsilon, less) in [
-            (1_000, 2, 2.0, 0.9),
-            (10_000, 2, 1.0, 0.98),
-            (1_000_000, 2, 1.0, 0.98),
-            (100_000, 20, 1.0, 0.98),
-        ] {
-            let (eps, delta) = promise(epsilon, 1e-6);
-            let crowd = Crowd::new(n).unwrap();
-            let found = columns(crowd, changing, eps, delta).unwrap();
-            assert!(found.mechanism.delta(eps).upper <= delta.get());
-            assert_eq!(found.mechanism.column().flip(), found.coin.probability());
-            // A little less noise provably breaks it.
-            let less = BitSum::with_flip(crowd, less * found.coin.probability()).unwrap();
-            assert!(Columns::new(less, changing).unwrap().delta(eps).lower > delta.get());
-        }
-    }
-
-    #[test]
     fn an_impossible_promise_is_refused() {
         let (eps, delta) = promise(1e-9, 1e-15);
         let refused = coin_count(Crowd::new(2).unwrap(), eps, delta);
-        assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
-        let refused = columns(Crowd::new(2).unwrap(), 2, Epsilon::at(1e-12), delta);
         assert!(matches!(refused, Err(Error::CannotCalibrate { .. })), "{refused:?}");
     }
 }

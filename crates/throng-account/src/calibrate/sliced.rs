@@ -5,9 +5,10 @@
 //! then the number of coins is fitted with the accountant, at the integers the sampler will use.
 
 use super::{Fitted, cannot};
-use crate::coins::Coins;
-use crate::solve::smallest_safe;
-use crate::{Crowd, Delta, Epsilon, Error, Profile, SlicedSum};
+use crate::kernel::solve::smallest_safe;
+use crate::profile::SlicedSum;
+use crate::profile::coins::Coins;
+use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
 /// The least error, noise and rounding together, for `sliced-sum` with at most `max_messages`
 /// messages per user. Of settings within a hundredth of the least error, the one with the fewest

@@ -3,7 +3,8 @@ use super::*;
 use crate::Bit;
 use proptest::prelude::*;
 use rand_core::Rng;
-use throng_account::{Delta, success_band};
+use throng_account::Delta;
+use throng_account::tail::success_band;
 
 fn seats(from: u32, to: u32) -> Vec<Seat> {
     (from..to).map(Seat).collect()

@@ -6,11 +6,11 @@ use crate::collection::read_terms;
 use crate::plan;
 use crate::report::Report;
 use anyhow::{Context, Result};
-use throng_account::{
+use throng_account::profile::{
     AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, Bursts, ClonePair, CoinCount,
-    Columns, Declared, Delta, Epsilon, Error, Probability, Profile, SlicedSum, Threshold,
-    UpperOnly,
+    Columns, Declared, SlicedSum,
 };
+use throng_account::{Delta, Epsilon, Error, Probability, Profile, Threshold, UpperOnly};
 use throng_mechanism::{Protocol, SplitAndMix, SubsetSelection};
 
 /// Answers one query.

@@ -4,10 +4,9 @@ use crate::report::{Report, Rows};
 use anyhow::Result;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use throng_account::{
-    BitSum, Blanket, ClonePair, Crowd, Delta, Epsilon, Profile, Shuffled, shuffled_rounds,
-    terms_visited,
-};
+use throng_account::profile::{BitSum, Blanket, ClonePair, Shuffled};
+use throng_account::spend::shuffled_rounds;
+use throng_account::{Crowd, Delta, Epsilon, Profile, measured};
 
 /// Solves ε at δ = 10⁻⁸ for each kind of query and crowd.
 pub fn account() -> Result<Report> {
@@ -97,9 +96,10 @@ fn delta() -> Result<Delta> {
 
 /// Seconds of the fastest run, and terms of one, within a fifth of a second or three runs.
 fn measure(run: impl Fn() -> Result<f64>) -> Result<(f64, u64)> {
-    let (begin, start) = (terms_visited(), Instant::now());
-    black_box(run()?);
-    let (terms, mut best) = (terms_visited() - begin, start.elapsed());
+    let start = Instant::now();
+    let (first, terms) = measured(|| run().map(black_box));
+    first?;
+    let mut best = start.elapsed();
     let deadline = Instant::now() + Duration::from_millis(200);
     for round in 0..1_000 {
         if round >= 2 && Instant::now() > deadline {

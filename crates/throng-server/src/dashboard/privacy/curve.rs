@@ -4,6 +4,7 @@ use crate::Error;
 use crate::dashboard::number::Short;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use throng_account::spend::group;
 use throng_account::{Band, Crowd, Epsilon};
 use throng_collection::Terms;
 use throng_wire::CollectionId;
@@ -64,21 +65,12 @@ impl Curve {
         (0..=STEPS as u32).map(place).collect::<Result<_, Error>>().map(Self)
     }
 
-    /// What it says of a person with a report in each of so many epochs, by group privacy: where one
-    /// report keeps (ε, δ), m keep
-    ///
-    /// ```text
-    /// (m·ε, δ·(1 + e^ε + … + e^{(m−1)ε}))
-    /// ```
-    ///
-    /// Upper bounds, rounded up. Nothing is known from below.
+    /// What it says of a person with a report in each of so many epochs, by [`group`] privacy. Nothing
+    /// is known from below.
     pub fn together(&self, epochs: u64) -> Self {
-        let m = epochs as f64;
         let place = |Place { epsilon, delta }: &Place| {
-            let factor =
-                if *epsilon == 0.0 { m } else { (m * epsilon).exp_m1() / epsilon.exp_m1() };
-            let upper = (delta.upper * factor * (1.0 + 1e-9)).min(1.0);
-            Place { epsilon: m * epsilon, delta: Band { lower: 0.0, upper } }
+            let (epsilon, upper) = group(*epsilon, delta.upper, epochs);
+            Place { epsilon, delta: Band { lower: 0.0, upper: upper.min(1.0) } }
         };
         match epochs {
             0 | 1 => self.clone(),

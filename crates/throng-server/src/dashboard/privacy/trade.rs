@@ -12,6 +12,7 @@
 //! sampled, since a line between two samples of a convex function lies above it.
 
 use super::curve::Curve;
+use throng_account::round;
 
 /// A lower bound on β: corners, α rising from 0 to 1, joined by straight lines.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +49,7 @@ impl Bound {
         let height = |alpha: f64| {
             let most = best.iter().map(|line| line.at(alpha)).fold(0.0, f64::max);
             // Down by more than the accountant's allowance for floating-point error.
-            (alpha, most * (1.0 - SLACK))
+            (alpha, round::down_by(most, 2.0 * round::SLACK))
         };
         Self(alphas.map(height).collect())
     }
@@ -77,13 +78,13 @@ impl Line {
     }
 }
 
-const SLACK: f64 = 2e-9;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dashboard::privacy::curve::Place;
-    use throng_account::{Band, BitSum, Crowd, Epsilon, Profile, TradeOff};
+    use throng_account::profile::BitSum;
+    use throng_account::tradeoff::TradeOff;
+    use throng_account::{Band, Crowd, Epsilon, Profile};
 
     fn sampled(protocol: &BitSum, end: f64, points: u32) -> Curve {
         let place = |number: u32| {

@@ -6,87 +6,21 @@
 //! A dominating pair per round dominates the composition of rounds chosen adaptively, as long as
 //! crowds and parameters are fixed in advance (`docs/privacy.md`, 5.6).
 
-use crate::bag::Bag;
-use crate::loss::{Law, TotalLoss};
-use crate::published::renyi_epsilon;
-use crate::solve::smallest_epsilon;
-use crate::special::{lower_normal_quantile, round_down, round_up, upper_delta};
+use crate::kernel::bag::Bag;
+use crate::kernel::loss::{Law, TotalLoss};
+use crate::kernel::solve::smallest_epsilon;
+use crate::kernel::special::lower_normal_quantile;
+use crate::spend::closed_form::basic;
 use crate::{
-    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours, Profile, Theorem, Witness,
+    Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours, Profile, Theorem, Witness,
 };
-
-/// `T` rounds of (ε, δ)-DP are (Tε, Tδ)-DP.
-///
-/// ```
-/// # use throng_account::Epsilon;
-/// use throng_account::compose::basic;
-///
-/// let (epsilon, delta) = basic(Epsilon::new(0.1)?, 1e-7, 10);
-/// assert!((epsilon - 1.0).abs() < 1e-8 && (delta - 1e-6).abs() < 1e-14);
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-pub fn basic(epsilon: Epsilon, delta: f64, rounds: u64) -> (f64, f64) {
-    let t = rounds as f64;
-    (round_up(t * epsilon.get()), round_up(t * delta))
-}
-
-/// `T` rounds of (ε, δ)-DP are (ε', δ' + Tδ)-DP.
-///
-/// ```text
-/// ε' = ε·(e^ε − 1)·T + ε·√(2T·ln(1/δ'))
-/// ```
-///
-/// Upper bound for every δ' > 0. Dwork, Rothblum, Vadhan (2010); Cheu et al. (2019), Lemma 7. Their
-/// Lemma 10 loses a factor T in the first term and is false.
-///
-/// ```
-/// # use throng_account::{Delta, Epsilon};
-/// use throng_account::compose::{advanced, basic};
-///
-/// // A hundred rounds of ε = 0.1: 6.3 instead of 10. Of ten rounds it makes more than there is.
-/// let (epsilon, slack) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
-/// assert!((advanced(epsilon, 100, slack) - 6.308).abs() < 0.001);
-/// assert!(advanced(epsilon, 10, slack) > basic(epsilon, 0.0, 10).0);
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-pub fn advanced(epsilon: Epsilon, rounds: u64, slack: Delta) -> f64 {
-    let (eps, t) = (epsilon.get(), rounds as f64);
-    round_up(eps * eps.exp_m1() * t + eps * (-2.0 * t * slack.get().ln()).sqrt())
-}
-
-/// `T` rounds of pure ε-DP, each ε²/2-zCDP, by Rényi divergence.
-///
-/// Upper bound. Bun, Steinke, "Concentrated Differential Privacy" (2016), Propositions 3 and 7, with
-/// the conversion of [`renyi_epsilon`].
-///
-/// ```
-/// # use throng_account::{Delta, Epsilon};
-/// use throng_account::compose::{advanced, concentrated};
-///
-/// let (epsilon, delta) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
-/// let rounds = concentrated(epsilon, 100, delta);
-/// assert!((rounds - 5.222).abs() < 0.001 && rounds < advanced(epsilon, 100, delta));
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-pub fn concentrated(epsilon: Epsilon, rounds: u64, delta: Delta) -> f64 {
-    let rho = 0.5 * epsilon.get().powi(2) * rounds as f64;
-    renyi_epsilon(|alpha| alpha * rho, delta)
-}
-
-/// `T` rounds of μ-GDP are √T·μ-GDP: exact. Dong, Roth, Su (2019), Corollary 3.3.
-///
-/// ```
-/// assert_eq!(throng_account::compose::gaussian(0.5, 16), 2.0);
-/// ```
-pub fn gaussian(mu: f64, rounds: u64) -> f64 {
-    mu * (rounds as f64).sqrt()
-}
 
 /// A sequence of rounds, each with a profile of its own.
 ///
 /// ```
 /// # use throng_account::{Delta, Epsilon};
-/// use throng_account::{Composition, Declared, compose};
+/// use throng_account::profile::Declared;
+/// use throng_account::spend::{Composition, closed_form};
 ///
 /// // Thirty rounds of which nothing but ε = 0.1 is known.
 /// let (epsilon, delta) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
@@ -94,7 +28,7 @@ pub fn gaussian(mu: f64, rounds: u64) -> f64 {
 /// let all = Composition::new().and(&round, 30).epsilon(delta)?.get();
 /// // The binomial law of thirty answers has 2.345887; the grid adds a little.
 /// assert!((2.345887..2.3482).contains(&all));
-/// assert!(all < compose::concentrated(epsilon, 30, delta));
+/// assert!(all < closed_form::concentrated(epsilon, 30, delta));
 /// assert_eq!(Composition::new().epsilon(delta)?, Epsilon::ZERO);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
@@ -184,7 +118,7 @@ impl<'a> Composition<'a> {
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::shuffled_rounds;
+/// use throng_account::spend::shuffled_rounds;
 ///
 /// // Once 0.149, and four times 0.31: twice as much.
 /// let (crowd, local, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
@@ -199,7 +133,7 @@ pub fn shuffled_rounds(
     rounds: u64,
     delta: Delta,
 ) -> Result<Guarantee, Error> {
-    let pair = crate::ClonePair::strong(crowd, local)?;
+    let pair = crate::profile::ClonePair::strong(crowd, local)?;
     let upper = Composition::new().and(&pair, rounds).epsilon(delta)?.get();
     let bag = Bag {
         others: (crowd.get() - 1) * rounds,
@@ -221,75 +155,6 @@ pub fn shuffled_rounds(
     })
 }
 
-/// A mechanism of which only (ε₀, δ₀) is known, with the worst profile it can have.
-///
-/// ```text
-/// δ(ε) = δ₀ + (1 − δ₀)·(e^ε₀ − e^ε)₊/(e^ε₀ + 1)
-/// ```
-///
-/// Kairouz, Oh, Viswanath, "The Composition Theorem for Differential Privacy" (2015), Theorem 2.5:
-/// every (ε₀, δ₀)-DP mechanism is a post-processing of this one.
-///
-/// ```
-/// # use throng_account::{Epsilon, Profile};
-/// use throng_account::Declared;
-///
-/// // The best guess at a bit from an answer with ε₀ = 1 is right more often than wrong by tanh ½.
-/// let declared = Declared::new(Epsilon::new(1.0)?, 0.0)?;
-/// let advantage = declared.delta(Epsilon::ZERO);
-/// assert!(advantage.lower < 0.5_f64.tanh() && 0.5_f64.tanh() < advantage.upper);
-/// assert_eq!(declared.pure(), Some(Epsilon::new(1.0)?));
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Declared {
-    epsilon: f64,
-    delta: f64,
-}
-
-impl Declared {
-    /// With δ₀ = 0 the mechanism is pure.
-    pub fn new(epsilon: Epsilon, delta: f64) -> Result<Self, Error> {
-        if !(0.0..1.0).contains(&delta) {
-            return Err(Error::OutOfRange {
-                name: "delta",
-                value: delta,
-                range: "from 0 to below 1",
-            });
-        }
-        if epsilon.get() > 300.0 {
-            return Err(Error::OutOfRange {
-                name: "epsilon",
-                value: epsilon.get(),
-                range: "from 0 to 300",
-            });
-        }
-        Ok(Self { epsilon: epsilon.get(), delta })
-    }
-}
-
-impl Profile for Declared {
-    fn delta(&self, epsilon: Epsilon) -> Band {
-        let left = (self.epsilon - epsilon.get()).max(0.0);
-        // (e^ε₀ − e^ε)/(e^ε₀ + 1), from the difference of the exponents.
-        let share = -(-left).exp_m1() / (1.0 + (-self.epsilon).exp());
-        let value = self.delta + (1.0 - self.delta) * share;
-        Band { lower: round_down(value), upper: upper_delta(value) }
-    }
-
-    fn pure(&self) -> Option<Epsilon> {
-        (self.delta == 0.0).then(|| Epsilon::at(self.epsilon))
-    }
-
-    fn theorem(&self) -> Theorem {
-        Theorem::Local
-    }
-
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        Some(Dataset::Every)
-    }
-}
-
 /// Grid steps to the next evaluation, so many deviations out.
 ///
 /// In a few rounds the tail itself is what δ is read from: there a chord of two steps adds 3e-4 to ε.
@@ -309,8 +174,11 @@ const MAX_ROUNDS: u64 = 10_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Band;
+    use crate::profile::{ClonePair, Declared};
+    use crate::spend::closed_form::{advanced, concentrated};
     use crate::testing::{assert_close, vectors};
-    use crate::{ClonePair, gaussian_delta};
+    use crate::tradeoff::gaussian_delta;
 
     struct Gaussian(f64);
 
@@ -398,16 +266,6 @@ mod tests {
         assert!(composed.delta(Epsilon::at(printed)).unwrap() > 5e-3);
         assert!(advanced(Epsilon::at(epsilon), rounds, slack) > exact);
         assert!(concentrated(Epsilon::at(epsilon), rounds, slack) > exact);
-    }
-
-    #[test]
-    fn advanced_composition_agrees_with_fifty_digits() {
-        let rows = vectors("published.json");
-        for row in rows.iter().filter(|row| row.text("name") == "advanced") {
-            let slack = Delta::new(row.f64("delta")).unwrap();
-            let found = advanced(Epsilon::at(row.f64("epsilon")), row.u64("rounds"), slack);
-            assert_close(found, row.f64("value"), 3e-9);
-        }
     }
 
     #[test]

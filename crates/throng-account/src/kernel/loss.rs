@@ -10,8 +10,9 @@
 //!    the tilted hockey stick. That computes the sum on a circle of L places; the stick is positive,
 //!    so what wraps around only adds to δ.
 
-use crate::special::round_up;
-use crate::{Epsilon, Profile, work};
+use crate::kernel::work;
+use crate::round;
+use crate::{Epsilon, Profile};
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex64;
 use std::f64::consts::TAU;
@@ -28,7 +29,7 @@ impl TotalLoss {
     /// The rounds' laws, all on the grid of this step.
     pub(crate) fn new(step: f64, laws: Vec<Law>) -> Self {
         let survive: f64 = laws.iter().map(|law| law.times * (-law.infinite).ln_1p()).sum();
-        Self { step, infinite: round_up(-survive.exp_m1()), laws }
+        Self { step, infinite: round::up(-survive.exp_m1()), laws }
     }
 
     /// The chance that some round's loss is infinite: no finite ε goes below it.
@@ -68,7 +69,7 @@ impl TotalLoss {
         // like the losses do; the logarithm of the tilt's normalisation counts every round.
         let rounds: f64 = self.laws.iter().map(|law| law.times).sum();
         let allowance = 1.0 + 1e-11 * rounds.sqrt() + 1e-14 * rounds;
-        round_up(scale * (sum + rounding).max(0.0) * allowance) + self.infinite
+        round::up(scale * (sum + rounding).max(0.0) * allowance) + self.infinite
     }
 
     /// `Σ_l X_l·conj(κ_l)` with X the transform of the tilted total loss and κ that of the tilted

@@ -19,18 +19,18 @@
 //!
 //! with N slots in the crowd and `p = Σ p_j`.
 
-use crate::binomial::Binomial;
-use crate::coins::{Coins, checked_slots, ln_poisson};
-use crate::compose::Composition;
-use crate::solve::smallest_epsilon;
-use crate::special::{round_up, upper_delta};
+use crate::kernel::binomial::Binomial;
+use crate::kernel::solve::smallest_epsilon;
+use crate::profile::coins::{Coins, checked_slots, ln_poisson};
+use crate::round;
+use crate::spend::Composition;
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The protocol with its crowd.
 ///
 /// ```
 /// # use throng_account::Crowd;
-/// use throng_account::SlicedSum;
+/// use throng_account::profile::SlicedSum;
 ///
 /// // Three binary digits, two slots; the lowest digit is hidden by coins in one slot of sixteen.
 /// let sum = SlicedSum::new(Crowd::new(1_000)?, 2, vec![1 << 60, 1 << 61, 1 << 62])?;
@@ -137,7 +137,7 @@ impl SlicedSum {
         let p = (total as f64 / TWO_64).min(1.0);
         let mean = trials as f64 * p;
         let most = (mean.floor() as u64 + 1).min(trials);
-        round_up((Binomial::new(trials, p).ln_pmf(most) - ln_poisson(mean, most)).exp()).max(1.0)
+        round::up((Binomial::new(trials, p).ln_pmf(most) - ln_poisson(mean, most)).exp()).max(1.0)
     }
 }
 
@@ -159,7 +159,7 @@ impl Profile for SlicedSum {
         }
         let levels = self.poisson();
         let composed = together(&levels).delta(epsilon).unwrap_or(1.0);
-        upper_delta(self.finite_crowd() * composed)
+        round::delta_up(self.finite_crowd() * composed)
     }
 
     /// There is none: all coins of a level may agree with the bit.
@@ -181,7 +181,7 @@ impl Profile for SlicedSum {
         }
         let factor = self.finite_crowd();
         let levels = self.poisson();
-        let share = Delta::new(delta.get() / round_up(factor))?;
+        let share = Delta::new(delta.get() / round::up(factor))?;
         let upper = match together(&levels).epsilon(share) {
             Ok(epsilon) => epsilon.get(),
             Err(Error::Unreachable { least, .. }) => {

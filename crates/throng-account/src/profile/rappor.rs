@@ -7,13 +7,14 @@
 //!
 //! The permanent response is drawn per *distinct value*: a value that changes costs again.
 
-use crate::special::round_up;
+use crate::round;
 use crate::{Epsilon, Error, Probability};
 
 /// The parameters of the two responses.
 ///
 /// ```
-/// use throng_account::{Probability, Rappor};
+/// use throng_account::profile::Rappor;
+/// use throng_account::Probability;
 ///
 /// let coin = |p| Probability::new("coin", p);
 /// let rappor = Rappor::new(2, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
@@ -71,13 +72,13 @@ impl Rappor {
         let apart = self.q - self.p;
         let all = self.log_odds(t * (apart / self.p).ln_1p());
         let none = self.log_odds(t * (-apart / (1.0 - self.p)).ln_1p());
-        Epsilon::at(round_up(f64::from(self.hashes) * (all - none)))
+        Epsilon::at(round::up(f64::from(self.hashes) * (all - none)))
     }
 
     /// ε for ever, when the permanent response itself is known: `2h·ln((1−f/2)/(f/2))`.
     pub fn forever(&self) -> Epsilon {
         let ratio = (1.0 - 0.5 * self.f) / (0.5 * self.f);
-        Epsilon::at(round_up(2.0 * f64::from(self.hashes) * ratio.ln()))
+        Epsilon::at(round::up(2.0 * f64::from(self.hashes) * ratio.ln()))
     }
 
     /// L as a function of the log-likelihood ratio of the reports given permanent bits 1 and 0.

@@ -5,15 +5,15 @@
 //! The bag shows one total, so this is one law to account for, not r rounds to compose: at n = 10⁵,
 //! ε = 1, δ = 10⁻⁶ the noise needed is 4.2 instead of several hundred.
 
-use crate::bag::Bag;
-use crate::bit_sum::{bag_guarantee, checked_flip};
+use crate::kernel::bag::Bag;
+use crate::profile::bit_sum::{bag_guarantee, checked_flip};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The protocol with its crowd.
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Profile};
-/// use throng_account::RealSum;
+/// use throng_account::profile::RealSum;
 ///
 /// // Four bits each, one in twenty flipped: noise of 3.8 and rounding of at most 4.
 /// let sum = RealSum::new(Crowd::new(1_000)?, 100.0, 4)?;
@@ -31,7 +31,7 @@ pub struct RealSum {
 }
 
 impl RealSum {
-    /// By λ as in [`crate::BitSum::new`], with `bits` bits per user.
+    /// By λ as in [`crate::profile::BitSum::new`], with `bits` bits per user.
     pub fn new(crowd: Crowd, lambda: f64, bits: u64) -> Result<Self, Error> {
         let n = crowd.get() as f64;
         if !(lambda > 0.0 && lambda < n) {
@@ -169,8 +169,10 @@ mod tests {
     #[test]
     fn one_bit_is_bit_sum() {
         let crowd = Crowd::new(200).unwrap();
-        let (bits, one) =
-            (RealSum::new(crowd, 40.0, 1).unwrap(), crate::BitSum::new(crowd, 40.0).unwrap());
+        let (bits, one) = (
+            RealSum::new(crowd, 40.0, 1).unwrap(),
+            crate::profile::BitSum::new(crowd, 40.0).unwrap(),
+        );
         for epsilon in [0.0, 0.3, 1.0, 2.0].map(Epsilon::at) {
             assert_eq!(bits.delta(epsilon), one.delta(epsilon));
         }

@@ -19,8 +19,10 @@
 //! δ = (q − Ef)·g_{k−1} − (E−1)·P[S ≥ k],   k the first place with g_k/g_{k−1} < (q − Ef)/(Eq − f)
 //! ```
 
-use crate::special::upper_delta;
-use crate::{Band, BitSum, Dataset, Epsilon, Profile, Theorem, work};
+use crate::kernel::work;
+use crate::profile::BitSum;
+use crate::round;
+use crate::{Band, Dataset, Epsilon, Profile, Theorem};
 
 /// `δ(ε)` of a `bit-sum` from above, tight to the share of a block in all datasets.
 pub(crate) struct BagTable {
@@ -58,8 +60,8 @@ impl Profile for BagTable {
         let kept = f * e * left.exp_m1() * (1.0 + 4e-16 * (2.0 + pure) / left);
         let worst = self.blocks.iter().map(|tail| tail.delta(kept, gain)).fold(0.0, f64::max);
         // No event gains more than a factor e^(ε₀−ε) allows.
-        let cap = upper_delta(-(-left).exp_m1());
-        Band { lower: 0.0, upper: upper_delta(worst).min(cap) }
+        let cap = round::delta_up(-(-left).exp_m1());
+        Band { lower: 0.0, upper: round::delta_up(worst).min(cap) }
     }
 
     fn pure(&self) -> Option<Epsilon> {
@@ -189,7 +191,7 @@ const MAX_BLOCKS: u64 = 512;
 mod tests {
     use super::*;
     use crate::Crowd;
-    use crate::binomial::Binomial;
+    use crate::kernel::binomial::Binomial;
     use crate::testing::assert_close;
 
     fn table(n: u64, flip: f64) -> BagTable {

@@ -8,15 +8,15 @@
 //! The bag shows (number of '+', number of '−'). The noise does not depend on the data, so one bit
 //! moves the law of the noise by one '+', on every dataset alike.
 
-use crate::burst_law::{Law, Sum};
-use crate::special::{round_down, upper_delta};
+use crate::kernel::burst_law::{Law, Sum};
+use crate::round;
 use crate::{Band, Crowd, Dataset, Epsilon, Error, Profile, Theorem};
 
 /// The catalogue of noise events, as integer weights out of 2⁶⁴: a sampler compares one uniform
 /// `u64` with their running sums, and takes no event with the rest.
 ///
 /// ```
-/// use throng_account::Bursts;
+/// use throng_account::profile::Bursts;
 ///
 /// // A pair, a lone '+' and a lone '−', each of them with chance ⅛.
 /// let eighth = 1 << 61;
@@ -101,7 +101,7 @@ impl Bursts {
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon, Profile};
-/// use throng_account::{BurstCount, Bursts};
+/// use throng_account::profile::{BurstCount, Bursts};
 ///
 /// let sixteenth = 1 << 60;
 /// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth; 2], vec![sixteenth; 2])?;
@@ -166,7 +166,9 @@ impl BurstCount {
             removed.add(if one == 0.0 { zero } else { 0.0 });
             added.add(if zero == 0.0 { one } else { 0.0 });
         });
-        upper_delta(f64::max(removed.total(), added.total()) * self.law.error.exp() + self.law.leak)
+        round::delta_up(
+            f64::max(removed.total(), added.total()) * self.law.error.exp() + self.law.leak,
+        )
     }
 
     /// Standard error of the estimated count.
@@ -207,7 +209,7 @@ impl Profile for BurstCount {
         // What the table misses may belong to the other world, where it counts E times.
         let lower = self.divergence(epsilon.get() + 2.0 * error) * (-error).exp()
             - epsilon.get().exp() * leak;
-        Band { lower: round_down(lower), upper: self.bulk_delta(epsilon) }
+        Band { lower: round::down(lower), upper: self.bulk_delta(epsilon) }
     }
 
     /// There is none: a bag without a single '+' gives a 0 away.
@@ -225,7 +227,7 @@ impl Profile for BurstCount {
 
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
         let Law { error, leak, .. } = self.law;
-        upper_delta(self.divergence(epsilon.get() - 2.0 * error) * error.exp() + leak)
+        round::delta_up(self.divergence(epsilon.get() - 2.0 * error) * error.exp() + leak)
     }
 
     fn least(&self) -> f64 {

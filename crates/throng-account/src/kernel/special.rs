@@ -1,31 +1,6 @@
-//! The few special functions the accountant needs, and the one place where privacy arithmetic is
-//! rounded outward.
-//!
-//! Every δ in this crate is a sum of positive terms, or of terms that cancel by a known small
-//! factor, each accurate to about 1e-12; the tests hold them to 1e-10 of independent values with 50
-//! digits. [`SLACK`] is ten times that. Rust has no directed rounding, so an upper bound is
-//! multiplied up by this budget and a lower bound down.
+//! The few special functions the accountant needs.
 
-use crate::Probability;
 use std::f64::consts::TAU;
-
-/// Relative allowance for floating-point error in every reported δ.
-pub(crate) const SLACK: f64 = 1e-9;
-
-/// An upper bound that covers the floating-point error of `value ≥ 0`.
-pub(crate) fn round_up(value: f64) -> f64 {
-    value * (1.0 + SLACK)
-}
-
-/// A lower bound that covers the floating-point error of `value ≥ 0`.
-pub(crate) fn round_down(value: f64) -> f64 {
-    (value * (1.0 - SLACK)).max(0.0)
-}
-
-/// An upper bound on a δ that is positive, however small: it does not underflow to a claim of none.
-pub(crate) fn upper_delta(value: f64) -> f64 {
-    round_up(value).clamp(1e-300, 1.0)
-}
 
 /// `e^x − 1 − x`, without cancellation.
 pub(crate) fn exp_m1_minus(x: f64) -> f64 {
@@ -85,19 +60,6 @@ pub(crate) fn lower_normal_quantile(ln_p: f64) -> f64 {
         }
     }
     z
-}
-
-/// The `z` with `P[|Z| ≤ z] = confidence` for a standard normal Z: how many standard errors an
-/// interval reaches to each side.
-///
-/// ```
-/// use throng_account::{Probability, normal_reach};
-///
-/// assert!((normal_reach(Probability::new("confidence", 0.95)?) - 1.959964).abs() < 1e-6);
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-pub fn normal_reach(confidence: Probability) -> f64 {
-    -lower_normal_quantile((0.5 * (1.0 - confidence.get())).ln())
 }
 
 /// Mills' ratio `(1 − Φ(z))/φ(z)` for large `z`, by its continued fraction from the inside out.

@@ -1,13 +1,15 @@
 //! Profiles that are looked at in a few places only, of one report and of several of one person.
 
-use throng_account::{Band, Dataset, Delta, Epsilon, Error, Profile, Theorem};
+use super::group;
+use crate::round;
+use crate::{Band, Dataset, Epsilon, Error, Profile, Theorem};
 
 /// A profile known at some ε, and between them by chords.
 ///
 /// δ is convex in e^ε, so a chord through two values, each rounded up, lies above it; after the last
 /// value it is that value. Upper bound. An evaluation may take 30 ms, and composition wants hundreds.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Table {
+pub(super) struct Table {
     /// ε and δ, ascending in ε, from 0 on.
     points: Vec<(f64, f64)>,
     pure: Option<Epsilon>,
@@ -26,7 +28,7 @@ impl Table {
             let delta = profile.bulk_delta(Epsilon::new(epsilon)?).min(1.0);
             let falls = points.last().is_none_or(|(_, before)| delta < before * (1.0 - 1e-6));
             points.push((epsilon, delta));
-            let (total, small) = together(epsilon, delta, reports);
+            let (total, small) = group(epsilon, delta, reports);
             if !falls
                 || small <= floor
                 || epsilon >= last
@@ -46,24 +48,13 @@ impl Table {
         Ok(Self { points, pure, theorem: profile.theorem() })
     }
 
-    /// What several reports of one person give away together that lie in one shuffled bag, each with
-    /// randomness of its own, and each with this profile among the honest reports of the bag.
-    ///
-    /// Replacing m values is replacing one after the other. With `P_i` the bag after i replacements,
-    ///
-    /// ```text
-    /// P_0(S) ≤ e^ε·P_1(S) + δ ≤ e^ε·(e^ε·P_2(S) + δ) + δ ≤ … ≤ e^{mε}·P_m(S) + δ·(1 + e^ε + … + e^{(m−1)ε})
-    /// so (ε, δ) for one is (mε, δ·(e^{mε} − 1)/(e^ε − 1)) for m
-    /// ```
-    ///
-    /// Upper bound, for every ε; here at those of the table, with chords between. It is at least what m
-    /// rounds cost that are apart: those are (mε, 1 − (1 − δ)^m) by basic composition, and
-    /// 1 − (1 − δ)^m ≤ mδ. Far from tight where many releases follow each other.
+    /// The profile of so many reports of one person in one bag, by [`group`] at every point of the table,
+    /// with chords between.
     pub fn together(&self, reports: u64) -> Result<Self, Error> {
-        let pure = self.pure.map(|pure| Epsilon::new(outward(pure.get() * reports as f64)));
+        let pure = self.pure.map(|pure| Epsilon::new(round::up(pure.get() * reports as f64)));
         let mut points: Vec<(f64, f64)> = Vec::new();
         for &(epsilon, delta) in &self.points {
-            let (total, delta) = together(epsilon, delta, reports);
+            let (total, delta) = group(epsilon, delta, reports);
             // More ε for no less δ says nothing.
             if points.last().is_none_or(|(_, least)| delta < *least) {
                 points.push((total, delta.min(1.0)));
@@ -80,7 +71,7 @@ impl Profile for Table {
         let upper = match (after.checked_sub(1).map(|i| self.points[i]), self.points.get(after)) {
             (Some((left, high)), Some((right, low))) => {
                 let share = (eps - left).exp_m1() / (right - left).exp_m1();
-                outward(high + (low - high) * share)
+                round::up(high + (low - high) * share)
             }
             (Some((_, delta)), None) => delta,
             (None, point) => point.map_or(1.0, |(_, delta)| *delta),
@@ -105,28 +96,6 @@ impl Profile for Table {
     }
 }
 
-/// The pair of m reports from that of one, for telling, if there is one with δ below 1.
-pub(crate) fn pair_together(
-    one: (Epsilon, Delta),
-    reports: u64,
-) -> Result<(Epsilon, Delta), Error> {
-    let (epsilon, delta) = together(one.0.get(), one.1.get(), reports);
-    Ok((Epsilon::new(epsilon)?, Delta::new(delta)?))
-}
-
-/// (mε, δ·(e^{mε} − 1)/(e^ε − 1)), rounded outward.
-fn together(epsilon: f64, delta: f64, reports: u64) -> (f64, f64) {
-    let m = reports as f64;
-    let factor = if epsilon == 0.0 { m } else { (m * epsilon).exp_m1() / epsilon.exp_m1() };
-    (outward(m * epsilon), outward(delta * factor))
-}
-
-/// Up by the accountant's allowance for floating-point error.
-pub(crate) fn outward(value: f64) -> f64 {
-    value * (1.0 + SLACK)
-}
-
-const SLACK: f64 = 1e-9;
 /// Places per deviation of the loss, near its middle: chords add half a hundredth to its variance.
 const PER_DEVIATION: f64 = 6.0;
 /// How much further apart the places in the tail get, each time.
@@ -139,7 +108,9 @@ const LARGEST: f64 = 300.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use throng_account::{BitSum, Composition, Crowd, Probability};
+    use crate::profile::BitSum;
+    use crate::spend::Composition;
+    use crate::{Crowd, Delta, Probability};
 
     /// `Σ (p − e^ε·q)₊` for the numbers of ones in bags where bits of value 1 and 0 are flipped.
     fn divergence(ones: [u64; 2], n: u64, flip: f64, epsilon: f64) -> f64 {

@@ -20,9 +20,10 @@
 //! | ρ | `rho` | 1/(1+E), the share of zeros at the worst cut |
 //! | θ | `theta` | `P[B = m] ≤ e^{ερ}·θ^T`: what one more coin is worth |
 
-use crate::binomial::{Binomial, Product, deviance, shrinking_sum, stirling_error};
-use crate::special::{LN_SQRT_TAU, round_down, round_up, upper_delta};
-use crate::work;
+use crate::kernel::binomial::{Binomial, Product, deviance, shrinking_sum, stirling_error};
+use crate::kernel::special::LN_SQRT_TAU;
+use crate::kernel::work;
+use crate::round;
 use crate::{Band, Crowd, Dataset, Epsilon, Error, Profile, Theorem, Threshold};
 use std::f64::consts::LN_2;
 
@@ -31,7 +32,8 @@ use std::f64::consts::LN_2;
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Profile, Threshold};
-/// use throng_account::{CoinCount, Error};
+/// use throng_account::profile::CoinCount;
+/// use throng_account::Error;
 ///
 /// // A hundred users, each with a fair coin every other time: √50/2.
 /// let count = CoinCount::new(Crowd::new(100)?, 1, Threshold::new(1 << 63)?)?;
@@ -120,7 +122,7 @@ impl Profile for CoinCount {
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Profile, Threshold};
-/// use throng_account::{AdditiveHistogram, CoinCount};
+/// use throng_account::profile::{AdditiveHistogram, CoinCount};
 ///
 /// // Two categories of four see half of what is drawn: as private as half the coins for a bit.
 /// let (crowd, delta) = (Crowd::new(100)?, Delta::new(1e-3)?);
@@ -229,7 +231,7 @@ impl Coins {
     /// `Σ_T P[T]·2^−T = (1 − p/2)^slots`, rounded up: the loss is infinite when all coins agree with
     /// the bit.
     pub(crate) fn least_delta(&self) -> f64 {
-        round_up(self.ln_power(0.5).exp())
+        round::up(self.ln_power(0.5).exp())
     }
 
     fn mean(&self) -> f64 {
@@ -336,8 +338,8 @@ impl Profile for Coins {
     fn delta(&self, epsilon: Epsilon) -> Band {
         let (sum, rest) = self.sum(epsilon.get());
         // With hardly any coin the weighted sum overflows: then δ is next to 1, and 1 is said.
-        let lower = if sum.is_finite() { round_down(sum).min(1.0) } else { 0.0 };
-        Band { lower, upper: upper_delta(sum + rest) }
+        let lower = if sum.is_finite() { round::down(sum).min(1.0) } else { 0.0 };
+        Band { lower, upper: round::delta_up(sum + rest) }
     }
 
     fn pure(&self) -> Option<Epsilon> {
@@ -551,9 +553,9 @@ mod tests {
     #[test]
     fn large_crowds_are_counted_in_few_terms() {
         let protocol = count(10_000_000_000, 1, 1e-4);
-        let before = crate::terms_visited();
+        let before = work::terms_visited();
         let found = protocol.epsilon(Delta::new(1e-8).unwrap()).unwrap();
-        assert!(crate::terms_visited() - before < 2_000_000);
+        assert!(work::terms_visited() - before < 2_000_000);
         assert!(found.epsilon.get() < 0.01);
     }
 

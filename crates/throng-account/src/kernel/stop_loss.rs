@@ -23,10 +23,12 @@
 //! of δ, about a millionth of ε. Where the terms' own rounding would show, the result is replaced by
 //! bounds that need no sum: Chernoff's, and that of one summand alone.
 
-use crate::binomial::Binomial;
-use crate::complex::ln_1p;
-use crate::special::{exp_m1_minus, round_down, upper_delta};
-use crate::{Band, work};
+use crate::Band;
+use crate::kernel::binomial::Binomial;
+use crate::kernel::complex::ln_1p;
+use crate::kernel::special::exp_m1_minus;
+use crate::kernel::work;
+use crate::round;
 use realfft::num_complex::Complex64;
 
 /// The law of one summand: `(value, probability)`; what is missing to 1 is at 0.
@@ -49,8 +51,8 @@ pub(crate) fn mean_positive_part(law: &Summand, n: u64) -> Band {
     });
     let upper = law.chernoff(n as f64).min(band.upper) / n as f64;
     Band {
-        lower: round_down(band.lower / n as f64),
-        upper: upper_delta(if upper < alone { upper } else { alone }),
+        lower: round::down(band.lower / n as f64),
+        upper: round::delta_up(if upper < alone { upper } else { alone }),
     }
 }
 

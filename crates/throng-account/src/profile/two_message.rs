@@ -4,15 +4,16 @@
 //! The bag shows `Σx + Z` with `Z ~ Bin(n, p)`, so neighbouring datasets differ by a shift of Z by
 //! one, the same for every dataset.
 
-use crate::binomial::Binomial;
-use crate::special::{round_down, round_up, upper_delta};
+use crate::kernel::binomial::Binomial;
+use crate::round;
 use crate::{Band, Crowd, Dataset, Epsilon, Probability, Profile, Theorem};
 
 /// The protocol with its crowd.
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon, Profile};
-/// use throng_account::{Probability, TwoMessageCount};
+/// use throng_account::profile::TwoMessageCount;
+/// use throng_account::Probability;
 ///
 /// let count = TwoMessageCount::new(Crowd::new(100)?, Probability::new("p", 0.25)?);
 /// // √(100·¼·¾), and ε = 0.62 at δ = 10⁻³.
@@ -68,7 +69,7 @@ impl TwoMessageCount {
     /// which shows the user's bit for certain.
     pub fn least_delta(&self) -> f64 {
         let law = Binomial::new(self.crowd.get(), self.p);
-        round_up(law.pmf(0).max(law.pmf(self.crowd.get())))
+        round::up(law.pmf(0).max(law.pmf(self.crowd.get())))
     }
 
     /// Standard error of the estimated count, `√(np(1−p))`.
@@ -81,7 +82,7 @@ impl Profile for TwoMessageCount {
     fn delta(&self, epsilon: Epsilon) -> Band {
         let (down, up) = self.directions(epsilon);
         let value = down.max(up);
-        Band { lower: round_down(value), upper: upper_delta(value) }
+        Band { lower: round::down(value), upper: round::delta_up(value) }
     }
 
     /// There is none: some outcomes give the user away whatever ε.

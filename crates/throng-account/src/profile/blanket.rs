@@ -18,8 +18,8 @@
 //! | p·(1 − E) | `both` | likely under both |
 //! | 1 − E | `neither` | likely under neither |
 
-use crate::solve::smallest_epsilon;
-use crate::stop_loss::{Summand, mean_positive_part};
+use crate::kernel::solve::smallest_epsilon;
+use crate::kernel::stop_loss::{Summand, mean_positive_part};
 use crate::{
     Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
 };
@@ -28,7 +28,7 @@ use crate::{
 ///
 /// ```
 /// # use throng_account::{Crowd, Epsilon, Profile};
-/// use throng_account::{Blanket, ClonePair};
+/// use throng_account::profile::{Blanket, ClonePair};
 ///
 /// // Ten categories hide a user better than two: δ at ε = 0.08 for ε₀ = 1 among a thousand.
 /// let (crowd, local) = (Crowd::new(1_000)?, Epsilon::new(1.0)?);
@@ -53,7 +53,7 @@ impl Blanket {
     /// k-ary randomized response: the truth with odds `e^ε₀` against each other category.
     ///
     /// An upper bound, within 1e-3 of the explicit dataset "everyone else holds a third value" at
-    /// n = 10³ and 1e-5 at 10⁵. For two categories [`crate::BitSum`] is exact.
+    /// n = 10³ and 1e-5 at 10⁵. For two categories [`crate::profile::BitSum`] is exact.
     pub fn kary_response(crowd: Crowd, local: Epsilon, categories: u64) -> Result<Self, Error> {
         if !(2..=MAX_CATEGORIES).contains(&categories) {
             return Err(Error::OutOfRange {
@@ -113,7 +113,8 @@ impl Blanket {
     /// has *at most* 1/g collisions does not reach the bound for exactly 1/g.
     ///
     /// ```
-    /// # use throng_account::{Blanket, Crowd, Epsilon, Profile};
+    /// # use throng_account::profile::Blanket;
+    /// # use throng_account::{Crowd, Epsilon, Profile};
     /// let (crowd, local) = (Crowd::new(1_000)?, Epsilon::new(1.0)?);
     /// let at = |collision| Blanket::local_hashing(crowd, local, 4, collision);
     /// let epsilon = Epsilon::new(0.1)?;
@@ -151,7 +152,8 @@ impl Blanket {
     /// probability `set`. RAPPOR's one-time response has this form with one hash function.
     ///
     /// ```
-    /// # use throng_account::{Blanket, Crowd, Probability, Profile};
+    /// # use throng_account::profile::Blanket;
+    /// # use throng_account::{Crowd, Probability, Profile};
     /// let (keep, set) = (Probability::new("keep", 0.5)?, Probability::new("set", 0.25)?);
     /// let unary = Blanket::unary_encoding(Crowd::new(1_000)?, keep, set)?;
     /// // (½·¾)/(¼·½) = 3.

@@ -4,18 +4,19 @@
 //! The columns are independent given the data, so together they are rounds to compose, all of them
 //! with the same crowd. What the user shows in a column that does not change is post-processing.
 
-use crate::bag::Bag;
-use crate::bag_table::BagTable;
-use crate::compose::Composition;
-use crate::solve::smallest_epsilon;
-use crate::special::{round_up, upper_delta};
-use crate::{Band, BitSum, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+use crate::kernel::bag::Bag;
+use crate::kernel::bag_table::BagTable;
+use crate::kernel::solve::smallest_epsilon;
+use crate::profile::BitSum;
+use crate::round;
+use crate::spend::Composition;
+use crate::{Band, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The columns that change together.
 ///
 /// ```
 /// # use throng_account::{Crowd, Epsilon, Profile};
-/// use throng_account::{BitSum, Columns};
+/// use throng_account::profile::{BitSum, Columns};
 ///
 /// let column = BitSum::new(Crowd::new(100)?, 50.0)?;
 /// let (one, two) = (Columns::new(column, 1)?, Columns::new(column, 2)?);
@@ -67,7 +68,7 @@ impl Columns {
             return 0.0;
         }
         // No event gains more than a factor e^(ε₀−ε) allows.
-        let cap = upper_delta(-(-left).exp_m1());
+        let cap = round::delta_up(-(-left).exp_m1());
         let table = BagTable::new(self.column);
         Composition::new().and(&table, self.changing).delta(epsilon).map_or(cap, |d| d.min(cap))
     }
@@ -94,7 +95,7 @@ impl Columns {
 
     /// ε₀ of all changing columns together.
     fn local(&self) -> f64 {
-        round_up(self.bag().pure())
+        round::up(self.bag().pure())
     }
 }
 

@@ -5,13 +5,14 @@
 //! and answers for every node of that level by a coin: uniform where the node holds nothing, biased
 //! by `e^c/(1+e^c)` towards ±1 where it holds the chosen change.
 
-use crate::{ClonePair, Crowd, Epsilon, Error};
+use crate::profile::ClonePair;
+use crate::{Crowd, Epsilon, Error};
 
 /// The protocol with the parameter `c` of its coin.
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon, Profile};
-/// use throng_account::Longitudinal;
+/// use throng_account::profile::Longitudinal;
 ///
 /// // Sixteen periods, five levels, and ε = 1 for all that a client ever sends.
 /// let protocol = Longitudinal::new(16, Epsilon::new(1.0)?)?;

@@ -23,16 +23,18 @@
 //!
 //! The sum over `c` walks outward from its mode with constant work per step.
 
-use crate::binomial::{Binomial, shrinking_sum};
-use crate::solve::smallest_epsilon;
-use crate::special::{LN_SQRT_TAU, normal_cdf, round_down, upper_delta};
-use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem, work};
+use crate::kernel::binomial::{Binomial, shrinking_sum};
+use crate::kernel::solve::smallest_epsilon;
+use crate::kernel::special::{LN_SQRT_TAU, normal_cdf};
+use crate::kernel::work;
+use crate::round;
+use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The pair of laws that dominates `crowd` shuffled reports of an ε₀-LDP randomizer.
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon, Profile};
-/// use throng_account::ClonePair;
+/// use throng_account::profile::ClonePair;
 ///
 /// let (crowd, local, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let strong = ClonePair::strong(crowd, local)?.epsilon(delta)?.epsilon.get();
@@ -112,10 +114,10 @@ impl Profile for ClonePair {
         // Where δ is beyond any use, Hoeffding's inequality spares a walk that would find only zeros.
         let bound = self.hoeffding(epsilon.get());
         if bound < 1e-210 {
-            return Band { lower: 0.0, upper: upper_delta(bound) };
+            return Band { lower: 0.0, upper: round::delta_up(bound) };
         }
         let value = self.value(epsilon.get());
-        Band { lower: round_down(value), upper: upper_delta(value) }
+        Band { lower: round::down(value), upper: round::delta_up(value) }
     }
 
     fn pure(&self) -> Option<Epsilon> {

@@ -33,11 +33,12 @@
 //! | s | `s` | tilt: the law is weighted by `e^{s·total}` |
 
 use crate::Band;
-use crate::binomial::Product;
-use crate::complex::{exp_m1, ln_1p};
-use crate::solve::smallest_epsilon;
-use crate::special::{exp_m1_minus, round_down, round_up, sin_minus, upper_delta};
-use crate::work;
+use crate::kernel::binomial::Product;
+use crate::kernel::complex::{exp_m1, ln_1p};
+use crate::kernel::solve::smallest_epsilon;
+use crate::kernel::special::{exp_m1_minus, sin_minus};
+use crate::kernel::work;
+use crate::round;
 use realfft::num_complex::Complex64;
 use std::collections::BinaryHeap;
 use std::f64::consts::TAU;
@@ -155,7 +156,7 @@ impl Bag {
             return Band::ZERO;
         }
         // No event gains more than a factor e^(ε₀−ε) allows, whatever else is in the bag.
-        let cap = round_up(-(-left).exp_m1()).min(1.0);
+        let cap = round::up(-(-left).exp_m1()).min(1.0);
         let zeros = self.others - block.last;
         let Self { own, flip, .. } = *self;
         let laws = Hypotheses { up: zeros, down: block.first, own, flip, epsilon };
@@ -163,8 +164,8 @@ impl Bag {
         let edge = 4e-16 * (2.0 * own as f64 + self.pure()) / left;
         match laws.delta() {
             Some(value) if edge < 0.5 => Band {
-                lower: round_down(value * (1.0 - edge)),
-                upper: upper_delta(value / (1.0 - edge)).min(cap),
+                lower: round::down(value * (1.0 - edge)),
+                upper: round::delta_up(value / (1.0 - edge)).min(cap),
             },
             _ => Band { lower: 0.0, upper: cap },
         }

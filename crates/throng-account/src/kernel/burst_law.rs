@@ -21,8 +21,10 @@
 //! with more than T messages, more than D₂ '+' in bursts, or more than D₁ '−' in bursts. Chernoff's
 //! bound holds each of these below a `leak` of 10⁻²².
 
-use crate::binomial::Binomial;
-use crate::{Bursts, Error, work};
+use crate::Error;
+use crate::kernel::binomial::Binomial;
+use crate::kernel::work;
+use crate::profile::Bursts;
 
 /// The table, its relative error and the mass that it misses.
 #[derive(Clone)]

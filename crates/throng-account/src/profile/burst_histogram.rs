@@ -13,19 +13,20 @@
 //! for every N, because users beyond N in a category only add noise to it. Which N is best depends on
 //! the δ in question, so a few are kept and the smallest sum is taken.
 
-use crate::binomial::Binomial;
-use crate::burst_law::Law;
-use crate::solve::smallest_epsilon;
-use crate::special::{round_up, upper_delta};
+use crate::kernel::binomial::Binomial;
+use crate::kernel::burst_law::Law;
+use crate::kernel::solve::smallest_epsilon;
+use crate::profile::Bursts;
+use crate::round;
 use crate::{
-    Band, Bursts, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
+    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
 };
 
 /// The protocol with its crowd.
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Profile};
-/// use throng_account::{BurstHistogram, Bursts};
+/// use throng_account::profile::{BurstHistogram, Bursts};
 ///
 /// let sixteenth = 1 << 60;
 /// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth], vec![sixteenth])?;
@@ -115,7 +116,7 @@ impl BurstHistogram {
 
     fn bound(&self, epsilon: f64) -> f64 {
         let bounds = self.roles.iter().map(|role| role.cells.delta(epsilon) + 2.0 * role.failure);
-        upper_delta(bounds.fold(1.0, f64::min))
+        round::delta_up(bounds.fold(1.0, f64::min))
     }
 }
 
@@ -162,7 +163,7 @@ impl Role {
     fn new(crowd: Crowd, categories: u64, users: u64, bursts: &Bursts) -> Result<Self, Error> {
         let law = Binomial::new(crowd.get(), 1.0 / categories as f64);
         let cells = TwoCells::new(&Law::small(users, bursts)?);
-        Ok(Self { users, failure: round_up(law.lower(users - 1)), cells })
+        Ok(Self { users, failure: round::up(law.lower(users - 1)), cells })
     }
 }
 

@@ -1,10 +1,11 @@
 //! Amplification by shuffling: what a crowd makes of any ε₀-LDP randomizer.
 
-use crate::bag::Bag;
-use crate::solve::smallest_epsilon;
+use crate::kernel::bag::Bag;
+use crate::kernel::solve::smallest_epsilon;
+use crate::profile::{Blanket, ClonePair};
 use crate::{
-    Band, Blanket, ClonePair, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours,
-    Profile, Theorem, Witness, published,
+    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours, Profile, Theorem, Witness,
+    published,
 };
 
 /// Some pure ε₀-LDP randomizer, the same for everyone, one report each, shuffled.
@@ -14,7 +15,7 @@ use crate::{
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon, Profile};
-/// use throng_account::Shuffled;
+/// use throng_account::profile::Shuffled;
 ///
 /// // Whatever the randomizer, ε₀ = 1 among a thousand is at most 0.149. Some randomizer has 0.13.
 /// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
@@ -33,7 +34,8 @@ pub struct Shuffled {
 /// One bound on ε among several.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Shuffled};
+/// # use throng_account::profile::Shuffled;
+/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::Theorem;
 ///
 /// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;

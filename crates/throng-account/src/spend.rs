@@ -1,0 +1,19 @@
+//! What several rounds cost together.
+//!
+//! | question | answer |
+//! |---|---|
+//! | rounds with profiles of their own | [`Composition`] |
+//! | rounds of one shuffled randomizer | [`shuffled_rounds`] |
+//! | several reports of one person in one bag | [`group`] |
+//! | all epochs of a collection | [`Lifetime`] |
+//! | a formula is enough | [`closed_form`] |
+
+pub mod closed_form;
+mod compose;
+mod group;
+mod lifetime;
+mod table;
+
+pub use compose::{Composition, shuffled_rounds};
+pub use group::group;
+pub use lifetime::{Lifetime, Spent, ample_delta, every_epoch};

@@ -1,0 +1,262 @@
+//! What a person who takes part in every epoch of a collection has spent.
+
+use super::Composition;
+use super::table::Table;
+use crate::profile::Rappor;
+use crate::{Crowd, Delta, Epsilon, Error, Profile};
+use std::collections::BTreeMap;
+
+/// One release that has been made.
+///
+/// ```
+/// # use throng_account::Crowd;
+/// use throng_account::spend::Spent;
+///
+/// // Two epochs merged into one release show two reports of one person.
+/// let release = Spent { epochs: 2, honest: Crowd::new(10_000)? };
+/// # let _ = release;
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spent {
+    /// Epochs that were merged into it; 1 if none were.
+    pub epochs: u64,
+    /// Honest reports in it.
+    pub honest: Crowd,
+}
+
+/// What all releases of a collection cost together. It keeps the profiles it has looked at.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Error};
+/// use throng_account::profile::ClonePair;
+/// use throng_account::spend::{Lifetime, Spent};
+/// use throng_account::Profile;
+///
+/// // Reports with ε₀ = 1, drawn anew in each of ten epochs, among a thousand or more.
+/// let profile = |honest| -> Result<Box<dyn Profile>, Error> {
+///     Ok(Box::new(ClonePair::strong(honest, Epsilon::new(1.0)?)?))
+/// };
+/// let mut lifetime = Lifetime::per_epoch(Crowd::new(1_000)?, 10, Delta::new(1e-6)?);
+/// let release = Spent { epochs: 1, honest: Crowd::new(1_000)? };
+/// let one = lifetime.total(&[release], profile)?.get();
+/// let four = lifetime.total(&[release; 4], profile)?.get();
+/// assert!((0.148..0.150).contains(&one) && (0.311..0.313).contains(&four));
+///
+/// // Merged into one bag they cost more, by group privacy.
+/// let merged = lifetime.total(&[Spent { epochs: 4, ..release }], profile)?.get();
+/// assert!(merged > 4.0 * one);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Lifetime(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    PerEpoch { promised: Crowd, epochs: u64, delta: Delta, profiles: BTreeMap<(Crowd, u64), Table> },
+    Once { delta: Delta },
+    Memoized(Rappor),
+}
+
+impl Lifetime {
+    /// Every epoch draws its randomness anew, so releases compose: up to `epochs` of them, each among
+    /// `promised` honest reports or more, at a δ for all of them.
+    pub fn per_epoch(promised: Crowd, epochs: u64, delta: Delta) -> Self {
+        Self(Kind::PerEpoch { promised, epochs, delta, profiles: BTreeMap::new() })
+    }
+
+    /// One profile covers all that a client ever sends: charged once, in the smallest of the crowds.
+    pub fn once(delta: Delta) -> Self {
+        Self(Kind::Once { delta })
+    }
+
+    /// A response that is remembered and shown again and again: charged by itself, without a crowd,
+    /// with δ = 0, for one value that never changes.
+    pub fn memoized(response: Rappor) -> Self {
+        Self(Kind::Memoized(response))
+    }
+
+    /// What all these releases cost a person who has a report in every epoch of each: the total ε,
+    /// rounded up. `profile` is the profile of one report among so many honest ones.
+    ///
+    /// Crowds are rounded down to two digits, though not below the promised one, so that many releases
+    /// share a profile. That is on the safe side: the bag of a larger crowd is made from that of a
+    /// smaller one by adding the reports of others, whose randomness is their own.
+    ///
+    /// The crowds are to be independent of what was released before; a lifetime that was promised rests
+    /// on the promised crowd alone.
+    pub fn total<E: From<Error>>(
+        &mut self,
+        releases: &[Spent],
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<Epsilon, E> {
+        let mut kinds: BTreeMap<Spent, u64> = BTreeMap::new();
+        for release in releases {
+            *kinds.entry(*release).or_default() += 1;
+        }
+        self.total_of(&kinds.into_iter().collect::<Vec<_>>(), profile)
+    }
+
+    /// The same of releases that come so many times each.
+    pub fn total_of<E: From<Error>>(
+        &mut self,
+        releases: &[(Spent, u64)],
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<Epsilon, E> {
+        let Some(smallest) = releases.iter().map(|(release, _)| release.honest).min() else {
+            return Ok(Epsilon::ZERO);
+        };
+        match &mut self.0 {
+            Kind::Once { delta } => Ok(profile(smallest)?.epsilon(*delta)?.epsilon),
+            Kind::Memoized(response) => {
+                let reports = releases.iter().map(|(release, times)| release.epochs.max(1) * times);
+                let (these, all) = (response.reports(reports.sum()), response.forever());
+                Ok(if these < all { these } else { all })
+            }
+            Kind::PerEpoch { promised, epochs, delta, profiles } => {
+                // What is cut off in all epochs together is a small part of δ.
+                let floor = 1e-4 * delta.get() / *epochs as f64;
+                Rounds { promised: *promised, delta: *delta, floor, profiles, profile }
+                    .total(releases)
+            }
+        }
+    }
+}
+
+/// A release for every window of epochs, each with all of its epochs and the smallest crowd: nothing
+/// that can happen costs more. A group costs at least as much as its epochs apart, and a larger crowd
+/// no more than a smaller one.
+///
+/// ```
+/// # use throng_account::Crowd;
+/// use throng_account::spend::{Spent, every_epoch};
+///
+/// // Seven epochs, of which up to three are merged.
+/// let honest = Crowd::new(1_000)?;
+/// let [three, one] = [3, 1].map(|epochs| Spent { epochs, honest });
+/// assert_eq!(every_epoch(7, 3, honest), [(three, 2), (one, 1)]);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn every_epoch(epochs: u64, window: u64, honest: Crowd) -> Vec<(Spent, u64)> {
+    let (full, rest) = (epochs / window, epochs % window);
+    let all = [(window, full), (rest, 1)].into_iter().filter(|(epochs, n)| epochs * n > 0);
+    all.map(|(epochs, times)| (Spent { epochs, honest }, times)).collect()
+}
+
+/// A δ at which all epochs together have a finite ε: twice the sum of those of all epochs, or of what
+/// groups need where up to `window` epochs are merged. It may be above 1, where there is none.
+///
+/// ```
+/// # use throng_account::{Crowd, Delta, Epsilon, Error};
+/// use throng_account::spend::ample_delta;
+/// use throng_account::{Profile, profile::ClonePair};
+///
+/// let profile = || -> Result<Box<dyn Profile>, Error> {
+///     Ok(Box::new(ClonePair::strong(Crowd::new(1_000)?, Epsilon::new(1.0)?)?))
+/// };
+/// assert_eq!(ample_delta(10, 1, Delta::new(1e-6)?, profile)?, 2e-5);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn ample_delta<E: From<Error>>(
+    epochs: u64,
+    window: u64,
+    each: Delta,
+    profile: impl FnOnce() -> Result<Box<dyn Profile>, E>,
+) -> Result<f64, E> {
+    let sum = epochs as f64 * each.get();
+    let groups = epochs.div_ceil(window) as f64;
+    let mut least = 0.0;
+    if window > 1 {
+        let one = Table::new(&*profile()?, window, 1e-6 * sum / groups)?;
+        least = one.together(window)?.least();
+    }
+    Ok(2.0 * sum.max(groups * least))
+}
+
+/// Releases that compose, over profiles of which tables are kept.
+struct Rounds<'a, F> {
+    promised: Crowd,
+    delta: Delta,
+    /// What may be cut off the tail of one profile.
+    floor: f64,
+    profiles: &'a mut BTreeMap<(Crowd, u64), Table>,
+    profile: F,
+}
+
+impl<E: From<Error>, F: Fn(Crowd) -> Result<Box<dyn Profile>, E>> Rounds<'_, F> {
+    /// The smaller of what it was and what at least was promised: as safe, and it does not pass the
+    /// promised lifetime by what many grids add.
+    fn total(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, E> {
+        let promised = self.promised;
+        // One release has nothing to share its profile with.
+        let alone = matches!(releases, [(_, 1)]);
+        let share = |honest| if alone { honest } else { rounded_down(honest, promised) };
+        let actual = self.compose(releases, share);
+        if releases.iter().any(|(release, _)| release.honest < promised) {
+            return actual;
+        }
+        match (actual, self.compose(releases, |_| promised)) {
+            (Ok(actual), Ok(least)) => Ok(if least < actual { least } else { actual }),
+            (actual, least) => least.or(actual),
+        }
+    }
+
+    fn compose(
+        &mut self,
+        releases: &[(Spent, u64)],
+        crowd: impl Fn(Crowd) -> Crowd,
+    ) -> Result<Epsilon, E> {
+        let mut kinds: BTreeMap<(Crowd, u64), u64> = BTreeMap::new();
+        for (Spent { epochs, honest }, times) in releases {
+            *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
+        }
+        for &(honest, epochs) in kinds.keys() {
+            self.look_at(honest, epochs)?;
+        }
+        let all = kinds
+            .iter()
+            .fold(Composition::new(), |all, (kind, times)| all.and(&self.profiles[kind], *times));
+        Ok(all.epsilon(self.delta)?)
+    }
+
+    fn look_at(&mut self, honest: Crowd, epochs: u64) -> Result<(), E> {
+        if self.profiles.contains_key(&(honest, epochs)) {
+            return Ok(());
+        }
+        let one = Table::new(&*(self.profile)(honest)?, epochs, self.floor)?;
+        let table = if epochs == 1 { one } else { one.together(epochs)? };
+        self.profiles.insert((honest, epochs), table);
+        Ok(())
+    }
+}
+
+/// To two digits, twenty steps per decade, but not below the promised crowd unless it is.
+fn rounded_down(honest: Crowd, promised: Crowd) -> Crowd {
+    let unit = 10_u64.pow(honest.get().ilog10().saturating_sub(1));
+    let step = STEPS.iter().rev().find(|step| **step * unit <= honest.get());
+    let rounded = step.and_then(|step| Crowd::new(step * unit).ok()).unwrap_or(honest);
+    rounded.max(promised.min(honest))
+}
+
+/// Some 12 % apart.
+const STEPS: [u64; 20] =
+    [10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 45, 50, 56, 63, 71, 80, 90];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crowds_are_rounded_down_but_not_below_the_promise() {
+        let crowd = |n| Crowd::new(n).unwrap();
+        for (honest, promised, expected) in [
+            (1_234, 1_000, 1_200),
+            (1_399, 1_300, 1_300),
+            (99_999, 1, 90_000),
+            (7, 1, 7),
+            (500, 1_000, 500),
+        ] {
+            assert_eq!(rounded_down(crowd(honest), crowd(promised)), crowd(expected));
+        }
+    }
+}
