@@ -10,10 +10,9 @@ use tempfile::TempDir;
 use throng_account::Crowd;
 use throng_collection::{Account, Terms};
 use throng_mechanism::Key;
-use throng_server::{
-    Config, DiskStore, Entry, Ledger, LogKey, LogName, Role, Slot, Slots, Stage, Store, StoreError,
-    Why,
-};
+use throng_mix::store::{LogKey, LogName, Store, StoreError};
+use throng_mix::{Slot, Slots, Stage, Why};
+use throng_server::{Config, Entry, Ledger, Role};
 use throng_wire::{BatchId, CollectionId, LayerSecret, Loss, Manifest, Receipt, SignedManifest};
 
 /// The row of a slot.
@@ -112,7 +111,7 @@ fn recover(log: &LogName) -> Option<Vec<u8>> {
 /// read after that either.
 fn append(log: &LogName, kept: Option<Vec<u8>>) {
     let more = [0xee; EACH];
-    let taken = DISK.0.append(log, &key(), &more, EACH);
+    let taken = DISK.0.logs.append(log, &key(), &more, EACH);
     match kept {
         Some(kept) => {
             assert_eq!(taken, Ok(()));
@@ -120,15 +119,15 @@ fn append(log: &LogName, kept: Option<Vec<u8>>) {
         }
         None => assert_eq!(recover(log), None),
     }
-    DISK.0.close_log(log).unwrap();
+    DISK.0.logs.close(log).unwrap();
 }
 
 fn content(log: &LogName) -> Result<Vec<u8>, StoreError> {
     let mut all = Vec::new();
-    DISK.0.read_log(log, &key(), EACH, &mut |records| {
+    DISK.0.logs.visit(log, &key(), EACH, |records| {
         assert!(records.len().is_multiple_of(EACH));
         all.extend_from_slice(records);
-        Ok(())
+        Ok::<_, StoreError>(())
     })?;
     Ok(all)
 }
@@ -144,8 +143,8 @@ static SEGMENTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let log = LogName { collection: id(), epoch: 0 };
     // A log goes on in a new segment when it is opened again.
     for blocks in [0..3, 3..6] {
-        let store = DiskStore::open(directory.path()).unwrap();
-        blocks.for_each(|i| store.append(&log, &key(), &records(i..i + 1), EACH).unwrap());
+        let store = Store::on_disk(directory.path()).unwrap();
+        blocks.for_each(|i| store.logs.append(&log, &key(), &records(i..i + 1), EACH).unwrap());
     }
     let read = |name: &str| -> io::Result<Vec<u8>> {
         let file = directory.path().join("logs").join(log.to_string()).join(name);
@@ -162,9 +161,9 @@ static SEGMENTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     ]
 });
 
-static DISK: LazyLock<(DiskStore, TempDir)> = LazyLock::new(|| {
+static DISK: LazyLock<(Store, TempDir)> = LazyLock::new(|| {
     let directory = TempDir::new().unwrap();
-    (DiskStore::open(directory.path()).unwrap(), directory)
+    (Store::on_disk(directory.path()).unwrap(), directory)
 });
 
 fn fresh_log() -> LogName {

@@ -18,11 +18,11 @@
 
 use crate::Error;
 use crate::config::wrong;
-use crate::store::StoreError;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
+use throng_mix::store::StoreError;
 use throng_wire::{hex, unhex};
 use toml::{Table, Value};
 use zeroize::Zeroizing;
@@ -106,9 +106,7 @@ impl Token {
     /// A fresh secret, to be shown once, and the token to be kept.
     pub fn generate(name: &str, reader: Reader) -> Result<(Zeroizing<String>, Self), Error> {
         let mut random = Zeroizing::new([0; 32]);
-        let kind = std::io::ErrorKind::Other;
-        let failed = |_| StoreError::Io { kind, doing: "drawing randomness" };
-        getrandom::fill(&mut *random).map_err(failed)?;
+        getrandom::fill(&mut *random).map_err(|_| StoreError::Randomness)?;
         let digits = Zeroizing::new(hex(&*random));
         let secret = Zeroizing::new(format!("{MARK}{}", *digits));
         let digest = Sha256::digest(secret.as_bytes()).into();

@@ -1,110 +1,98 @@
 //! The analyzer: batches in, releases out.
 
-use crate::hop::{Hop, Incoming, Intake};
-use crate::keyring::Keyring;
+use crate::Error;
 use crate::ledger::{Entry, Ledger};
-use crate::mixer::Step;
-use crate::peel::Peeler;
 use crate::published::Published;
 use crate::release::{Count, release};
-use crate::slots::{Slot, Stage, Why};
-use crate::store::{Change, Store, StoreError};
-use crate::{Error, Limits};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use throng_account::Crowd;
 use throng_collection::{Account, Collection};
 use throng_mechanism::{Mechanism, Tally};
-use throng_wire::{Identity, Receipt, Route, SignedManifest};
+use throng_mix::store::{Change, RowKey, Store, StoreError, Table, blob};
+use throng_mix::{Course, Limits, Opened, Slot, Stage, Step, Why, lock};
+use throng_wire::{Identity, Route};
 
 /// One collection at its analyzer.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use throng_server::{Analyzer, Error, Limits, MemoryStore};
 /// use throng_collection::example;
-/// use throng_wire::Identity;
-/// let collection = example::collection();
+/// use throng_mix::{Limits, simulated::MemoryStore};
+/// use throng_server::Analyzer;
 ///
-/// let (store, collection) = (Arc::new(MemoryStore::new()), Arc::new(collection));
-/// let open = |seed| {
-///     let identity = Identity::from_seed(&[seed; 32]);
-///     Analyzer::open(store.clone(), collection.clone(), identity, Limits::default())
+/// let store = MemoryStore::new().store();
+/// let open = |identity| {
+///     let collection = example::collection().into();
+///     Analyzer::open(store.clone(), collection, identity, Limits::default())
 /// };
-/// let analyzer = open(2)?;
+/// let [mix, analyzer] = throng_wire::example::identities();
+/// let analyzer = open(analyzer)?;
 /// assert_eq!(analyzer.step(1_000)?, None);
 /// assert!(analyzer.releases()?.is_empty() && analyzer.ledger().is_empty());
 ///
-/// // Who has no place in the chain cannot be its analyzer.
-/// assert!(matches!(open(3), Err(Error::WrongPlace)));
+/// // Whoever has another place in the chain cannot be its analyzer.
+/// assert!(open(mix).is_err());
 /// # Ok::<(), throng_server::Error>(())
 /// ```
-pub struct Analyzer<S> {
-    hop: Hop<S>,
+pub struct Analyzer {
+    course: Arc<Course>,
     collection: Arc<Collection>,
     ledger: Mutex<Ledger>,
     account: Mutex<Account>,
     /// The releases by their first epoch, once somebody asked.
     published: Mutex<Option<BTreeMap<u64, Arc<Published>>>>,
-    /// One step at a time.
-    working: Mutex<()>,
 }
 
-impl<S: Store> Analyzer<S> {
+impl Analyzer {
     /// Goes on from what is on disk. Refuses a ledger that was rolled back.
     pub fn open(
-        store: Arc<S>,
+        store: Store,
         collection: Arc<Collection>,
         identity: Identity,
         limits: Limits,
     ) -> Result<Self, Error> {
-        let hop = Hop::open(store, Arc::new(Route::from(&*collection)), identity, limits)?;
-        if hop.place != collection.chain.hops() {
-            return Err(Error::WrongPlace);
+        let route = Arc::new(Route::from(&*collection));
+        let course = Arc::new(Course::open(store, route, identity, limits)?);
+        if course.hop != collection.chain.hops() {
+            return Err(throng_mix::Error::WrongPlace.into());
         }
-        let ledger = read_ledger(&hop)?;
+        let ledger = read_ledger(&course)?;
         let account = Mutex::new(Account::new(&collection.terms));
-        let (ledger, working) = (Mutex::new(ledger), Mutex::new(()));
+        let ledger = Mutex::new(ledger);
         let published = Mutex::new(None);
-        let analyzer = Self { hop, collection, ledger, account, published, working };
+        let analyzer = Self { course, collection, ledger, account, published };
         analyzer.write_head()?;
         Ok(analyzer)
     }
 
-    /// Whether a batch of the last mix is taken.
-    pub fn receive(&self, manifest: SignedManifest) -> Result<Intake, Error> {
-        self.hop.receive(manifest)
-    }
-
-    /// All records of a batch are there: keeps it and signs for it.
-    pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
-        self.hop.keep(incoming)
+    /// Its course.
+    pub fn course(&self) -> &Arc<Course> {
+        &self.course
     }
 
     /// Does what is due next, and says what it was.
     pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
-        let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);
-        self.hop.settle()?;
-        let step = self.hop.machine().next(now);
-        match step {
-            Some(Step::Mix { first }) => self.analyze(first)?,
-            Some(Step::Shred { first }) => self.hop.shred(first)?,
-            Some(Step::Destroy { window }) => self.hop.destroy(window, now)?,
-            Some(Step::Close { .. } | Step::GiveUp { .. }) | None => {}
-        }
-        Ok(step)
+        self.course.advance(now, |step| match step {
+            Step::Process { first } => self.analyze(first),
+            Step::Close { .. } | Step::GiveUp { .. } => Ok(()),
+            Step::Shred { .. } | Step::Destroy { .. } => Ok(()),
+        })
     }
 
     /// All releases so far, oldest first, each as the JSON object that was published.
     pub fn releases(&self) -> Result<Vec<String>, Error> {
-        let rows = self.hop.store.rows(RELEASES, &self.prefix())?.into_iter();
+        let rows = self
+            .course
+            .store
+            .rows
+            .under(Table::Releases, &RowKey::all(self.course.id))?
+            .into_iter();
         rows.map(|(_, row)| String::from_utf8(row).map_err(|_| UNREADABLE.into())).collect()
     }
 
     /// All releases so far, oldest first, in memory after the first time.
     pub fn published(&self) -> Result<Vec<Arc<Published>>, Error> {
-        let mut kept = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.published);
         if kept.is_none() {
             let mut all = BTreeMap::new();
             for row in self.releases()? {
@@ -122,77 +110,48 @@ impl<S: Store> Analyzer<S> {
         self.lock().entries().to_vec()
     }
 
-    /// Its keys.
-    pub fn keyring(&self) -> &Keyring<S> {
-        &self.hop.keyring
-    }
-
-    /// What everyone on the way knows of it.
-    pub fn route(&self) -> &Arc<Route> {
-        &self.hop.route
-    }
-
     /// The collection.
     pub fn collection(&self) -> &Arc<Collection> {
         &self.collection
     }
 
-    /// Its place in the chain.
-    pub fn hop(&self) -> u8 {
-        self.hop.place
-    }
-
-    /// All slots so far.
-    pub fn slots(&self) -> Vec<Slot> {
-        self.hop.machine().slots().iter().cloned().collect()
-    }
-
     /// Opens, counts, asks the accountant, and publishes, all in one commit.
     fn analyze(&self, first: u64) -> Result<(), Error> {
-        let hop = &self.hop;
-        let slot = hop.slot(first)?;
-        let Stage::Received(signed) = &slot.stage else { return Ok(()) };
-        let Some(opener) = hop.opener(first)? else {
-            return hop.put(slot.at(crate::slots::lost_keys()), &[]);
-        };
-        let (collection, manifest) = (&*self.collection, signed.unverified());
+        let (course, collection) = (&self.course, &*self.collection);
         let terms = &collection.terms;
-        let mut tally = terms.mechanism.tally();
-        let mut seen = hop.seen_before(&slot)?;
-        let len = collection.shape().record_bytes(hop.place);
-        let mut peeler = Peeler::new(&mut seen, len, hop.limits.threads);
-        let mut words = Vec::new();
-        hop.read_input(&slot, |records| {
-            words.clear();
-            peeler.peel(&opener, records, |message| {
-                Ok(terms.decode_payload(message, first, &mut words)?)
-            })?;
-            terms.mechanism.absorb(&mut tally, &words);
-            Ok(())
+        let (mut tally, mut words) = (terms.mechanism.tally(), Vec::new());
+        let opened = course.open_received(first, |message| {
+            if words.len() >= TOGETHER {
+                terms.mechanism.absorb(&mut tally, &words);
+                words.clear();
+            }
+            Ok::<_, Error>(terms.decode_payload(message, first, &mut words)?)
         })?;
-        let (valid, loss) = (peeler.valid, peeler.loss);
+        terms.mechanism.absorb(&mut tally, &words);
+        let Some(opened) = opened else { return Ok(()) };
+        let Opened { slot, manifest, valid, loss, .. } = &opened;
         let nonsense = tally.malformed();
         // What no client sends is nobody to hide among.
         let reports = valid.saturating_sub(nonsense) / u64::from(collection.shape().messages);
-        let verdict = hop.machine().judge(&slot, reports);
-        if let Some(stage) = verdict {
-            return hop.put(slot.at(stage), &[]);
+        if !course.is_crowd(slot, reports)? {
+            return Ok(());
         }
         let honest = Crowd::honest(reports, terms.promise.corrupt)?;
         // From disk: the entry of a release that seemed to fail may be there.
-        *self.lock() = read_ledger(hop)?;
+        *self.lock() = read_ledger(course)?;
         let charged = {
-            let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut account = lock(&self.account);
             let lifetime = terms.promise.lifetime.0;
             self.lock().charge(&mut account, lifetime, slot.first, slot.last, honest)?
         };
         let Some(entry) = charged else {
             let why = Why::Budget;
-            return hop.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[]);
+            return Ok(course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])?);
         };
-        let counted = self.follow(&slot, &mut tally)?;
+        let counted = self.follow(slot, &mut tally)?;
+        let manifest = manifest.unverified();
         let mut losses = manifest.losses.clone();
-        losses.push(loss);
+        losses.push(*loss);
         let entries = self.ledger();
         let before = entries.iter().flat_map(|entry| entry.first..=entry.last);
         let epochs: Vec<u64> = before.chain(slot.first..=slot.last).collect();
@@ -207,18 +166,18 @@ impl<S: Store> Analyzer<S> {
             epochs: &epochs,
         };
         let published = release(collection, &count, &entry)?.to_string();
-        hop.remember(&slot, &seen)?;
-        let (key, row) = (format!("{}/{first:020}", hop.id), entry.to_row());
+        course.remember(&opened)?;
+        let (key, row) = (course.key(first), entry.to_row());
         // By their order, which need not be that of epochs.
-        let place = format!("{}/{:020}", hop.id, self.lock().entries().len());
+        let place = RowKey::at(course.id, self.lock().entries().len() as u64);
         let mut changes = vec![
-            Change::Put { table: LEDGER, key: &place, value: &row },
-            Change::Put { table: RELEASES, key: &key, value: published.as_bytes() },
+            Change::Put { table: Table::Ledger, key: &place, value: &row },
+            Change::Put { table: Table::Releases, key: &key, value: published.as_bytes() },
         ];
         if let Some(words) = &counted {
-            changes.push(Change::Put { table: TALLIES, key: &key, value: words });
+            changes.push(Change::Put { table: Table::Tallies, key: &key, value: words });
         }
-        let written = hop.put(slot.at(Stage::Released { shredded: false }), &changes);
+        let written = course.put(slot.at(Stage::Released { shredded: false }), &changes);
         self.remember(&published, written.is_ok());
         written?;
         self.lock().push(entry);
@@ -232,9 +191,8 @@ impl<S: Store> Analyzer<S> {
             return Ok(None);
         }
         let counted = tally.to_words().into_iter().flat_map(u64::to_be_bytes).collect();
-        let prefix = self.prefix();
-        let own = format!("{prefix}{:020}", slot.first);
-        for (key, row) in self.hop.store.rows(TALLIES, &prefix)? {
+        let (own, rows) = (self.course.key(slot.first), &self.course.store.rows);
+        for (key, row) in rows.under(Table::Tallies, &RowKey::all(self.course.id))? {
             if key != own {
                 let words = row.as_chunks().0.iter().map(|word| u64::from_be_bytes(*word));
                 let words: Vec<u64> = words.collect();
@@ -246,7 +204,7 @@ impl<S: Store> Analyzer<S> {
 
     /// Adds a release to those in memory; what may or may not be on disk is read again instead.
     fn remember(&self, release: &str, written: bool) {
-        let mut kept = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.published);
         let Some(all) = kept.as_mut() else { return };
         match Published::parse(release, all.values().next_back()).filter(|_| written) {
             Some(release) => {
@@ -256,52 +214,32 @@ impl<S: Store> Analyzer<S> {
         }
     }
 
-    fn prefix(&self) -> String {
-        format!("{}/", self.hop.id)
-    }
-
     /// Keeps the newest hash of the ledger outside its table.
     fn write_head(&self) -> Result<(), Error> {
         let head = self.lock().head();
-        let mut blob = self.hop.store.create(&head_name(&self.hop))?;
-        blob.write_all(&head).map_err(StoreError::io("writing the ledger's head"))?;
-        Ok(blob.finish()?)
+        Ok(self.course.store.blobs.write(&blob::head(self.course.id), &head)?)
     }
 
     fn lock(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.ledger)
     }
 }
 
-fn read_ledger<S: Store>(hop: &Hop<S>) -> Result<Ledger, Error> {
-    let rows = hop.store.rows(LEDGER, &format!("{}/", hop.id))?.into_iter();
+fn read_ledger(course: &Course) -> Result<Ledger, Error> {
+    let Course { store, id, .. } = course;
+    let rows = store.rows.under(Table::Ledger, &RowKey::all(*id))?.into_iter();
     let rows: Vec<Vec<u8>> = rows.map(|(_, row)| row).collect();
-    let head = read_head(hop)?;
+    let corrupt = StoreError::Corrupt { what: "the ledger's head" };
+    let head = store.blobs.read(&blob::head(*id))?;
+    let head = head.map(|bytes| bytes.try_into().map_err(|_| corrupt)).transpose()?;
     // It is written before the first entry.
     if head.is_none() && !rows.is_empty() {
         return Err(Error::Rollback { reason: "its newest hash is missing" });
     }
-    Ledger::open(&hop.id, &rows, head)
+    Ledger::open(id, &rows, head)
 }
 
-fn read_head<S: Store>(hop: &Hop<S>) -> Result<Option<[u8; 32]>, Error> {
-    let name = head_name(hop);
-    if !hop.store.blobs()?.contains(&name) {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    let mut blob = hop.store.open(&name)?;
-    blob.read_to_end(&mut bytes).map_err(StoreError::io("reading the ledger's head"))?;
-    let corrupt = StoreError::Corrupt { what: "the ledger's head" };
-    Ok(Some(bytes.try_into().map_err(|_| corrupt)?))
-}
-
-fn head_name<S>(hop: &Hop<S>) -> String {
-    format!("{}.head", hop.id)
-}
+/// Words of messages that are counted together.
+const TOGETHER: usize = 1 << 16;
 
 const UNREADABLE: StoreError = StoreError::Corrupt { what: "the row of a release" };
-
-const LEDGER: &str = "ledger";
-const RELEASES: &str = "releases";
-const TALLIES: &str = "tallies";

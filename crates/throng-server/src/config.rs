@@ -29,12 +29,13 @@
 //!
 //! Paths are relative to the file. A key that is not known is refused.
 
-use crate::{Error, Limits};
+use crate::Error;
 use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use throng_collection::seconds;
+use throng_mix::Limits;
 use toml::{Table, Value};
 
 /// What a server does in its collections.

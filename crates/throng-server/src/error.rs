@@ -1,53 +1,26 @@
-//! Why a server does not do what it is asked.
+//! The reasons why a server does not do what it is asked.
 
-use crate::slots::Why;
-use crate::store::StoreError;
 use thiserror::Error;
+use throng_mix::Why;
+use throng_mix::store::StoreError;
 
-/// What can go wrong at a server, by what the other side can do about it. Nothing in here depends on
-/// what is inside a report.
+/// The ways in which a server refuses or fails, by what the other side can do about it. Nothing in
+/// here depends on what is inside a report.
 ///
 /// ```
-/// use throng_server::{Error, StoreError};
+/// use throng_mix::store::StoreError;
+/// use throng_server::Error;
 ///
-/// // What a store refuses is told as what the other side can do about it.
-/// assert!(matches!(Error::from(StoreError::Full), Error::Busy));
-/// assert!(matches!(Error::from(StoreError::Closed), Error::EpochClosed));
-/// assert_eq!(Error::Busy.to_string(), "the server is busy");
+/// let busy = Error::from(StoreError::Full);
+/// assert!(matches!(busy, Error::Mix(throng_mix::Error::Busy)));
+/// assert_eq!(busy.to_string(), "the server is busy");
 /// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No collection of this id is served here.
-    #[error("this server does not serve that collection")]
-    UnknownCollection,
-    /// This party does not do that: only the first mix takes reports, for instance.
-    #[error("this party has another place in the chain")]
-    WrongPlace,
-    /// The epoch takes no reports now.
-    #[error("the epoch is not open; epochs open at their start and close at their deadline")]
-    EpochClosed,
-    /// A body that is not a whole number of reports, or none, or too many.
-    #[error("the body is not a whole number of reports of this collection's length")]
-    Length,
-    /// More bytes than this server takes at once.
-    #[error("the body is larger than this server takes; send fewer reports together")]
-    TooLarge,
-    /// There is no key or directory for that window, or not yet.
-    #[error("there are no keys for that window")]
-    NoKeys,
-    /// The keys of that window have been destroyed.
-    #[error("the keys of that window have been destroyed")]
-    KeysDestroyed,
-    /// Another batch is there already for some of the same epochs.
-    #[error("another batch covers these epochs; the two are evidence against their sender")]
-    Conflict,
-    /// A batch whose manifest is not the previous mix's, or not for here.
-    #[error("the batch is not one this party takes")]
-    Batch(#[source] throng_wire::Error),
-    /// A notice that is not the analyzer's, or not of what this mix handed over.
-    #[error("the notice is not one this mix signs")]
-    Notice(#[source] throng_wire::Error),
+    /// A mix's reason, which an analyzer shares: places, epochs, keys, batches, the disk.
+    #[error(transparent)]
+    Mix(#[from] throng_mix::Error),
     /// Asked for estimates of a board.
     #[error(
         "this is a board and has no estimates; what was posted is in the bulletins of its rounds"
@@ -67,9 +40,6 @@ pub enum Error {
     /// The round ended without a bulletin.
     #[error("{}", unseen(*.0))]
     Dropped(Why),
-    /// Too much to do; later it will be better.
-    #[error("the server is busy")]
-    Busy,
     /// A piece of work ended before its time; it is done again.
     #[error("a piece of work ended before its time")]
     Interrupted,
@@ -95,31 +65,35 @@ pub enum Error {
         /// What the system says, or what to do.
         reason: String,
     },
-    /// Bytes or keys.
-    #[error(transparent)]
-    Wire(#[from] throng_wire::Error),
+    /// An address that cannot be listened on, or a connection that cannot be set up.
+    #[error("{doing} failed: {reason}")]
+    Network {
+        /// What was being done.
+        doing: String,
+        /// What the system says, or what to do.
+        reason: String,
+    },
     /// A collection, or what it costs.
     #[error(transparent)]
     Collection(#[from] throng_collection::Error),
     /// The accountant refused.
     #[error(transparent)]
     Account(#[from] throng_account::Error),
-    /// The disk.
-    #[error(transparent)]
-    Store(StoreError),
 }
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Full => Self::Busy,
-            StoreError::Closed => Self::EpochClosed,
-            other => Self::Store(other),
-        }
+        Self::Mix(error.into())
     }
 }
 
-/// Why a round has no bulletin, and what to do.
+impl From<throng_wire::Error> for Error {
+    fn from(error: throng_wire::Error) -> Self {
+        Self::Mix(error.into())
+    }
+}
+
+/// Says why a round has no bulletin, and what to do.
 fn unseen(why: Why) -> &'static str {
     match why {
         Why::Short => {

@@ -4,11 +4,11 @@
 //! was put back to an older state is refused: it would spend the same budget twice.
 
 use crate::Error;
-use crate::store::StoreError;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use throng_account::{Crowd, Epsilon};
 use throng_collection::{Account, Spent};
+use throng_mix::store::StoreError;
 use throng_wire::{CollectionId, hex, unhex};
 
 /// One release and what it cost.

@@ -1,56 +1,44 @@
-//! Mixes and analyzers: crowds in, releases out.
+//! Servers: mixes and analyzers as processes, crowds in, releases out.
 //!
-//! [`Mixer`] is what a mix and an analyzer decide, without disk, network or clock. [`Mix`], [`Analyzer`]
-//! for questions and [`Noticeboard`] for boards put a [`Store`] around it, and stay synchronous and deterministic: every call that depends on time
-//! or chance is given both. [`Server`] runs any number of them in one process: it listens, ticks, learns
-//! the others' keys and hands batches over.
+//! [`throng_mix`] decides and keeps; here are the duties of an analyzer, [`Analyzer`] for questions and
+//! [`Noticeboard`] for boards, the sockets and tasks around all of them, and the dashboard. [`Server`]
+//! runs any number of collections in one process: it listens, ticks, learns the others' keys and hands
+//! batches over.
+//!
+//! | module | |
+//! |---|---|
+//! | `analyzer`, `ledger`, `release` | batches in, releases out; what was spent |
+//! | `noticeboard` | the analyzer of a board: batches in, bulletins out |
+//! | `party` | one collection at this server, and its duty in it |
+//! | `server`, `run`, `http` | sockets, tasks, time; the only asynchronous part |
+//! | `config`, `access`, `clock` | settings, tokens, the time |
+//! | `dashboard`, `metrics` | pages and counters |
 
 mod access;
 mod analyzer;
 mod clock;
 mod config;
-mod countersign;
 mod dashboard;
 mod error;
-mod hop;
 mod http;
-mod keyring;
 mod ledger;
-mod limits;
 mod metrics;
-mod mix;
-mod mixer;
 mod noticeboard;
-mod peel;
+mod party;
 mod pieces;
-mod progress;
 mod published;
 mod release;
 mod run;
 mod server;
-mod shuffle;
-mod slots;
-mod store;
 
 pub use access::{Access, Reader, Token};
 pub use analyzer::Analyzer;
 pub use clock::Clock;
 pub use config::{Config, Role};
 pub use error::Error;
-pub use hop::{Incoming, Intake};
-pub use keyring::Keyring;
 pub use ledger::{Entry, Ledger};
-pub use limits::Limits;
-pub use mix::{Mix, Outgoing};
-pub use mixer::{Mixer, Rules, Step};
 pub use noticeboard::Noticeboard;
 pub use published::{Left, Point, Privacy, Published};
 #[doc(hidden)]
 pub use release::{Count, Holds, release_with};
 pub use server::{Listener, Parts, Running, Server};
-pub use shuffle::Shuffler;
-pub use slots::{Slot, Slots, Stage, Why};
-pub use store::{
-    Blob, BlobWriter, Change, DiskStore, Fault, Faults, LogKey, LogName, MemoryStore, Operation,
-    Pending, Scratch, Store, StoreError,
-};

@@ -5,12 +5,14 @@
 //! nobody who fills up a step sees when the next one comes; and writes to the log, of which a quiet
 //! server makes one per report, do not show at all.
 
-use crate::server::{Node, Seat};
-use crate::{Error, Slot, Stage};
+use crate::Error;
+use crate::party::Party;
+use crate::server::Node;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use throng_mix::{Slot, Stage, Ticking, lock};
 
 /// Counters since the start.
 #[derive(Default)]
@@ -27,7 +29,7 @@ impl Metrics {
     /// A request with reports was answered.
     pub fn upload(&self, refused: Option<&'static str>, now: u64) {
         match refused {
-            None => self.accepted.lock().unwrap_or_else(PoisonError::into_inner).add(1, now / TICK),
+            None => lock(&self.accepted).add(1, now / TICK),
             Some(reason) => self.count("throng_uploads_refused_total", reason),
         }
     }
@@ -43,18 +45,18 @@ impl Metrics {
     }
 
     /// A batch was not taken. Two for the same epochs are an alarm.
-    pub fn refused_batch(&self, seat: &Seat, error: &Error, name: &'static str) {
+    pub fn refused_batch(&self, party: &Party, error: &Error, name: &'static str) {
         self.count("throng_batches_refused_total", name);
-        if matches!(error, Error::Conflict) {
+        if matches!(error, Error::Mix(throng_mix::Error::Conflict)) {
             self.conflicts.fetch_add(1, Ordering::Relaxed);
-            tracing::error!(collection = %seat.id, "two batches for the same epochs");
+            tracing::error!(collection = %party.id(), "two batches for the same epochs");
         }
     }
 
     /// The analyzer of a board signed two notices of one round, which is an alarm.
-    pub fn contradicted(&self, seat: &Seat) {
+    pub fn contradicted(&self, party: &Party) {
         self.conflicts.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(collection = %seat.id, "two notices of the same round");
+        tracing::error!(collection = %party.id(), "two notices of the same round");
     }
 
     /// A task failed and will try again.
@@ -66,7 +68,7 @@ impl Metrics {
     pub fn render(&self, node: &Node) -> String {
         let mut out = Text::default();
         out.head("throng_uploads_accepted_total", "counter", "requests with reports, in steps");
-        let accepted = *self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let accepted = *lock(&self.accepted);
         out.line(format_args!("{}", accepted.at(node.now() / TICK) / STEP * STEP));
         out.head("throng_batches_received_total", "counter", "batches that were taken");
         out.line(format_args!("{}", self.batches.load(Ordering::Relaxed)));
@@ -74,14 +76,14 @@ impl Metrics {
         out.line(format_args!("{}", self.repeated.load(Ordering::Relaxed)));
         out.head("throng_alarms_total", "counter", "what an operator must look into");
         out.labelled("kind", "conflict", self.conflicts.load(Ordering::Relaxed));
-        let rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let rare = lock(&self.rare).clone();
         for (name, label, help) in RARE {
             out.head(name, "counter", help);
             for ((_, value), count) in rare.iter().filter(|((of, _), _)| *of == name) {
                 out.labelled(label, value, *count);
             }
         }
-        out.seats(node);
+        out.parties(node);
         out.text
     }
 
@@ -101,51 +103,29 @@ impl Metrics {
     }
 
     fn counts(&self, name: &str) -> Vec<(&'static str, u64)> {
-        let rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
+        let rare = lock(&self.rare);
         let of = rare.iter().filter(|((of, _), _)| *of == name);
         of.map(|((_, label), count)| (*label, *count)).collect()
     }
 
     fn count(&self, name: &'static str, label: &'static str) {
-        let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rare = lock(&self.rare);
         *rare.entry((name, label)).or_default() += 1;
     }
 }
 
-/// A count that is told as it stood when the present tick began.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Ticking {
-    count: u64,
-    tick: u64,
-    /// At its beginning.
-    before: u64,
-}
-
-impl Ticking {
-    /// So many more. A clock that was set back does not begin another tick.
-    pub fn add(&mut self, more: u64, tick: u64) {
-        if tick > self.tick {
-            (self.tick, self.before) = (tick, self.count);
-        }
-        self.count = self.count.saturating_add(more);
-    }
-
-    /// What may be told.
-    pub fn at(self, tick: u64) -> u64 {
-        if tick > self.tick { self.count } else { self.before }
-    }
-}
-
 /// Reports of a slot, where they may be told: of a crowd.
-pub(crate) fn reports(slot: &Slot, seat: &Seat) -> Option<u64> {
-    let (shape, quorum) = (&seat.route().shape, seat.route().quorum);
+pub(crate) fn reports(slot: &Slot, party: &Party) -> Option<u64> {
+    let (shape, quorum) = (&party.route().shape, party.route().quorum);
     let (manifest, hop) = match &slot.stage {
         Stage::Closing | Stage::Held { .. } | Stage::Released { .. } => return None,
         Stage::Dropped { reports, .. } => {
             return Some(*reports).filter(|reports| *reports >= quorum);
         }
-        Stage::Received(manifest) => (manifest, seat.hop()),
-        Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, seat.hop() + 1),
+        Stage::Received(manifest) => (manifest, party.course.hop),
+        Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => {
+            (manifest, party.course.hop + 1)
+        }
     };
     let reports = manifest.unverified().records / shape.records_per_report(hop).max(1);
     // What a dishonest mix hands over may be fewer.
@@ -173,28 +153,32 @@ impl Text {
         let _ = writeln!(self.text, "{}{{{label}=\"{value}\"}} {count}", self.name);
     }
 
-    fn seats(&mut self, node: &Node) {
+    fn parties(&mut self, node: &Node) {
         self.head("throng_slots", "gauge", "ranges of epochs by how far they are");
-        for seat in node.seats.values() {
+        for party in node.parties.values() {
             let mut stages: BTreeMap<&str, u64> = BTreeMap::new();
-            seat.slots().iter().for_each(|slot| *stages.entry(slot.stage.name()).or_default() += 1);
+            party
+                .course
+                .slots()
+                .iter()
+                .for_each(|slot| *stages.entry(slot.stage.name()).or_default() += 1);
             for (stage, count) in stages {
-                let (name, id) = (self.name, seat.id);
+                let (name, id) = (self.name, party.id());
                 let _ =
                     writeln!(self.text, "{name}{{collection=\"{id}\",stage=\"{stage}\"}} {count}");
             }
         }
         self.head("throng_reports_total", "counter", "distinct valid reports of crowds that left");
-        for seat in node.seats.values() {
+        for party in node.parties.values() {
             let crowd = |slot: &&Slot| !matches!(slot.stage, Stage::Dropped { .. });
-            let slots = seat.slots();
-            let told = slots.iter().filter(crowd).filter_map(|slot| reports(slot, seat)).sum();
-            self.labelled("collection", &seat.id.to_string(), told);
+            let slots = party.course.slots();
+            let told = slots.iter().filter(crowd).filter_map(|slot| reports(slot, party)).sum();
+            self.labelled("collection", &party.id().to_string(), told);
         }
         self.head("throng_idle_seconds", "gauge", "since everything that was due was done");
-        for seat in node.seats.values() {
-            let idle = node.now().saturating_sub(seat.stepped());
-            self.labelled("collection", &seat.id.to_string(), idle);
+        for party in node.parties.values() {
+            let idle = node.now().saturating_sub(party.stepped());
+            self.labelled("collection", &party.id().to_string(), idle);
         }
     }
 }

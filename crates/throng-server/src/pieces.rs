@@ -1,10 +1,10 @@
 //! A blob on its way out, piece by piece: never in memory as a whole.
 
-use crate::Blob;
 use axum::body::Bytes;
 use futures_util::{Stream, stream};
 use std::io::{self, Read};
 use std::time::Duration;
+use throng_mix::store::Blob;
 use tokio::sync::mpsc::{Sender, channel};
 
 /// A beginning and then a blob, `ahead` pieces of it at a time, and what has to run meanwhile: it says
@@ -54,16 +54,16 @@ const PIECE: usize = 1 << 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MemoryStore, Store};
     use axum::body::{Body, to_bytes};
     use std::io::Write;
+    use throng_mix::simulated::MemoryStore;
 
     fn blob(bytes: &[u8]) -> Box<dyn Blob> {
-        let store = MemoryStore::new();
-        let mut blob = store.create("bag").unwrap();
+        let blobs = MemoryStore::new().store().blobs;
+        let mut blob = blobs.create("bag").unwrap();
         blob.write_all(bytes).unwrap();
         blob.finish().unwrap();
-        store.open("bag").unwrap()
+        blobs.open("bag").unwrap()
     }
 
     #[tokio::test]

@@ -21,10 +21,12 @@ mod watch;
 pub(crate) use peers::Peers;
 pub(crate) use watch::{Health, Watch};
 
-use crate::server::{Node, Seat, seeded};
-use crate::{Error, Step};
+use crate::Error;
+use crate::party::Party;
+use crate::server::{Node, seeded};
 use std::sync::Arc;
 use std::time::Duration;
+use throng_mix::Step;
 use tokio::select;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -36,22 +38,22 @@ use trouble::Trouble;
 pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(until(stopping.clone(), watch::watch(Arc::clone(node), peers.clone())));
-    for seat in node.seats.values() {
-        let task = Task { node: Arc::clone(node), seat: Arc::clone(seat) };
+    for party in node.parties.values() {
+        let task = Task { node: Arc::clone(node), party: Arc::clone(party) };
         tasks.spawn(task.clone().work(stopping.clone()));
-        for (hop, party) in seat.others() {
-            if peers::in_the_open(&party.url) {
-                let collection = seat.id;
+        for (hop, other) in party.others() {
+            if peers::in_the_open(&other.url) {
+                let collection = party.id();
                 tracing::warn!(%collection, hop, "the party has no https; who listens sees when");
             }
-            let keys = task.clone().keys(peers.clone(), hop, party.url.clone());
+            let keys = task.clone().keys(peers.clone(), hop, other.url.clone());
             tasks.spawn(until(stopping.clone(), keys));
-            if seat.noticeboard().is_ok() {
-                let notices = task.clone().notices(peers.clone(), hop, party.url);
+            if party.noticeboard().is_ok() {
+                let notices = task.clone().notices(peers.clone(), hop, other.url);
                 tasks.spawn(until(stopping.clone(), notices));
             }
         }
-        if seat.mix().is_ok() {
+        if party.mix().is_ok() {
             tasks.spawn(until(stopping.clone(), task.hand_over(peers.clone())));
         }
     }
@@ -62,12 +64,12 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
 #[derive(Clone)]
 struct Task {
     node: Arc<Node>,
-    seat: Arc<Seat>,
+    party: Arc<Party>,
 }
 
 impl Task {
     async fn work(self, stopping: CancellationToken) {
-        let mut trouble = Trouble::new("work", self.seat.id);
+        let mut trouble = Trouble::new("work", self.party.id());
         while !stopping.is_cancelled() {
             if trouble.due() {
                 match self.steps(&stopping).await {
@@ -78,21 +80,21 @@ impl Task {
                     }
                 }
             }
-            stopping.run_until_cancelled(pause(&self.seat.work)).await;
+            stopping.run_until_cancelled(pause(&self.party.work)).await;
         }
     }
 
     /// Everything that is due.
     async fn steps(&self, stopping: &CancellationToken) -> Result<(), Error> {
         loop {
-            let seat = Arc::clone(&self.seat);
-            let step = self.node.blocking(move |node| step(node, &seat)).await?;
+            let party = Arc::clone(&self.party);
+            let step = self.node.blocking(move |node| step(node, &party)).await?;
             let Some(step) = step else {
-                self.seat.rested(self.node.now());
+                self.party.rested(self.node.now());
                 return Ok(());
             };
             self.tell(&step);
-            self.seat.leave.notify_one();
+            self.party.leave.notify_one();
             if stopping.is_cancelled() {
                 return Ok(());
             }
@@ -103,25 +105,27 @@ impl Task {
 impl Task {
     /// What became of a slot, for the operator.
     fn tell(&self, step: &Step) {
-        let collection = self.seat.id;
-        let (Step::Close { first, .. } | Step::Mix { first } | Step::GiveUp { first }) = step
+        let collection = self.party.id();
+        let (Step::Close { first, .. } | Step::Process { first } | Step::GiveUp { first }) = step
         else {
             tracing::debug!(%collection, ?step, "done");
             return;
         };
-        if let Some(slot) = self.seat.slots().into_iter().find(|slot| slot.first == *first) {
+        if let Some(slot) = self.party.course.slots().into_iter().find(|slot| slot.first == *first)
+        {
             let (first, last, stage) = (slot.first, slot.last, slot.stage.name());
             tracing::info!(%collection, first, last, stage, "epochs moved on");
         }
     }
 }
 
-fn step(node: &Node, seat: &Seat) -> Result<Option<Step>, Error> {
+fn step(node: &Node, party: &Party) -> Result<Option<Step>, Error> {
     let mut rng = seeded()?;
     // Steps make room, so that they are taken even if there is none for a new key.
-    let published = seat.keyring().publish(node.now(), &mut rng);
-    let step = seat.step(node.now(), &mut rng)?;
-    published.map(|_| step)
+    let published = party.course.keyring.publish(node.now(), &mut rng);
+    let step = party.step(node.now(), &mut rng)?;
+    published?;
+    Ok(step)
 }
 
 /// Until the next round: a tick, or sooner when somebody calls.

@@ -6,28 +6,24 @@
 //! Running::stop       no new connections; requests under way end; the logs are on disk
 //! ```
 
-mod seat;
-
-pub(crate) use seat::Seat;
-use seat::Topic;
-
 use crate::config::{unreadable, wrong};
 use crate::dashboard::{Curves, Planner};
 use crate::http::{Guard, Tls, serve};
 use crate::metrics::Metrics;
+use crate::party::{Party, Topic};
 use crate::run::{Peers, Watch, run};
-use crate::{
-    Access, Analyzer, Change, Clock, Config, DiskStore, Error, Limits, Role, Store, StoreError,
-};
+use crate::{Access, Analyzer, Clock, Config, Error, Role};
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use throng_collection::{Board, Collection};
+use throng_mix::store::{Change, RowKey, Store, StoreError, Table};
+use throng_mix::{Limits, lock};
 use throng_wire::{CollectionId, Identity};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -39,7 +35,8 @@ use zeroize::Zeroizing;
 /// What a server is made of, where it does not come from files.
 ///
 /// ```
-/// use throng_server::{Clock, Limits, Parts, Role, Server};
+/// use throng_mix::Limits;
+/// use throng_server::{Clock, Parts, Role, Server};
 /// use throng_collection::example;
 /// use throng_wire::Identity;
 /// let collection = example::collection();
@@ -85,7 +82,8 @@ pub struct Parts {
 /// A mix or an analyzer that is ready to listen.
 ///
 /// ```
-/// use throng_server::{Clock, Limits, Listener, Parts, Role, Server};
+/// use throng_mix::Limits;
+/// use throng_server::{Clock, Listener, Parts, Role, Server};
 /// use throng_collection::example;
 /// use throng_wire::Identity;
 /// let collection = example::collection();
@@ -165,8 +163,8 @@ pub struct Listener(TcpListener);
 /// All that one server shares among its tasks.
 pub(crate) struct Node {
     pub role: Role,
-    pub seats: BTreeMap<CollectionId, Arc<Seat>>,
-    pub store: Arc<DiskStore>,
+    pub parties: BTreeMap<CollectionId, Arc<Party>>,
+    pub store: Store,
     pub clock: Clock,
     pub limits: Limits,
     pub metrics: Metrics,
@@ -223,23 +221,23 @@ impl Server {
             parts;
         let tls = tls.map(|(certificate, key)| Tls::new(&certificate, &key)).transpose()?;
         let peers = Peers::new(authority.as_deref(), Duration::from_secs(limits.patience))?;
-        let store = Arc::new(DiskStore::open(&data)?);
-        let mut seats = BTreeMap::new();
+        let store = Store::on_disk(&data)?;
+        let mut parties = BTreeMap::new();
         let questions = collections.into_iter().map(|one| Topic::Question(Arc::new(one)));
         let boards = boards.into_iter().map(|one| Topic::Board(Box::new(one)));
         for topic in questions.chain(boards) {
-            let seat = Seat::open(&store, topic, (role, &identity), &limits, clock.now())?;
-            if let Some(twice) = seats.insert(seat.id, Arc::new(seat)) {
-                return Err(wrong("collections", format!("{} is there twice", twice.id)));
+            let party = Party::open(&store, topic, (role, &identity), &limits, clock.now())?;
+            if let Some(twice) = parties.insert(party.id(), Arc::new(party)) {
+                return Err(wrong("collections", format!("{} is there twice", twice.id())));
             }
         }
-        if seats.is_empty() {
+        if parties.is_empty() {
             return Err(wrong("collections", "there is nothing to serve; name one"));
         }
         let guard = Guard::new(access, &identity.public(), tls.is_some())?;
         let node = Node {
             role,
-            seats,
+            parties,
             store,
             clock,
             limits,
@@ -270,7 +268,7 @@ impl Server {
         let work = run(&node, &peers, &stop);
         read_ahead(&node);
         let listening = tokio::spawn(serve(listener.0, tls, Arc::clone(&node), stop.clone()));
-        tracing::info!(role = %node.role, collections = node.seats.len(), "listening");
+        tracing::info!(role = %node.role, collections = node.parties.len(), "listening");
         Ok(Running { node, address, listening, work, stopping: stop.drop_guard() })
     }
 }
@@ -319,14 +317,14 @@ impl Running {
 
 impl Node {
     /// Runs what waits for the disk or computes for long.
-    pub async fn blocking<T: Send + 'static>(
+    pub async fn blocking<T: Send + 'static, E: Into<Error> + Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
     ) -> Result<T, Error> {
         // The node is held, so that the data directory stays open until this is done.
         let node = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || work(&node)).await;
-        done.unwrap_or(Err(Error::Interrupted))
+        done.map_or(Err(Error::Interrupted), |done| done.map_err(Into::into))
     }
 
     /// Refuses to show results to everybody who reaches an address.
@@ -363,24 +361,27 @@ impl Node {
     pub async fn writable(self: &Arc<Self>) -> bool {
         match self.probed() {
             Some(writable) => writable,
-            None => self.blocking(|node| Ok(node.writable_now())).await.unwrap_or(false),
+            None => {
+                self.blocking(|node| Ok::<_, Error>(node.writable_now())).await.unwrap_or(false)
+            }
         }
     }
 
-    /// The same, for who may wait and is no task of the runtime.
+    /// [`Node::writable`] for whoever may wait and is no task of the runtime.
     pub fn writable_now(&self) -> bool {
         self.probed().unwrap_or_else(|| {
-            let put = Change::Put { table: "probe", key: "", value: b"" };
-            let writable = self.store.commit(&[put]).is_ok();
+            let key = &RowKey::default();
+            let put = Change::Put { table: Table::Probe, key, value: b"" };
+            let writable = self.store.rows.commit(&[put]).is_ok();
             let probed = Some((Instant::now(), writable));
-            *self.probed.lock().unwrap_or_else(PoisonError::into_inner) = probed;
+            *lock(&self.probed) = probed;
             writable
         })
     }
 
     /// What the last attempt said, unless it was long ago. The lock is never held while somebody waits.
     fn probed(&self) -> Option<bool> {
-        let probed = *self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        let probed = *lock(&self.probed);
         probed.filter(|(at, _)| at.elapsed() < PROBE_EVERY).map(|(_, writable)| writable)
     }
 
@@ -393,13 +394,13 @@ impl Node {
 /// Reads what was published, so that the first who looks need not wait. A server that stops waits for
 /// one collection at most.
 fn read_ahead(node: &Arc<Node>) {
-    let seats: Vec<CollectionId> = node.seats.keys().copied().collect();
+    let parties: Vec<CollectionId> = node.parties.keys().copied().collect();
     let node = Arc::downgrade(node);
     tokio::task::spawn_blocking(move || {
-        for id in seats {
+        for id in parties {
             let Some(node) = node.upgrade() else { return };
             // Who looks is told what is wrong.
-            let _ = node.seats[&id].analyzer().and_then(Analyzer::published);
+            let _ = node.parties[&id].analyzer().and_then(Analyzer::published);
         }
     });
 }
@@ -415,9 +416,7 @@ fn read_access(file: &PathBuf) -> Result<Access, Error> {
 /// A fresh generator for permutations and keys, seeded by the operating system.
 pub(crate) fn seeded() -> Result<ChaCha20Rng, Error> {
     let mut seed = Zeroizing::new([0; 32]);
-    let doing = "drawing randomness";
-    let failed = |_| StoreError::Io { kind: std::io::ErrorKind::Other, doing };
-    getrandom::fill(&mut *seed).map_err(failed)?;
+    getrandom::fill(&mut *seed).map_err(|_| StoreError::Randomness)?;
     Ok(ChaCha20Rng::from_seed(*seed))
 }
 

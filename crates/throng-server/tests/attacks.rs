@@ -8,7 +8,10 @@ use serde_json::Value;
 use std::sync::Arc;
 use throng_account::{Crowd, Probability, Threshold};
 use throng_mechanism::{BinaryResponse, Mechanism};
-use throng_server::{Change, DiskStore, Error, Intake, MemoryStore, Mix, Slot, Stage, Store, Why};
+use throng_mix::Error;
+use throng_mix::simulated::MemoryStore;
+use throng_mix::store::{Change, RowKey, Store, Table};
+use throng_mix::{Intake, Mix, Slot, Stage, Why};
 use throng_wire::{
     BatchId, Below, Binding, CollectionId, KeyStatement, LAYER, Layer, LayerSecret, Loss, Manifest,
     Opener, Receipt, RecordDigest, Route, Seal, SignedDirectory, SignedManifest, hex,
@@ -218,7 +221,7 @@ fn a_batch_with_more_or_fewer_bytes_than_signed_is_not_taken() {
     let whole = batch.len();
     for batch in [&batch[..whole - 1], &batch[..whole - records[0].len()], &longer, &other] {
         assert!(matches!(network.hand_over(2, batch), Err(Error::Batch(_))));
-        assert!(network.mix(2).slots().is_empty());
+        assert!(network.mix(2).course().slots().is_empty());
     }
     network.hand_over(2, &batch).unwrap();
 }
@@ -264,7 +267,7 @@ fn a_crowd_that_is_one_short_is_never_released() {
         }
         assert!(network.counted().is_empty());
         assert!(network.mix(1).outgoing().unwrap().is_none());
-        assert!(network.mix(2).slots().is_empty(), "nothing left the first mix");
+        assert!(network.mix(2).course().slots().is_empty(), "nothing left the first mix");
     }
 }
 
@@ -347,7 +350,7 @@ fn two_batches_for_the_same_epochs_are_a_conflict() {
             }
         }
         assert_eq!(network.counted(), [once(0..3)]);
-        let blobs = network.nodes[usize::from(hop) - 1].store.blobs().unwrap();
+        let blobs = network.nodes[usize::from(hop) - 1].store.store().blobs.names().unwrap();
         assert!(!blobs.iter().any(|name| name.contains(".in")), "nothing of them is kept");
     }
 }
@@ -377,16 +380,16 @@ fn a_copy_that_ends_late_leaves_nothing_behind() {
     let batch = forged(&network, 2, (0, 0), &records);
     let length = SignedManifest::length(&batch).unwrap();
     let signed = SignedManifest::decode(&batch[..length]).unwrap();
-    let Intake::New(mut slow) = network.analyzer().receive(signed).unwrap() else {
+    let Intake::New(mut slow) = network.analyzer().course().receive(signed).unwrap() else {
         panic!("nothing came yet");
     };
     let receipt = network.hand_over(3, &batch).unwrap();
     network.run();
     slow.write(&batch[length..]).unwrap();
-    assert_eq!(network.analyzer().keep(slow).unwrap(), receipt);
+    assert_eq!(network.analyzer().course().keep(slow).unwrap(), receipt);
     network.run();
     assert_eq!(network.counted(), [once(0..3)]);
-    let blobs = network.nodes[2].store.blobs().unwrap();
+    let blobs = network.nodes[2].store.store().blobs.names().unwrap();
     assert!(!blobs.iter().any(|name| name.contains(".in")));
 }
 
@@ -442,7 +445,7 @@ fn a_batch_of_a_stranger_or_for_another_place_is_not_taken() {
     }
     let huge = |m: &mut Manifest| m.records = 1 << 50;
     assert!(matches!(try_with(&huge, 1, 2), Err(Error::TooLarge)));
-    assert!(network.mix(2).slots().is_empty());
+    assert!(network.mix(2).course().slots().is_empty());
     assert!(try_with(&same, 1, 2).is_ok());
 }
 
@@ -520,15 +523,15 @@ fn a_second_key_for_a_window_is_not_heard_and_no_second_directory_is_signed() {
     let mut network = Setup::default().network(28);
     let id = network.collection.id();
     let before = network.directory(0).unwrap();
-    let signature = network.mix(1).keyring().cosignature(0).unwrap();
+    let signature = network.mix(1).course().keyring.cosignature(0).unwrap();
     for _ in 0..2 {
         let other = LayerSecret::generate(&mut network.rng).public();
         let statement = KeyStatement::sign(id, 0, 2, other, &identity(2));
-        network.mix(1).keyring().learn(2, &statement).unwrap();
-        assert_eq!(network.mix(1).keyring().cosignature(0).unwrap(), signature);
+        network.mix(1).course().keyring.learn(2, &statement).unwrap();
+        assert_eq!(network.mix(1).course().keyring.cosignature(0).unwrap(), signature);
         network.nodes[0].restart().unwrap();
     }
-    let restarted = network.mix(1).keyring();
+    let restarted = &network.mix(1).course().keyring;
     assert!(restarted.directory(0).is_err(), "others' signatures are asked for again");
     for hop in [2, 3] {
         restarted.collect(hop, 0, &before.cosign(&identity(hop))).unwrap();
@@ -537,7 +540,7 @@ fn a_second_key_for_a_window_is_not_heard_and_no_second_directory_is_signed() {
 
     // Somebody else's statement, or one for a window that has no keys here, is nothing.
     let other = LayerSecret::generate(&mut network.rng).public();
-    let keyring = network.mix(1).keyring();
+    let keyring = &network.mix(1).course().keyring;
     let forged = KeyStatement::sign(id, 0, 2, other, &identity(3));
     assert!(keyring.learn(2, &forged).is_err());
     let far = KeyStatement::sign(id, 3, 2, other, &identity(2));
@@ -550,7 +553,7 @@ fn a_signature_of_another_directory_is_not_collected() {
     let mut directory = network.directory(0).unwrap();
     directory.keys.swap(0, 1);
     let foreign = directory.cosign(&identity(2));
-    assert!(network.mix(1).keyring().collect(2, 0, &foreign).is_err());
+    assert!(network.mix(1).course().keyring.collect(2, 0, &foreign).is_err());
 }
 
 /// Looks at everything that the first mix has on a real disk.
@@ -559,12 +562,12 @@ fn after_its_window_is_destroyed_no_key_is_left_that_opens_a_captured_report() {
     let setup = Setup { mixes: 1, epochs: 1, ..Setup::default() };
     let mut network = setup.network(30);
     let directory = tempfile::tempdir().unwrap();
-    let store = Arc::new(DiskStore::open(directory.path()).unwrap());
+    let store = Store::on_disk(directory.path()).unwrap();
     let collection = network.collection.clone();
     let route = Arc::new(Route::from(&*collection));
     let mix = Mix::open(store.clone(), route, identity(1), common::limits()).unwrap();
-    mix.keyring().publish(network.now, &mut network.rng).unwrap();
-    let secret = mix.keyring().secret(0).unwrap();
+    mix.course().keyring.publish(network.now, &mut network.rng).unwrap();
+    let secret = mix.course().keyring.secret(0).unwrap();
     let analyzer_key = network.keys(0)[1];
     let keys = [secret.public(), analyzer_key];
     let captured: Vec<_> = (0..3).map(|id| network.seal_to(0, &[id], &keys)).collect();
@@ -588,13 +591,13 @@ fn after_its_window_is_destroyed_no_key_is_left_that_opens_a_captured_report() {
     let receipt = Receipt::sign(outgoing.manifest.unverified().id(), 2, &identity(2));
     mix.delivered(0, receipt).unwrap();
     while step().is_some() {}
-    assert!(mix.keyring().secret(0).is_none());
-    assert_eq!(store.secrets().unwrap().len(), 0);
+    assert!(mix.course().keyring.secret(0).is_none());
+    assert_eq!(store.secrets.names().unwrap().len(), 0);
     assert!(!holds(secret.as_bytes()) && !holds(hex(secret.as_bytes()).as_bytes()));
     assert!(!holds(&captured[0]) && !holds(&captured[0][..32]));
     // Nor does a window that is destroyed get keys again.
-    mix.keyring().publish(START, &mut network.rng).unwrap();
-    assert!(mix.keyring().secret(0).is_none());
+    mix.course().keyring.publish(START, &mut network.rng).unwrap();
+    assert!(mix.course().keyring.secret(0).is_none());
 }
 
 #[test]
@@ -607,7 +610,7 @@ fn when_all_is_over_no_party_has_a_key_a_batch_or_a_log() {
     network.run();
     assert_eq!(network.counted(), [once(0..3)]);
     for (node, secret) in network.nodes.iter().zip(&secrets) {
-        assert!(node.store.secrets().unwrap().is_empty());
+        assert!(node.store.store().secrets.names().unwrap().is_empty());
         for bytes in all_bytes(&node.store) {
             assert!(!contains(&bytes, secret.as_bytes()));
             assert!(!contains(&bytes, hex(secret.as_bytes()).as_bytes()));
@@ -615,7 +618,7 @@ fn when_all_is_over_no_party_has_a_key_a_batch_or_a_log() {
         }
     }
     assert!(network.mix(1).accept(0, &sent[0], START).is_err());
-    assert!(matches!(network.mix(1).keyring().statement(0), Err(Error::KeysDestroyed)));
+    assert!(matches!(network.mix(1).course().keyring.statement(0), Err(Error::KeysDestroyed)));
 }
 
 /// Its keys are destroyed while the batch of the mix before waits: the batch is given up, says so, and
@@ -678,20 +681,25 @@ fn a_ledger_that_was_put_back_is_refused() {
     assert!(analyzer(&mut spent()).is_ok());
     for kept in 0..2 {
         let mut network = spent();
-        let rows = network.nodes[2].store.rows("ledger", "").unwrap();
+        let rows =
+            network.nodes[2].store.store().rows.under(Table::Ledger, &RowKey::default()).unwrap();
         for (key, _) in &rows[kept..] {
-            let delete = Change::Delete { table: "ledger", key };
-            network.nodes[2].store.commit(&[delete]).unwrap();
+            let delete = Change::Delete { table: Table::Ledger, key };
+            network.nodes[2].store.store().rows.commit(&[delete]).unwrap();
         }
-        assert!(matches!(analyzer(&mut network), Err(Error::Rollback { .. })), "{kept}");
+        assert!(
+            matches!(analyzer(&mut network), Err(throng_server::Error::Rollback { .. })),
+            "{kept}"
+        );
     }
     let mut network = spent();
-    let rows = network.nodes[2].store.rows("ledger", "").unwrap();
+    let rows =
+        network.nodes[2].store.store().rows.under(Table::Ledger, &RowKey::default()).unwrap();
     let cheaper =
         String::from_utf8(rows[1].1.clone()).unwrap().replace("\"honest\":3", "\"honest\":4");
-    let put = Change::Put { table: "ledger", key: &rows[1].0, value: cheaper.as_bytes() };
-    network.nodes[2].store.commit(&[put]).unwrap();
-    assert!(matches!(analyzer(&mut network), Err(Error::Rollback { .. })));
+    let put = Change::Put { table: Table::Ledger, key: &rows[1].0, value: cheaper.as_bytes() };
+    network.nodes[2].store.store().rows.commit(&[put]).unwrap();
+    assert!(matches!(analyzer(&mut network), Err(throng_server::Error::Rollback { .. })));
 }
 
 /// The order of releases is that of the batches, which a mix chooses. The ledger has to read back
@@ -823,14 +831,13 @@ fn contains(bytes: &[u8], needle: &[u8]) -> bool {
 
 /// All rows and blobs.
 fn all_bytes(store: &MemoryStore) -> Vec<Vec<u8>> {
-    let tables =
-        ["slots", "taken", "accused", "live", "directories", "releases", "ledger", "tallies"];
-    let rows = tables.iter().flat_map(|table| store.rows(table, "").unwrap()).map(|(_, row)| row);
-    let blobs = store.blobs().unwrap().into_iter().map(|name| {
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut store.open(&name).unwrap(), &mut bytes).unwrap();
-        bytes
-    });
+    let store = store.store();
+    let rows = Table::ALL
+        .into_iter()
+        .flat_map(|table| store.rows.under(table, &RowKey::default()).unwrap())
+        .map(|(_, row)| row);
+    let names = store.blobs.names().unwrap().into_iter();
+    let blobs = names.map(|name| store.blobs.read(&name).unwrap().unwrap());
     rows.chain(blobs).collect()
 }
 

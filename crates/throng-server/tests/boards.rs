@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
 use throng_collection::Board;
-use throng_server::{
-    Error, Fault, Faults, Intake, Keyring, Limits, MemoryStore, Mix, Noticeboard, Outgoing, Stage,
-    Step, Store, Why,
-};
+use throng_mix::simulated::{Fault, Faults, MemoryStore};
+use throng_mix::store::{RowKey, Table};
+use throng_mix::{Course, Intake, Keyring, Limits, Mix, Outgoing, Stage, Step, Why};
+use throng_server::{Error, Noticeboard};
 use throng_wire::{
     Bag, Below, Bulletin, Chain, Identity, Layer, Loss, Manifest, Notice, Party, Receipt,
     RecordDigest, Route, Schedule, Seal, SignedManifest,
@@ -45,8 +45,8 @@ fn board() -> Board {
 struct World {
     route: Arc<Route>,
     stores: Vec<MemoryStore>,
-    mixes: Vec<Option<Mix<MemoryStore>>>,
-    noticeboard: Option<Noticeboard<MemoryStore>>,
+    mixes: Vec<Option<Mix>>,
+    noticeboard: Option<Noticeboard>,
     now: u64,
     rng: ChaCha12Rng,
     /// What the analyzer signed, by round.
@@ -86,7 +86,7 @@ impl World {
             self.mixes[place] = None;
         }
         self.stores[place].restart();
-        let (store, route) = (Arc::new(self.stores[place].clone()), self.route.clone());
+        let (store, route) = (self.stores[place].store(), self.route.clone());
         if hop == ANALYZER {
             self.noticeboard = Some(Noticeboard::open(store, route, identity(hop), limits())?);
         } else {
@@ -104,19 +104,23 @@ impl World {
         }
     }
 
-    fn mix(&self, hop: u8) -> &Mix<MemoryStore> {
+    fn mix(&self, hop: u8) -> &Mix {
         self.mixes[usize::from(hop) - 1].as_ref().unwrap()
     }
 
-    fn board(&self) -> &Noticeboard<MemoryStore> {
+    fn board(&self) -> &Noticeboard {
         self.noticeboard.as_ref().unwrap()
     }
 
-    fn keyring(&self, hop: u8) -> Option<&Keyring<MemoryStore>> {
+    fn keyring(&self, hop: u8) -> Option<&Keyring> {
+        Some(&self.course(hop)?.keyring)
+    }
+
+    fn course(&self, hop: u8) -> Option<&Course> {
         if hop == ANALYZER {
-            self.noticeboard.as_ref().map(Noticeboard::keyring)
+            self.noticeboard.as_ref().map(|board| &**board.course())
         } else {
-            self.mixes[usize::from(hop) - 1].as_ref().map(Mix::keyring)
+            self.mixes[usize::from(hop) - 1].as_ref().map(|mix| &**mix.course())
         }
     }
 
@@ -177,7 +181,7 @@ impl World {
             (ANALYZER, Some(board)) => board.step(self.now),
             (ANALYZER, None) => Ok(None),
             _ => match &self.mixes[usize::from(hop) - 1] {
-                Some(mix) => mix.step(self.now, &mut self.rng),
+                Some(mix) => Ok(mix.step(self.now, &mut self.rng)?),
                 None => Ok(None),
             },
         }
@@ -202,22 +206,12 @@ impl World {
         manifest: SignedManifest,
         records: &[u8],
     ) -> Result<Receipt, Error> {
-        let (board, mix) = (&self.noticeboard, self.mixes.get(usize::from(to) - 1));
-        let mix = mix.and_then(Option::as_ref);
-        let intake = match (board, mix) {
-            (_, Some(mix)) => mix.receive(manifest)?,
-            (Some(board), None) if to == ANALYZER => board.receive(manifest)?,
-            _ => return Err(Error::Busy),
-        };
-        match intake {
+        let course = self.course(to).ok_or(throng_mix::Error::Busy)?;
+        match course.receive(manifest)? {
             Intake::Known(receipt) => Ok(receipt),
             Intake::New(mut incoming) => {
                 incoming.write(records)?;
-                match (board, mix) {
-                    (_, Some(mix)) => mix.keep(incoming),
-                    (Some(board), None) => board.keep(incoming),
-                    _ => Err(Error::Busy),
-                }
+                Ok(course.keep(incoming)?)
             }
         }
     }
@@ -270,13 +264,18 @@ impl World {
         Ok(Bulletin::decode(&bytes, &self.route.id, round, &self.route.parties()).unwrap())
     }
 
-    fn rows(&self, hop: u8, table: &str) -> usize {
-        self.stores[usize::from(hop) - 1].rows(table, "").unwrap().len()
+    fn rows(&self, hop: u8, table: Table) -> usize {
+        self.stores[usize::from(hop) - 1]
+            .store()
+            .rows
+            .under(table, &RowKey::default())
+            .unwrap()
+            .len()
     }
 }
 
-fn countersign(mix: &Mix<MemoryStore>, notice: &Notice) -> Result<[u8; 64], Error> {
-    mix.countersign(notice, &notice.cosign(&identity(ANALYZER)))
+fn countersign(mix: &Mix, notice: &Notice) -> Result<[u8; 64], Error> {
+    Ok(mix.countersign(notice, &notice.cosign(&identity(ANALYZER)))?)
 }
 
 /// Messages of so many reports, all different.
@@ -312,7 +311,10 @@ fn a_round_is_shown_once_every_mix_has_signed() {
     let first = world.mix(1).countersign(&notice, &own).unwrap();
     // A signature of somebody else is not taken.
     let refused = board.collect(2, 0, &first);
-    assert!(matches!(refused, Err(Error::Wire(throng_wire::Error::Signature { .. }))));
+    assert!(matches!(
+        refused,
+        Err(Error::Mix(throng_mix::Error::Wire(throng_wire::Error::Signature { .. })))
+    ));
     board.collect(1, 0, &first).unwrap();
     assert!(matches!(board.bulletin(0), Err(Error::NotYet)));
     world.restart(ANALYZER).unwrap();
@@ -417,21 +419,34 @@ fn a_mix_signs_one_notice_of_a_round_and_keeps_the_evidence_of_another() {
         assert!(notice.cosigned(&identity(hop).public(), &signature));
         for _ in 0..2 {
             assert_eq!(countersign(world.mix(hop), &notice).unwrap(), signature);
-            assert!(matches!(countersign(world.mix(hop), &other), Err(Error::Conflict)));
-            assert!(matches!(countersign(world.mix(hop), &third), Err(Error::Conflict)));
+            assert!(matches!(
+                countersign(world.mix(hop), &other),
+                Err(Error::Mix(throng_mix::Error::Conflict))
+            ));
+            assert!(matches!(
+                countersign(world.mix(hop), &third),
+                Err(Error::Mix(throng_mix::Error::Conflict))
+            ));
             world.restart(hop).unwrap();
         }
-        let rows = world.stores[usize::from(hop) - 1].rows("contradicted", "").unwrap();
+        let rows = world.stores[usize::from(hop) - 1]
+            .store()
+            .rows
+            .under(Table::Contradicted, &RowKey::default())
+            .unwrap();
         let (evidence, by) = rows[0].1.split_at(92);
         assert_eq!((rows.len(), Notice::decode(evidence).unwrap()), (1, other), "once");
         let by: [u8; 64] = by.try_into().unwrap();
         assert!(other.cosigned(&identity(ANALYZER).public(), &by));
-        assert_eq!(world.rows(hop, "notices"), 1);
+        assert_eq!(world.rows(hop, Table::Notices), 1);
     }
     // Whoever signs the first one, it is for the analyzer that lied to wait in vain.
     let (mut world, notice) = handed_over(6);
     countersign(world.mix(1), &other).unwrap();
-    assert!(matches!(countersign(world.mix(1), &notice), Err(Error::Conflict)));
+    assert!(matches!(
+        countersign(world.mix(1), &notice),
+        Err(Error::Mix(throng_mix::Error::Conflict))
+    ));
     world.settle();
     assert!(matches!(world.board().bulletin(0), Err(Error::NotYet)));
 }
@@ -455,18 +470,18 @@ fn a_mix_signs_only_what_can_be_of_its_batch() {
     ] {
         for hop in 1..=MIXES {
             let refused = countersign(world.mix(hop), &bad);
-            assert!(matches!(refused, Err(Error::Notice(_))), "{what}");
+            assert!(matches!(refused, Err(Error::Mix(throng_mix::Error::Notice(_)))), "{what}");
         }
     }
     for forger in [1, 2, 9] {
         let forged = notice.cosign(&Identity::from_seed(&[forger; 32]));
         let refused = world.mix(1).countersign(&notice, &forged);
         assert!(
-            matches!(refused, Err(Error::Notice(throng_wire::Error::Signature { .. }))),
+            matches!(refused, Err(throng_mix::Error::Notice(throng_wire::Error::Signature { .. }))),
             "hop {forger} is not the analyzer"
         );
     }
-    assert_eq!((world.rows(1, "notices"), world.rows(1, "contradicted")), (0, 0));
+    assert_eq!((world.rows(1, Table::Notices), world.rows(1, Table::Contradicted)), (0, 0));
     // None of it was in the way, and a message that a later mix left out is fine.
     let fewer = Notice { messages: records - 1, reports: CROWD, ..notice };
     assert!(countersign(world.mix(1), &fewer).is_ok());
@@ -476,21 +491,27 @@ fn a_mix_signs_only_what_can_be_of_its_batch() {
     world.upload(1, &messages(1, CROWD - 1));
     world.close(1);
     while world.step(1).unwrap().is_some() {}
-    let stage = &world.mix(1).slots()[1].stage;
+    let stage = &world.mix(1).course().slots()[1].stage;
     assert!(matches!(stage, Stage::Dropped { why: Why::Short, .. }));
     let dropped = Notice { round: 1, reports: CROWD, messages: 6, ..notice };
-    assert!(matches!(countersign(world.mix(1), &dropped), Err(Error::Notice(_))));
+    assert!(matches!(
+        countersign(world.mix(1), &dropped),
+        Err(Error::Mix(throng_mix::Error::Notice(_)))
+    ));
 }
 
 #[test]
 fn a_batch_that_cannot_be_sorted_in_memory_is_not_taken() {
     let mut world = World::new(8);
-    let (store, route) = (Arc::new(world.stores[2].clone()), world.route.clone());
+    let (store, route) = (world.stores[2].store(), world.route.clone());
     let small = Limits { memory: 200, ..limits() };
     world.noticeboard = Some(Noticeboard::open(store, route, identity(ANALYZER), small).unwrap());
     let noise = vec![9; world.route.shape.record_bytes(ANALYZER) * 6];
     let (manifest, records) = forged(&world, 0, &noise);
-    assert!(matches!(world.hand_over(ANALYZER, manifest, &records), Err(Error::TooLarge)));
+    assert!(matches!(
+        world.hand_over(ANALYZER, manifest, &records),
+        Err(Error::Mix(throng_mix::Error::TooLarge))
+    ));
 }
 
 /// Two rounds, with everything tried until it works. A fault of every kind at every operation on the
@@ -551,7 +572,7 @@ fn play(fault: Option<(u8, u64, Fault)>) -> Vec<u64> {
         assert_eq!(shown.bag(), &bag(&messages(round, CROWD)), "{fault:?}");
         assert_eq!(*shown.notice(), world.stated[&round]);
     }
-    let blobs = world.stores[usize::from(ANALYZER) - 1].blobs().unwrap();
+    let blobs = world.stores[usize::from(ANALYZER) - 1].store().blobs.names().unwrap();
     assert_eq!(blobs.len(), 2, "{fault:?}: the bags of two rounds and nothing else, {blobs:?}");
     assert!(blobs.iter().all(|name| name.contains(".bag-")), "{blobs:?}");
     operations

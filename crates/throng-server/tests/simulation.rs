@@ -26,7 +26,7 @@ use operations::{How, Kind, Operation, Wait, operations, setup};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use std::env;
-use throng_server::Fault;
+use throng_mix::simulated::Fault;
 use throng_wire::Below;
 use world::World;
 

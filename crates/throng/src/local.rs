@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use throng_client::Uploader;
 use throng_collection::{Board, Collection, Terms};
-use throng_server::{Clock, Limits, Listener, Parts, Role, Running, Server};
+use throng_mix::Limits;
+use throng_server::{Clock, Listener, Parts, Role, Running, Server};
 use throng_wire::{Below, Chain, Identity, Party, Schedule, SignedDirectory};
 use zeroize::Zeroizing;
 

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_collection::Board;
+use throng_mix::Limits;
 use throng_rounds::{Circuit, Committee, Error, Method, Participant, Plan, Seat, Value, attend};
-use throng_server::{Clock, Limits, Listener, Parts, Role, Server};
+use throng_server::{Clock, Listener, Parts, Role, Server};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
 /// A round takes the servers about a second; four leave time for a machine that is busy.

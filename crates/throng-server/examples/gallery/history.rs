@@ -6,13 +6,12 @@ use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::io::Write;
 use throng_account::{Crowd, Epsilon};
 use throng_collection::{Account, Collection, Promise};
 use throng_mechanism::Mechanism;
-use throng_server::{
-    Change, Count, DiskStore, Holds, Ledger, Slot, Stage, Store, Why, release_with,
-};
+use throng_mix::store::{Change, RowKey, Store, Table, blob};
+use throng_mix::{Slot, Stage, Why};
+use throng_server::{Count, Holds, Ledger, release_with};
 use throng_wire::{BatchId, Loss};
 
 /// What happened to the collections of one kind, and what it cost. Collections that differ in their
@@ -61,16 +60,16 @@ impl History {
     }
 
     /// Writes it down for one collection, with estimates of its own.
-    pub fn write(&self, collection: &Collection, seed: u64, store: &DiskStore) -> Result<()> {
+    pub fn write(&self, collection: &Collection, seed: u64, store: &Store) -> Result<()> {
         let id = collection.id();
         let mut ledger = Ledger::open(&id, &[], None)?;
         let mut people = Population::new(&collection.terms, seed);
         let mut rng = ChaCha12Rng::seed_from_u64(!seed);
-        let mut rows: Vec<(&str, String, Vec<u8>)> = Vec::new();
+        let mut rows: Vec<(Table, RowKey, Vec<u8>)> = Vec::new();
         let mut epochs = Vec::new();
         for event in &self.events {
             let Event { first, last, reports, .. } = *event;
-            let key = format!("{id}/{first:020}");
+            let key = RowKey::at(id, first);
             let batch = batch(seed, first);
             // One that may spend less shares the past of another up to where it is spent.
             let lifetime = collection.terms.promise.lifetime.0;
@@ -99,24 +98,23 @@ impl History {
                     };
                     let holds = &self.holds[&(reports, last - first + 1)];
                     let published = release_with(collection, &count, &entry, holds)?.to_string();
-                    let place = format!("{id}/{:020}", ledger.entries().len());
-                    rows.push(("ledger", place, entry.to_row()));
-                    rows.push(("releases", key.clone(), published.into_bytes()));
+                    let place = RowKey::at(id, ledger.entries().len() as u64);
+                    rows.push((Table::Ledger, place, entry.to_row()));
+                    rows.push((Table::Releases, key.clone(), published.into_bytes()));
                     ledger.push(entry);
                     Stage::Released { shredded: true }
                 }
             };
             let slot = Slot { first, last, input: Some(batch), stage };
-            rows.push(("slots", key, slot.to_row()));
+            rows.push((Table::Slots, key, slot.to_row()));
         }
-        rows.push(("live", id.to_string(), self.live.to_string().into_bytes()));
-        let put = |(table, key, value)| Change::Put { table, key, value };
-        let changes: Vec<Change<'_>> =
-            rows.iter().map(|(table, key, value)| put((*table, key, value))).collect();
-        store.commit(&changes)?;
-        let mut head = store.create(&format!("{id}.head"))?;
-        head.write_all(&ledger.head())?;
-        Ok(head.finish()?)
+        rows.push((Table::Live, RowKey::of(id), self.live.to_string().into_bytes()));
+        let changes: Vec<Change<'_>> = rows
+            .iter()
+            .map(|(table, key, value)| Change::Put { table: *table, key, value })
+            .collect();
+        store.rows.commit(&changes)?;
+        Ok(store.blobs.write(&blob::head(id), &ledger.head())?)
     }
 }
 

@@ -24,9 +24,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use throng_collection::Collection;
-use throng_server::{
-    Access, Clock, DiskStore, Limits, Listener, Parts, Reader, Role, Server, Token,
-};
+use throng_mix::Limits;
+use throng_mix::store::Store;
+use throng_server::{Access, Clock, Listener, Parts, Reader, Role, Server, Token};
 use throng_wire::{Chain, Identity, Party};
 use tokio::sync::oneshot;
 
@@ -40,7 +40,7 @@ async fn main() -> Result<()> {
     let url = format!("http://{}", listener.address()?);
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let data = tempfile::tempdir()?;
-    let store = DiskStore::open(data.path())?;
+    let store = Store::on_disk(data.path())?;
     let asked = Past { wish: &wish, now, chain: chain(&url), store: &store }.write()?;
     drop(store);
 
@@ -131,7 +131,7 @@ struct Past<'a> {
     wish: &'a Wish,
     now: u64,
     chain: Chain,
-    store: &'a DiskStore,
+    store: &'a Store,
 }
 
 impl Past<'_> {

@@ -4,20 +4,22 @@ use super::health::State;
 use super::number::Whole;
 use super::time::Moment;
 use super::{Frame, shown};
-use crate::server::{Node, Seat};
-use crate::{Error, Why};
+use crate::Error;
+use crate::party::Party;
+use crate::server::Node;
 use askama::Template;
 use std::collections::BTreeMap;
+use throng_mix::Why;
 use throng_wire::{Notice, hex};
 
 /// The page.
-pub(crate) fn board(node: &Node, seat: &Seat, frame: Frame) -> Result<String, Error> {
-    let rounds = rounds(node, seat, SHOWN)?;
+pub(crate) fn board(node: &Node, party: &Party, frame: Frame) -> Result<String, Error> {
+    let rounds = rounds(node, party, SHOWN)?;
     shown(&Page {
         frame,
-        brief: Brief::new(node, seat, rounds.first()),
-        words: seat.words(),
-        file: seat.file(),
+        brief: Brief::new(node, party, rounds.first()),
+        words: party.words(),
+        file: party.file(),
         rounds,
     })
 }
@@ -34,13 +36,13 @@ pub struct Brief {
 }
 
 /// How far a board is, and how its last round went.
-pub fn brief(node: &Node, seat: &Seat) -> Result<Brief, Error> {
-    Ok(Brief::new(node, seat, rounds(node, seat, 1)?.first()))
+pub fn brief(node: &Node, party: &Party) -> Result<Brief, Error> {
+    Ok(Brief::new(node, party, rounds(node, party, 1)?.first()))
 }
 
 impl Brief {
-    fn new(node: &Node, seat: &Seat, last: Option<&Round>) -> Self {
-        let (route, now) = (seat.route(), node.now());
+    fn new(node: &Node, party: &Party, last: Option<&Round>) -> Self {
+        let (route, now) = (party.route(), node.now());
         let running = route.epoch_at(now);
         let when = match running {
             Some(round) => format!("round {round}, {} in all", route.epochs),
@@ -51,7 +53,7 @@ impl Brief {
         };
         let shown = last.and_then(|round| round.notice.as_ref());
         Self {
-            id: seat.id.to_string(),
+            id: party.id().to_string(),
             title: route.title.clone(),
             running: running.is_some(),
             when,
@@ -62,8 +64,8 @@ impl Brief {
 }
 
 /// The last rounds that are over, newest first.
-fn rounds(node: &Node, seat: &Seat, most: usize) -> Result<Vec<Round>, Error> {
-    let (board, route, now) = (seat.noticeboard()?, seat.route(), node.now());
+fn rounds(node: &Node, party: &Party, most: usize) -> Result<Vec<Round>, Error> {
+    let (board, route, now) = (party.noticeboard()?, party.route(), node.now());
     let notices = board.notices()?.into_iter();
     let notices: BTreeMap<u64, (Notice, usize)> =
         notices.map(|(notice, missing)| (notice.round, (notice, missing))).collect();

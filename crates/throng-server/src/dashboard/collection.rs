@@ -5,7 +5,8 @@ use super::post::{plausible, raw, words};
 use super::query::Query;
 use super::time::{Epochs, Moment};
 use super::{Frame, shown};
-use crate::server::{Node, Seat};
+use crate::party::Party;
+use crate::server::Node;
 use crate::{Entry, Error, Point, Published};
 use askama::Template;
 use std::cmp::Ordering;
@@ -17,12 +18,12 @@ use throng_mechanism::Question;
 /// The page, or with `part` in the query what depends on the form.
 pub(crate) fn collection(
     node: &Node,
-    seat: &Seat,
+    party: &Party,
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
     let query = Query::parse(query);
-    let analyzer = seat.analyzer()?;
+    let analyzer = party.analyzer()?;
     let (releases, ledger) = (analyzer.published()?, analyzer.ledger());
     let view = View::new(analyzer.collection(), &releases, &query);
     if query.part() {
@@ -33,7 +34,7 @@ pub(crate) fn collection(
     let terms = &collection.terms;
     shown(&Page {
         frame,
-        id: seat.id.to_string(),
+        id: party.id().to_string(),
         question: &terms.question.text,
         mechanism: terms.mechanism.key().name(),
         latest: latest(terms, releases.last().map(|release| &**release)),

@@ -1,8 +1,9 @@
 //! How this server and the others are: the parts that an operator's pages share.
 
 use super::time::{Epochs, Moment, Span};
+use crate::party::Party;
 use crate::run::Health;
-use crate::server::{Node, Seat};
+use crate::server::Node;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A word and how bad it is: the class of a pill.
@@ -46,9 +47,9 @@ pub struct Peer {
 pub fn peers(node: &Node) -> Vec<Peer> {
     let now = node.now();
     let mut known: BTreeMap<String, Seen> = BTreeMap::new();
-    for seat in node.seats.values() {
-        let (needed, missing) = missing(seat, now);
-        for (hop, party) in seat.others() {
+    for party in node.parties.values() {
+        let (needed, missing) = missing(party, now);
+        for (hop, party) in party.others() {
             let seen = known.entry(party.url).or_default();
             seen.names.insert(party.name);
             seen.hops.insert(hop);
@@ -85,8 +86,8 @@ pub struct Window {
 }
 
 /// The windows that have keys at this server, newest first, and who is waited for.
-pub fn windows(seat: &Seat) -> Vec<Window> {
-    let (route, keyring) = (seat.route(), seat.keyring());
+pub fn windows(party: &Party) -> Vec<Window> {
+    let (route, keyring) = (party.route(), &party.course.keyring);
     let window = |window: u64| {
         let epochs = route.window_epochs(window);
         let (keys, signatures) = keyring.missing(window);
@@ -131,9 +132,9 @@ pub fn listed(
 
 /// Whether there are reports to come for which keys are needed, and the hops whose key or signature is
 /// missing for them.
-fn missing(seat: &Seat, now: u64) -> (bool, Vec<u8>) {
-    let Some(window) = seat.window(now) else { return (false, Vec::new()) };
-    let (keys, signatures) = seat.keyring().missing(window);
+fn missing(party: &Party, now: u64) -> (bool, Vec<u8>) {
+    let Some(window) = party.window(now) else { return (false, Vec::new()) };
+    let (keys, signatures) = party.course.keyring.missing(window);
     (true, if keys.is_empty() { signatures } else { keys })
 }
 

@@ -7,16 +7,18 @@ use super::health::{Peer, State, Window, alarms, disk, listed, peers, windows};
 use super::strip::{Counts, Strip, legend};
 use super::time::{Epochs, Span};
 use super::{Frame, shown};
-use crate::server::{Node, Seat};
-use crate::{Error, Left, Published, Slot, Stage};
+use crate::party::Party;
+use crate::server::Node;
+use crate::{Error, Left, Published};
 use askama::Template;
 use std::sync::Arc;
+use throng_mix::{Slot, Stage};
 
 /// The page.
 pub(crate) fn operations(node: &Node, frame: Frame) -> Result<String, Error> {
     let mut rows = Vec::new();
-    for seat in node.seats.values() {
-        rows.push(row(node, seat)?);
+    for party in node.parties.values() {
+        rows.push(row(node, party)?);
     }
     // What waits or is late comes first.
     rows.sort_by(|a, b| (b.behind, &a.question).cmp(&(a.behind, &b.question)));
@@ -38,33 +40,33 @@ pub(crate) fn operations(node: &Node, frame: Frame) -> Result<String, Error> {
     })
 }
 
-fn row(node: &Node, seat: &Seat) -> Result<Row, Error> {
-    let (now, slots) = (node.now(), seat.slots());
-    let (releases, newest) = if let Ok(analyzer) = seat.analyzer() {
+fn row(node: &Node, party: &Party) -> Result<Row, Error> {
+    let (now, slots) = (node.now(), party.course.slots());
+    let (releases, newest) = if let Ok(analyzer) = party.analyzer() {
         let releases = analyzer.published()?;
         let newest = releases.iter().max_by_key(|release| release.last);
         let newest = newest.map(|release| (release.first, release.last));
         (releases, newest)
     } else {
-        let newest = seat.noticeboard()?.notices()?.into_iter().next_back();
+        let newest = party.noticeboard()?.notices()?.into_iter().next_back();
         (Vec::new(), newest.map(|(notice, _)| (notice.round, notice.round)))
     };
-    let behind = behind(seat, &slots, now);
+    let behind = behind(party, &slots, now);
     Ok(Row {
-        id: seat.id.to_string(),
-        question: seat.route().title.clone(),
-        strip: Strip::new(seat, &slots, now),
+        id: party.id().to_string(),
+        question: party.route().title.clone(),
+        strip: Strip::new(party, &slots, now),
         counts: Counts::of(&slots),
         newest: newest.map(|(first, last)| {
-            let closed = seat.route().schedule.deadline(last);
+            let closed = party.route().schedule.deadline(last);
             (Epochs(first, last), Span(now.saturating_sub(closed)))
         }),
         behind,
-        idle: Span(now.saturating_sub(seat.stepped())),
-        board: seat.question().is_none(),
-        left: left(seat, &releases),
-        windows: windows(seat),
-        destroyed: seat.keyring().live(),
+        idle: Span(now.saturating_sub(party.stepped())),
+        board: party.question().is_none(),
+        left: left(party, &releases),
+        windows: windows(party),
+        destroyed: party.course.keyring.live(),
     })
 }
 
@@ -80,8 +82,8 @@ fn task(name: &'static str) -> &'static str {
 }
 
 /// Epochs after the last that was decided whose deadline is over.
-fn behind(seat: &Seat, slots: &[Slot], now: u64) -> u64 {
-    let route = seat.route();
+fn behind(party: &Party, slots: &[Slot], now: u64) -> u64 {
+    let route = party.route();
     let decided = |slot: &&Slot| !matches!(slot.stage, Stage::Received(_));
     let next = slots.iter().rev().find(decided).map_or(0, |slot| slot.last + 1);
     let epochs = next..route.epochs;
@@ -89,8 +91,8 @@ fn behind(seat: &Seat, slots: &[Slot], now: u64) -> u64 {
 }
 
 /// What each party left out, in all releases and in the newest.
-fn left(seat: &Seat, releases: &[Arc<Published>]) -> Vec<Losses> {
-    let parties = seat.route().chain.parties().enumerate();
+fn left(party: &Party, releases: &[Arc<Published>]) -> Vec<Losses> {
+    let chain = &party.route().chain;
     let of = |(place, (hop, party)): (usize, (u8, &throng_wire::Party))| {
         let each = releases.iter().filter_map(|release| release.dropped.get(place));
         let all = each.fold(Left::default(), |sum, left| Left {
@@ -99,10 +101,10 @@ fn left(seat: &Seat, releases: &[Arc<Published>]) -> Vec<Losses> {
             nonsense: sum.nonsense.saturating_add(left.nonsense),
         });
         let newest = releases.last().and_then(|release| release.dropped.get(place).copied());
-        let analyzer = hop == seat.route().chain.hops();
+        let analyzer = hop == chain.hops();
         Losses { party: party.name.clone(), analyzer, all, newest: newest.unwrap_or_default() }
     };
-    if releases.is_empty() { Vec::new() } else { parties.map(of).collect() }
+    if releases.is_empty() { Vec::new() } else { chain.parties().enumerate().map(of).collect() }
 }
 
 struct Row {

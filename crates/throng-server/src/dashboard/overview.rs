@@ -7,8 +7,9 @@ use super::number::{Upper, Whole};
 use super::query::Query;
 use super::time::{Moment, elapsed};
 use super::{Frame, shown};
-use crate::server::{Node, Seat};
-use crate::{Analyzer, DiskStore, Error, Point};
+use crate::party::Party;
+use crate::server::Node;
+use crate::{Analyzer, Error, Point};
 use askama::Template;
 use throng_chart::sparkline;
 use throng_mechanism::{Mechanism, Question};
@@ -18,14 +19,14 @@ pub(crate) fn overview(node: &Node, query: &str, frame: Frame) -> Result<String,
     let query = Query::parse(query);
     let wanted = query.get("q").unwrap_or_default().to_lowercase();
     let (mut rows, mut boards, mut all) = (Vec::new(), Vec::new(), 0);
-    for seat in node.seats.values() {
-        let Ok(analyzer) = seat.analyzer() else {
-            boards.push(brief(node, seat)?);
+    for party in node.parties.values() {
+        let Ok(analyzer) = party.analyzer() else {
+            boards.push(brief(node, party)?);
             continue;
         };
         all += 1;
-        if seat.route().title.to_lowercase().contains(&wanted) {
-            rows.push(row(node, seat, analyzer)?);
+        if party.route().title.to_lowercase().contains(&wanted) {
+            rows.push(row(node, party, analyzer)?);
         }
     }
     // What has news comes first, then by question.
@@ -38,7 +39,7 @@ pub(crate) fn overview(node: &Node, query: &str, frame: Frame) -> Result<String,
     shown(&Overview { frame, rows: &rows, boards: &boards, all, wanted })
 }
 
-fn row(node: &Node, seat: &Seat, analyzer: &Analyzer<DiskStore>) -> Result<Row, Error> {
+fn row(node: &Node, party: &Party, analyzer: &Analyzer) -> Result<Row, Error> {
     let (collection, now) = (analyzer.collection(), node.now());
     let terms = &collection.terms;
     let releases = analyzer.published()?;
@@ -65,7 +66,7 @@ fn row(node: &Node, seat: &Seat, analyzer: &Analyzer<DiskStore>) -> Result<Row, 
         None => "over".to_owned(),
     };
     Ok(Row {
-        id: seat.id.to_string(),
+        id: party.id().to_string(),
         question: terms.question.text.clone(),
         latest: latest(terms, releases.last().map(|release| &**release)),
         trend: if single && !trend.is_empty() {
@@ -78,19 +79,19 @@ fn row(node: &Node, seat: &Seat, analyzer: &Analyzer<DiskStore>) -> Result<Row, 
         when,
         elapsed: epoch.map(|epoch| elapsed(&collection.schedule, epoch, now)),
         quorum: Whole(collection.quorum()),
-        crowd: crowd(node, seat),
+        crowd: crowd(node, party),
         spent: Upper(spent).to_string(),
         limit: Upper(limit).to_string(),
         delta: Upper(delta).to_string(),
         share: (spent / limit).clamp(0.0, 1.0),
-        chain: chain(node, seat),
+        chain: chain(node, party),
     })
 }
 
 /// What the first mix says of the running epoch.
-fn crowd(node: &Node, seat: &Seat) -> Option<String> {
-    let epoch = seat.route().epoch_at(node.now());
-    let told = node.watch.progress(&seat.id).filter(|told| Some(told.epoch) == epoch)?;
+fn crowd(node: &Node, party: &Party) -> Option<String> {
+    let epoch = party.route().epoch_at(node.now());
+    let told = node.watch.progress(&party.id()).filter(|told| Some(told.epoch) == epoch)?;
     Some(match told.at_least {
         Some(reports) => {
             format!("at least {} uploads, {} needed", Whole(reports), Whole(told.crowd))
@@ -100,14 +101,14 @@ fn crowd(node: &Node, seat: &Seat) -> Option<String> {
 }
 
 /// Whether reports can be taken and would arrive.
-fn chain(node: &Node, seat: &Seat) -> State {
-    let Some(window) = seat.window(node.now()) else { return State::plain("at rest") };
+fn chain(node: &Node, party: &Party) -> State {
+    let Some(window) = party.window(node.now()) else { return State::plain("at rest") };
     let away = |url: &str| node.watch.party(url).is_some_and(|health| health.trouble.is_some());
-    let away = seat.others().into_iter().filter(|(_, party)| away(&party.url)).count();
+    let away = party.others().into_iter().filter(|(_, party)| away(&party.url)).count();
     if away > 0 {
         return State::bad(format!("{away} not reachable"));
     }
-    if seat.keyring().directory(window).is_err() {
+    if party.course.keyring.directory(window).is_err() {
         return State::warn("waits for keys");
     }
     State::ok("complete")

@@ -11,8 +11,9 @@ use super::number::{Upper, Whole};
 use super::query::Query;
 use super::time::Epochs;
 use super::{Frame, shown};
+use crate::party::Party;
 use crate::release::cost;
-use crate::server::{Node, Seat};
+use crate::server::Node;
 use crate::{Entry, Error, Published};
 use askama::Template;
 use curve::Curve;
@@ -25,11 +26,11 @@ use throng_mechanism::Question;
 /// The page: of the release that the query names, or of the last one.
 pub(crate) fn privacy(
     node: &Node,
-    seat: &Seat,
+    party: &Party,
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
-    let analyzer = seat.analyzer()?;
+    let analyzer = party.analyzer()?;
     let (releases, ledger) = (analyzer.published()?, analyzer.ledger());
     let collection = analyzer.collection();
     let query = Query::parse(query);
@@ -41,9 +42,9 @@ pub(crate) fn privacy(
         let Published { first, last, privacy, .. } = &*releases[place];
         let honest = Crowd::new(privacy.honest).ok()?;
         let reached = privacy.epsilon / (last - first + 1) as f64;
-        node.curves.of(seat.id, &collection.terms, honest, reached).ok()
+        node.curves.of(party.id(), &collection.terms, honest, reached).ok()
     });
-    let view = View { collection, words: seat.words(), releases: &releases, ledger: &ledger };
+    let view = View { collection, words: party.words(), releases: &releases, ledger: &ledger };
     shown(&view.page(place, curve.as_deref(), frame)?)
 }
 

@@ -6,14 +6,16 @@ use super::health::{Peer, State, Window, alarms, disk, peers, windows};
 use super::strip::{Counts, Strip, legend};
 use super::time::{Epochs, Moment, elapsed};
 use super::{Frame, shown};
+use crate::Error;
 use crate::metrics::reports;
-use crate::server::{Node, Seat};
-use crate::{Error, Slot, Stage};
+use crate::party::Party;
+use crate::server::Node;
 use askama::Template;
+use throng_mix::{Slot, Stage};
 
 /// The page.
 pub(crate) fn status(node: &Node, frame: Frame) -> Result<String, Error> {
-    let mut rows: Vec<Row> = node.seats.values().map(|seat| row(node, seat)).collect();
+    let mut rows: Vec<Row> = node.parties.values().map(|party| row(node, party)).collect();
     rows.sort_by(|a, b| {
         (b.running.is_some(), &a.question).cmp(&(a.running.is_some(), &b.question))
     });
@@ -32,43 +34,43 @@ pub(crate) fn status(node: &Node, frame: Frame) -> Result<String, Error> {
     })
 }
 
-fn row(node: &Node, seat: &Seat) -> Row {
-    let (now, slots, route) = (node.now(), seat.slots(), seat.route());
+fn row(node: &Node, party: &Party) -> Row {
+    let (now, slots, route) = (node.now(), party.course.slots(), party.route());
     let schedule = &route.schedule;
     let running = route.epoch_at(now).map(|epoch| Running {
         epoch,
         begun: Moment(schedule.start_of(epoch)),
         deadline: Moment(schedule.deadline(epoch)),
         elapsed: elapsed(schedule, epoch, now),
-        crowd: crowd(seat, now),
+        crowd: crowd(party, now),
     });
     let rest = if now < schedule.start {
         format!("begins {}", Moment(schedule.start))
     } else {
         "over".to_owned()
     };
-    let party = route.chain.party(seat.hop());
+    let named = route.chain.party(party.course.hop);
     Row {
-        id: seat.id.to_string(),
-        name: party.map_or_else(String::new, |party| party.name.clone()),
+        id: party.id().to_string(),
+        name: named.map_or_else(String::new, |party| party.name.clone()),
         question: route.title.clone(),
-        hop: seat.hop(),
+        hop: party.course.hop,
         hops: route.chain.hops(),
         epochs: route.epochs,
         quorum: route.quorum,
         running,
         rest,
-        newest: slots.iter().rev().find_map(|slot| left(seat, slot)),
-        strip: Strip::new(seat, &slots, now),
+        newest: slots.iter().rev().find_map(|slot| left(party, slot)),
+        strip: Strip::new(party, &slots, now),
         counts: Counts::of(&slots),
-        windows: windows(seat),
-        destroyed: seat.keyring().live(),
+        windows: windows(party),
+        destroyed: party.course.keyring.live(),
     }
 }
 
 /// Whether a crowd came, at the first mix, as far as that is told.
-fn crowd(seat: &Seat, now: u64) -> Option<State> {
-    let progress = seat.mix().ok()?.progress(now)?;
+fn crowd(party: &Party, now: u64) -> Option<State> {
+    let progress = party.mix().ok()?.progress(now)?;
     Some(match progress.at_least {
         None => State::plain("not yet a crowd"),
         Some(count) => State::ok(format!("a crowd came: at least {count}")),
@@ -76,9 +78,9 @@ fn crowd(seat: &Seat, now: u64) -> Option<State> {
 }
 
 /// The epochs and reports of a batch that left or is ready to.
-fn left(seat: &Seat, slot: &Slot) -> Option<(Epochs, u64)> {
+fn left(party: &Party, slot: &Slot) -> Option<(Epochs, u64)> {
     let sealed = matches!(slot.stage, Stage::Sealed(_) | Stage::Delivered { .. });
-    let reports = reports(slot, seat).filter(|_| sealed)?;
+    let reports = reports(slot, party).filter(|_| sealed)?;
     Some((Epochs(slot.first, slot.last), reports))
 }
 

@@ -2,9 +2,9 @@
 //!
 //! States differ by shape and not by colour alone, and the words beside them count them.
 
-use crate::server::Seat;
-use crate::{Slot, Stage, Why};
+use crate::party::Party;
 use std::fmt::Write;
+use throng_mix::{Slot, Stage, Why};
 
 /// The marks, drawn with one path for each state.
 pub struct Strip {
@@ -92,8 +92,8 @@ impl Fate {
 
 impl Strip {
     /// The last epochs of a collection up to now.
-    pub fn new(seat: &Seat, slots: &[Slot], now: u64) -> Self {
-        let route = seat.route();
+    pub fn new(party: &Party, slots: &[Slot], now: u64) -> Self {
+        let route = party.route();
         let epochs = route.epochs;
         let end = match route.schedule.epoch_at(now) {
             Some(epoch) => (epoch + 1).min(epochs),
@@ -109,7 +109,7 @@ impl Strip {
                 }
             })
             .collect();
-        Self::of(&fates, end, seat.mix().is_err())
+        Self::of(&fates, end, party.mix().is_err())
     }
 
     fn of(fates: &[(Fate, bool)], end: u64, analyzer: bool) -> Self {

@@ -4,16 +4,17 @@
 use super::guard::{Operator, Viewer};
 use super::path::{Here, Number};
 use super::problem::Problem;
-use crate::Slot;
 use crate::metrics::reports;
-use crate::progress::Progress;
-use crate::server::{Node, Seat};
+use crate::party::Party;
+use crate::server::Node;
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use throng_mix::Progress;
+use throng_mix::Slot;
 
 /// `GET /healthz`: the process is up.
 pub async fn health() -> &'static str {
@@ -24,7 +25,7 @@ pub async fn health() -> &'static str {
 pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
     let writable = node.writable().await;
     let waiting: Vec<Value> =
-        node.seats.values().filter_map(|seat| missing(seat, node.now())).collect();
+        node.parties.values().filter_map(|party| missing(party, node.now())).collect();
     let ready = writable && waiting.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let store = if writable { "writable" } else { "not writable" };
@@ -41,14 +42,14 @@ pub async fn metrics(
 
 /// `GET /v1/collections`.
 pub async fn collections(State(node): State<Arc<Node>>) -> Json<Value> {
-    let each = node.seats.values().map(|seat| {
-        let (title, question) = (&seat.route().title, seat.question());
+    let each = node.parties.values().map(|party| {
+        let (title, question) = (&party.route().title, party.question());
         let mut row = json!({
-            "id": seat.id.to_string(),
+            "id": party.id().to_string(),
             "kind": if question.is_some() { "question" } else { "board" },
             "title": title,
             "role": node.role.to_string(),
-            "hop": seat.hop(),
+            "hop": party.course.hop,
         });
         if question.is_some() {
             row["question"] = title.as_str().into();
@@ -59,29 +60,29 @@ pub async fn collections(State(node): State<Arc<Node>>) -> Json<Value> {
 }
 
 /// `GET /v1/collections/{id}`: the file that everyone holds.
-pub async fn collection(Here(seat): Here) -> ([(HeaderName, &'static str); 1], String) {
-    ([(CONTENT_TYPE, "application/toml")], seat.file())
+pub async fn collection(Here(party): Here) -> ([(HeaderName, &'static str); 1], String) {
+    ([(CONTENT_TYPE, "application/toml")], party.file())
 }
 
 /// `GET /v1/collections/{id}/keys/{window}`: this party's key, stated to the others.
-pub async fn statement(Here(seat): Here, Number(window): Number) -> Result<Vec<u8>, Problem> {
-    Ok(seat.keyring().statement(window)?.encode())
+pub async fn statement(Here(party): Here, Number(window): Number) -> Result<Vec<u8>, Problem> {
+    Ok(party.course.keyring.statement(window)?.encode())
 }
 
 /// `GET /v1/collections/{id}/cosignatures/{window}`: this party's signature of all keys.
-pub async fn cosignature(Here(seat): Here, Number(window): Number) -> Result<Vec<u8>, Problem> {
-    Ok(seat.keyring().cosignature(window)?.to_vec())
+pub async fn cosignature(Here(party): Here, Number(window): Number) -> Result<Vec<u8>, Problem> {
+    Ok(party.course.keyring.cosignature(window)?.to_vec())
 }
 
 /// `GET /v1/collections/{id}/directories/{window}`: all keys with everyone's signature. It is the same
 /// for everybody and never changes, so caches may keep it.
 pub async fn directory(
     State(node): State<Arc<Node>>,
-    Here(seat): Here,
+    Here(party): Here,
     Number(window): Number,
 ) -> Result<([(HeaderName, String); 2], Vec<u8>), Problem> {
-    let directory = seat.keyring().directory(window)?.encode();
-    let route = seat.route();
+    let directory = party.course.keyring.directory(window)?.encode();
+    let route = party.route();
     let last = route.window_epochs(window).end.saturating_sub(1);
     let left = route.schedule.deadline(last).saturating_sub(node.now());
     let media = (CONTENT_TYPE, "application/octet-stream".to_owned());
@@ -90,23 +91,23 @@ pub async fn directory(
 
 /// `GET /v1/collections/{id}/status`: how far each range of epochs is, and at the first mix how full the
 /// running epoch. Nothing is told of fewer reports than a crowd while they wait.
-pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(seat): Here) -> Json<Value> {
+pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Here) -> Json<Value> {
     let shown = |slot: &Slot| {
         json!({
             "first": slot.first,
             "last": slot.last,
             "stage": slot.stage.name(),
-            "reports": reports(slot, &seat),
+            "reports": reports(slot, &party),
         })
     };
     Json(json!({
-        "collection": seat.id.to_string(),
+        "collection": party.id().to_string(),
         "role": node.role.to_string(),
-        "hop": seat.hop(),
-        "epoch": seat.route().epoch_at(node.now()),
-        "epochs": seat.route().epochs,
-        "open": seat.mix().ok().and_then(|mix| mix.progress(node.now())).map(Progress::to_json),
-        "slots": seat.slots().iter().map(shown).collect::<Vec<_>>(),
+        "hop": party.course.hop,
+        "epoch": party.route().epoch_at(node.now()),
+        "epochs": party.route().epochs,
+        "open": party.mix().ok().and_then(|mix| mix.progress(node.now())).map(Progress::to_json),
+        "slots": party.course.slots().iter().map(shown).collect::<Vec<_>>(),
     }))
 }
 
@@ -114,10 +115,10 @@ pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(seat): Here
 pub async fn releases(
     State(node): State<Arc<Node>>,
     _: Viewer,
-    Here(seat): Here,
+    Here(party): Here,
 ) -> Result<([(HeaderName, &'static str); 2], String), Problem> {
-    let id = seat.id;
-    let releases = node.blocking(move |_| seat.analyzer()?.releases()).await?;
+    let id = party.id();
+    let releases = node.blocking(move |_| party.analyzer()?.releases()).await?;
     let head = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
     // Each is one JSON object already.
     let all = format!(r#"{{"collection":"{id}","releases":[{}]}}"#, releases.join(","));
@@ -125,12 +126,12 @@ pub async fn releases(
 }
 
 /// The parties whose key or signature this one waits for, if any.
-fn missing(seat: &Seat, now: u64) -> Option<Value> {
-    let window = seat.window(now)?;
-    if seat.keyring().directory(window).is_ok() {
+fn missing(party: &Party, now: u64) -> Option<Value> {
+    let window = party.window(now)?;
+    if party.course.keyring.directory(window).is_ok() {
         return None;
     }
-    let (keys, signatures) = seat.keyring().missing(window);
-    let id = seat.id.to_string();
+    let (keys, signatures) = party.course.keyring.missing(window);
+    let id = party.id().to_string();
     Some(json!({ "collection": id, "window": window, "keys": keys, "signatures": signatures }))
 }

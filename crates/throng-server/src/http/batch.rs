@@ -3,12 +3,14 @@
 use super::path::{Here, Place};
 use super::problem::Problem;
 use super::upload::next;
-use crate::server::{Node, Seat};
-use crate::{Error, Incoming, Intake};
+use crate::Error;
+use crate::party::Party;
+use crate::server::Node;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use std::sync::Arc;
 use std::time::Duration;
+use throng_mix::{Incoming, Intake};
 use throng_wire::{Receipt, SignedManifest};
 use tokio::time::timeout;
 
@@ -16,16 +18,16 @@ use tokio::time::timeout;
 /// receipt out. The same batch again gets the same receipt.
 pub async fn receive(
     State(node): State<Arc<Node>>,
-    Here(seat): Here,
+    Here(party): Here,
     place: Place,
     body: Body,
 ) -> Result<Vec<u8>, Problem> {
-    let taken = take(&node, &seat, &place, body).await;
+    let taken = take(&node, &party, &place, body).await;
     let taken = taken.map_err(|refusal| match refusal {
         Refusal::Body(problem) => problem,
         Refusal::Batch(error) => {
             let problem = Problem::from(&error);
-            node.metrics.refused_batch(&seat, &error, problem.name);
+            node.metrics.refused_batch(&party, &error, problem.name);
             problem
         }
     });
@@ -50,42 +52,48 @@ impl From<Error> for Refusal {
     }
 }
 
+impl From<throng_mix::Error> for Refusal {
+    fn from(error: throng_mix::Error) -> Self {
+        Self::Batch(error.into())
+    }
+}
+
 async fn take(
     node: &Arc<Node>,
-    seat: &Arc<Seat>,
+    party: &Arc<Party>,
     place: &Place,
     body: Body,
 ) -> Result<Receipt, Refusal> {
     let patience = Duration::from_secs(node.limits.patience);
     let mut body = Pieces { body, patience, held: Vec::new() };
     // What costs nothing is looked at first, and a manifest has to come in one go.
-    if place.hop != seat.hop() || place.hop == 1 {
-        return Err(Error::WrongPlace.into());
+    if place.hop != party.course.hop || place.hop == 1 {
+        return Err(throng_mix::Error::WrongPlace.into());
     }
     let manifest = timeout(patience, body.manifest()).await.unwrap_or(Err(Problem::SLOW.into()))?;
     let said = manifest.unverified();
-    if (place.hop, place.first, place.last) != (seat.hop(), said.first, said.last) {
+    if (place.hop, place.first, place.last) != (party.course.hop, said.first, said.last) {
         let foreign = throng_wire::Error::Foreign { what: "batch", scope: "address" };
-        return Err(Error::Batch(foreign).into());
+        return Err(throng_mix::Error::Batch(foreign).into());
     }
     let size = said.bytes();
-    let at = Arc::clone(seat);
-    match node.blocking(move |_| at.receive(manifest)).await? {
+    let at = Arc::clone(party);
+    match node.blocking(move |_| at.course.receive(manifest)).await? {
         Intake::Known(receipt) => {
             // Read to its end: an answer before that would be lost with the connection.
             let mut left = size.unwrap_or(0);
             while let Some(piece) = body.piece().await? {
-                left = left.checked_sub(piece.len() as u64).ok_or(Error::TooLarge)?;
+                left = left.checked_sub(piece.len() as u64).ok_or(throng_mix::Error::TooLarge)?;
             }
             node.metrics.repeated();
             Ok(receipt)
         }
         Intake::New(incoming) => {
             let incoming = write(node, incoming, &mut body).await?;
-            let at = Arc::clone(seat);
+            let at = Arc::clone(party);
             let receipt = node.blocking(move |_| at.keep(incoming)).await?;
             node.metrics.batch();
-            tracing::info!(collection = %seat.id, first = place.first, "received a batch");
+            tracing::info!(collection = %party.id(), first = place.first, "received a batch");
             Ok(receipt)
         }
     }
@@ -101,7 +109,7 @@ async fn write(
         incoming = node
             .blocking(move |_| {
                 incoming.write(&piece)?;
-                Ok(incoming)
+                Ok::<_, throng_mix::Error>(incoming)
             })
             .await?;
     }
@@ -123,12 +131,13 @@ impl Pieces {
             let length = SignedManifest::length(&self.held);
             if let Some(length) = length.filter(|length| *length <= self.held.len()) {
                 let rest = self.held.split_off(length);
-                let manifest = SignedManifest::decode(&self.held).map_err(Error::Batch)?;
+                let manifest =
+                    SignedManifest::decode(&self.held).map_err(throng_mix::Error::Batch)?;
                 self.held = rest;
                 return Ok(manifest);
             }
             let expected = "a manifest and a signature";
-            let short = Error::Batch(throng_wire::Error::Malformed { expected });
+            let short = throng_mix::Error::Batch(throng_wire::Error::Malformed { expected });
             let bytes = self.arrived().await?.ok_or(short)?;
             self.held.extend_from_slice(&bytes);
         }

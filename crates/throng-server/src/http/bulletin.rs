@@ -4,7 +4,6 @@ use super::path::{Here, Number};
 use super::problem::Problem;
 use super::upload::whole;
 use crate::Error;
-use crate::countersign::read_statement;
 use crate::pieces::pieces;
 use crate::server::Node;
 use axum::body::Body;
@@ -13,16 +12,17 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use std::sync::Arc;
 use std::time::Duration;
+use throng_mix::read_statement;
 use tokio::time::timeout;
 
 /// `GET /v1/collections/{id}/bulletins/{round}`: the notice, the signatures of all parties, and the bag.
 /// It is for everybody, and never changes. A mix has none, and says of a round that it dropped it.
 pub async fn fetch(
     State(node): State<Arc<Node>>,
-    Here(seat): Here,
+    Here(party): Here,
     Number(round): Number,
 ) -> Result<impl IntoResponse, Problem> {
-    let (signed, bag) = node.blocking(move |_| seat.bulletin(round)).await?;
+    let (signed, bag) = node.blocking(move |_| party.bulletin(round)).await?;
     let head = signed.encode();
     let length = head.len() as u64 + bag.size();
     let patience = Duration::from_secs(node.limits.patience);
@@ -39,21 +39,21 @@ pub async fn fetch(
 /// signature out. The same notice again gets the same signature, and another one none.
 pub async fn countersign(
     State(node): State<Arc<Node>>,
-    Here(seat): Here,
+    Here(party): Here,
     Number(round): Number,
     body: Body,
 ) -> Result<Vec<u8>, Problem> {
     let patience = Duration::from_secs(node.limits.patience);
     let body = timeout(patience, whole(body, STATEMENT)).await.unwrap_or(Err(Problem::SLOW))?;
-    let (notice, signature) = read_statement(&body).map_err(Error::Notice)?;
+    let (notice, signature) = read_statement(&body).map_err(throng_mix::Error::Notice)?;
     if notice.round != round {
         let foreign = throng_wire::Error::Foreign { what: "notice", scope: "address" };
-        return Err(Error::Notice(foreign).into());
+        return Err(throng_mix::Error::Notice(foreign).into());
     }
-    let at = Arc::clone(&seat);
+    let at = Arc::clone(&party);
     let signed = node.blocking(move |_| at.countersign(&notice, &signature)).await;
-    if let Err(Error::Conflict) = signed {
-        node.metrics.contradicted(&seat);
+    if let Err(Error::Mix(throng_mix::Error::Conflict)) = signed {
+        node.metrics.contradicted(&party);
     }
     Ok(signed?.to_vec())
 }

@@ -1,7 +1,6 @@
 //! Before and after every handler: how many at once, and the headers of every answer.
 
 use super::problem::Problem;
-use crate::Error;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -64,7 +63,7 @@ where
         let watched = WATCHED.contains(&request.uri().path());
         let permit = Arc::clone(&self.room).try_acquire_owned().ok();
         if permit.is_none() && !watched {
-            let busy = Problem::from(Error::Busy).into_response();
+            let busy = Problem::from(throng_mix::Error::Busy).into_response();
             return Box::pin(async { Ok(dressed(super::pages::told(busy, reader))) });
         }
         let answer = self.routes.call(request);

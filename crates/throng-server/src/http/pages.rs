@@ -8,7 +8,7 @@ use super::problem::{Problem, Said};
 use super::upload::whole;
 use crate::dashboard::{self, Asset, Frame, Leaf};
 use crate::server::Node;
-use crate::{Error, Reader, Role};
+use crate::{Reader, Role};
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{
@@ -42,13 +42,13 @@ pub async fn home(
 pub async fn collection(
     State(node): State<Arc<Node>>,
     viewer: Viewer,
-    Here(seat): Here,
+    Here(party): Here,
     RawQuery(query): RawQuery,
 ) -> Result<Page, Problem> {
     let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let render = move |node: &Node| match seat.question() {
-        Some(_) => dashboard::collection(node, &seat, &query, frame),
-        None => dashboard::board(node, &seat, frame),
+    let render = move |node: &Node| match party.question() {
+        Some(_) => dashboard::collection(node, &party, &query, frame),
+        None => dashboard::board(node, &party, frame),
     };
     Ok(Page(node.page(render).await?))
 }
@@ -58,13 +58,13 @@ pub async fn collection(
 pub async fn privacy(
     State(node): State<Arc<Node>>,
     viewer: Viewer,
-    Here(seat): Here,
+    Here(party): Here,
     RawQuery(query): RawQuery,
 ) -> Result<Page, Problem> {
     let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let render = move |node: &Node| match seat.question() {
-        Some(_) => dashboard::privacy(node, &seat, &query, frame),
-        None => dashboard::board(node, &seat, frame),
+    let render = move |node: &Node| match party.question() {
+        Some(_) => dashboard::privacy(node, &party, &query, frame),
+        None => dashboard::board(node, &party, frame),
     };
     Ok(Page(node.page(render).await?))
 }
@@ -73,10 +73,10 @@ pub async fn privacy(
 pub async fn csv(
     State(node): State<Arc<Node>>,
     _: Viewer,
-    Here(seat): Here,
+    Here(party): Here,
 ) -> Result<impl IntoResponse, Problem> {
-    let name = format!("attachment; filename=\"{}.csv\"", seat.id);
-    let text = node.page(move |_| Ok(dashboard::csv(&seat.analyzer()?.published()?))).await?;
+    let name = format!("attachment; filename=\"{}.csv\"", party.id());
+    let text = node.page(move |_| Ok(dashboard::csv(&party.analyzer()?.published()?))).await?;
     let media = "text/csv; charset=utf-8".to_owned();
     let cache = (CACHE_CONTROL, "no-store".to_owned());
     Ok(([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, name), cache], text))
@@ -217,7 +217,7 @@ fn own(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// What a mix does not have.
 fn analyzers(node: &Node) -> Result<(), Problem> {
-    if node.role == Role::Analyzer { Ok(()) } else { Err(Error::WrongPlace.into()) }
+    if node.role == Role::Analyzer { Ok(()) } else { Err(throng_mix::Error::WrongPlace.into()) }
 }
 
 fn frame(node: &Node, Viewer(visitor): Viewer, here: &'static str) -> Frame {

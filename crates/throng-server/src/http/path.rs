@@ -1,8 +1,8 @@
 //! What is in a path, with its type. A path that says something else is not found.
 
 use super::problem::Problem;
-use crate::Error;
-use crate::server::{Node, Seat};
+use crate::party::Party;
+use crate::server::Node;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use throng_wire::CollectionId;
 
 /// `{id}`: a collection that is served here.
-pub struct Here(pub Arc<Seat>);
+pub struct Here(pub Arc<Party>);
 
 /// `{epoch}`, `{window}` or `{round}`.
 pub struct Number(pub u64);
@@ -28,8 +28,8 @@ impl FromRequestParts<Arc<Node>> for Here {
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
         let params = params(parts, node).await?;
         let id: Option<CollectionId> = named(&params, &["id"]);
-        let seat = id.and_then(|id| node.seats.get(&id));
-        Ok(Self(Arc::clone(seat.ok_or(Error::UnknownCollection)?)))
+        let party = id.and_then(|id| node.parties.get(&id));
+        Ok(Self(Arc::clone(party.ok_or(throng_mix::Error::UnknownCollection)?)))
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! Bodies never echo what the caller sent, and what goes wrong inside stays inside.
 
-use crate::{Error, StoreError};
+use crate::Error;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::borrow::Cow;
+use throng_mix::store::StoreError;
 
 /// What is answered instead of what was asked for.
 #[derive(Debug)]
@@ -51,6 +52,12 @@ impl Problem {
         "without tokens this server answers to localhost only; behind a proxy, set tokens",
     );
 
+    /// What goes wrong inside stays inside.
+    fn internal() -> Self {
+        let title = "the server cannot do this";
+        Self::fixed(StatusCode::INTERNAL_SERVER_ERROR, "internal", title)
+    }
+
     const fn fixed(status: StatusCode, name: &'static str, title: &'static str) -> Self {
         Self { status, name, title: Cow::Borrowed(title) }
     }
@@ -69,6 +76,29 @@ pub struct Said {
 impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
         let (status, name) = match error {
+            Error::Mix(error) => return error.into(),
+            Error::IsBoard => (StatusCode::NOT_FOUND, "is-board"),
+            Error::IsQuestion => (StatusCode::NOT_FOUND, "is-question"),
+            Error::NoRound => (StatusCode::NOT_FOUND, "no-round"),
+            Error::NotYet => (StatusCode::NOT_FOUND, "not-yet"),
+            Error::Dropped(_) => (StatusCode::GONE, "dropped"),
+            Error::Interrupted
+            | Error::Rollback { .. }
+            | Error::Setting { .. }
+            | Error::File { .. }
+            | Error::Network { .. }
+            | Error::Collection(_)
+            | Error::Account(_) => return Self::internal(),
+        };
+        Self { status, name, title: error.to_string().into() }
+    }
+}
+
+/// The same for what a mix and an analyzer share.
+impl From<&throng_mix::Error> for Problem {
+    fn from(error: &throng_mix::Error) -> Self {
+        use throng_mix::Error;
+        let (status, name) = match error {
             Error::UnknownCollection => (StatusCode::NOT_FOUND, "unknown-collection"),
             Error::WrongPlace => (StatusCode::NOT_FOUND, "wrong-place"),
             Error::NoKeys => (StatusCode::NOT_FOUND, "no-keys"),
@@ -79,28 +109,21 @@ impl From<&Error> for Problem {
             Error::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
             Error::Batch(_) => (StatusCode::BAD_REQUEST, "batch"),
             Error::Notice(_) => (StatusCode::BAD_REQUEST, "notice"),
-            Error::IsBoard => (StatusCode::NOT_FOUND, "is-board"),
-            Error::IsQuestion => (StatusCode::NOT_FOUND, "is-question"),
-            Error::NoRound => (StatusCode::NOT_FOUND, "no-round"),
-            Error::NotYet => (StatusCode::NOT_FOUND, "not-yet"),
-            Error::Dropped(_) => (StatusCode::GONE, "dropped"),
             Error::Busy => (StatusCode::TOO_MANY_REQUESTS, "busy"),
             Error::Store(_) => {
                 let title = "the server cannot write or read its disk";
                 return Self::fixed(StatusCode::SERVICE_UNAVAILABLE, "store", title);
             }
-            Error::Interrupted
-            | Error::Rollback { .. }
-            | Error::Setting { .. }
-            | Error::File { .. }
-            | Error::Wire(_)
-            | Error::Collection(_)
-            | Error::Account(_) => {
-                let title = "the server cannot do this";
-                return Self::fixed(StatusCode::INTERNAL_SERVER_ERROR, "internal", title);
-            }
+            // Bytes or keys of ours, and whatever is not known here.
+            _ => return Self::internal(),
         };
         Self { status, name, title: error.to_string().into() }
+    }
+}
+
+impl From<throng_mix::Error> for Problem {
+    fn from(error: throng_mix::Error) -> Self {
+        Self::from(&error)
     }
 }
 
@@ -162,7 +185,7 @@ mod tests {
         let (field, reason) = ("secret".into(), "secret".into());
         let inside = [
             Error::Setting { field, reason },
-            Error::Store(StoreError::Corrupt { what: "secret" }),
+            StoreError::Corrupt { what: "secret" }.into(),
             Error::Rollback { reason: "secret" },
         ];
         for error in inside {

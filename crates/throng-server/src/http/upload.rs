@@ -4,8 +4,8 @@
 
 use super::path::{Here, Number};
 use super::problem::Problem;
-use crate::Error;
-use crate::server::{Node, Seat};
+use crate::party::Party;
+use crate::server::Node;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -18,34 +18,34 @@ use tokio::time::timeout;
 /// nothing else out, once they are on disk.
 pub async fn submit(
     State(node): State<Arc<Node>>,
-    Here(seat): Here,
+    Here(party): Here,
     Number(epoch): Number,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let taken = take(&node, &seat, epoch, body).await;
+    let taken = take(&node, &party, epoch, body).await;
     node.metrics.upload(taken.as_ref().err().map(|problem| problem.name), node.now());
     taken.map(|()| StatusCode::ACCEPTED)
 }
 
-async fn take(node: &Node, seat: &Seat, epoch: u64, body: Body) -> Result<(), Problem> {
+async fn take(node: &Node, party: &Party, epoch: u64, body: Body) -> Result<(), Problem> {
     let patience = Duration::from_secs(node.limits.patience);
-    let admitted = seat.mix().and_then(|mix| mix.admit(epoch, node.now()));
+    let admitted = party.mix().and_then(|mix| Ok(mix.admit(epoch, node.now())?));
     let reading = async {
         match admitted {
-            Ok(()) => whole(body, seat.upload).await,
+            Ok(()) => whole(body, party.upload).await,
             // What nobody wants is read, so that the connection lives on, but not kept.
-            Err(error) => drained(body, seat.upload).await.and(Err(error.into())),
+            Err(error) => drained(body, party.upload).await.and(Err(error.into())),
         }
     };
     let reports = timeout(patience, reading).await.unwrap_or(Err(Problem::SLOW))?;
-    Ok(seat.submit(epoch, &reports, node.now())?.await?)
+    Ok(party.submit(epoch, &reports, node.now())?.await?)
 }
 
 /// Reads a body of at most so many bytes without keeping it.
 async fn drained(mut body: Body, most: usize) -> Result<(), Problem> {
     let mut left = most;
     while let Some(bytes) = next(&mut body).await? {
-        left = left.checked_sub(bytes.len()).ok_or(Error::TooLarge)?;
+        left = left.checked_sub(bytes.len()).ok_or(throng_mix::Error::TooLarge)?;
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > most as u64 {
         // Whoever is a little over should get the answer, not a broken connection.
         drained(body, most.saturating_add(LINGER)).await?;
-        return Err(Error::TooLarge.into());
+        return Err(throng_mix::Error::TooLarge.into());
     }
     let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
     // Most uploads are one report, which comes in one piece.
@@ -65,11 +65,11 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     let mut bytes = Vec::from(first);
     while let Some(more) = next(&mut body).await? {
         if bytes.len() + more.len() > most {
-            return Err(Error::TooLarge.into());
+            return Err(throng_mix::Error::TooLarge.into());
         }
         bytes.extend_from_slice(&more);
     }
-    if bytes.len() > most { Err(Error::TooLarge.into()) } else { Ok(bytes.into()) }
+    if bytes.len() > most { Err(throng_mix::Error::TooLarge.into()) } else { Ok(bytes.into()) }
 }
 
 /// The next bytes of a body, if there are more.

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 impl Task {
     /// Asks one party for all that is missing, for ever.
     pub async fn keys(self, peers: Peers, hop: u8, url: String) {
-        let mut trouble = Trouble::new("keys", self.seat.id);
+        let mut trouble = Trouble::new("keys", self.party.id());
         let nobody = Notify::new();
         loop {
             if trouble.due() {
@@ -32,8 +32,8 @@ impl Task {
 
     /// Whatever this party has that is missing here.
     async fn ask(&self, peers: &Peers, hop: u8, url: &str) -> Result<(), Missing> {
-        let (route, keyring) = (self.seat.route(), self.seat.keyring());
-        let base = format!("{url}/v1/collections/{}", self.seat.id);
+        let (route, keyring) = (self.party.route(), &self.party.course.keyring);
+        let base = format!("{url}/v1/collections/{}", self.party.id());
         let mut asked = Ok(());
         for window in keyring.windows() {
             let last = route.window_epochs(window).end.saturating_sub(1);
@@ -53,7 +53,7 @@ impl Task {
         hop: u8,
         base: &str,
     ) -> Result<(), Missing> {
-        let keyring = self.seat.keyring();
+        let keyring = &self.party.course.keyring;
         if keyring.missing(window).0.contains(&hop) {
             let bytes = peers.get(&format!("{base}/keys/{window}"), STATEMENT).await?;
             let statement = KeyStatement::decode(&bytes).map_err(Error::from)?;
@@ -61,8 +61,8 @@ impl Task {
                 let (what, scope) = ("key", "window");
                 return Err(Error::from(throng_wire::Error::Foreign { what, scope }).into());
             }
-            let seat = Arc::clone(&self.seat);
-            let learn = move |_: &_| seat.keyring().learn(hop, &statement);
+            let party = Arc::clone(&self.party);
+            let learn = move |_: &_| party.course.keyring.learn(hop, &statement);
             self.node.blocking(learn).await?;
         }
         let (keys, signatures) = keyring.missing(window);
@@ -72,7 +72,7 @@ impl Task {
             let signature = bytes.as_slice().try_into();
             let signature =
                 signature.map_err(|_| Error::from(throng_wire::Error::Malformed { expected }));
-            keyring.collect(hop, window, &signature?)?;
+            keyring.collect(hop, window, &signature?).map_err(Error::from)?;
         }
         Ok(())
     }

@@ -4,16 +4,16 @@ use super::peers::{Failure, Peers};
 use super::trouble::Trouble;
 use super::{Task, pause};
 use crate::Error;
-use crate::countersign::statement;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use throng_mix::statement;
 use throng_wire::Notice;
 use tokio::sync::Notify;
 
 impl Task {
     /// Asks a mix for every signature that is missing, for ever.
     pub async fn notices(self, peers: Peers, hop: u8, url: String) {
-        let base = format!("{url}/v1/collections/{}", self.seat.id);
+        let base = format!("{url}/v1/collections/{}", self.party.id());
         let mix = Asked { peers, hop, base };
         let (mut troubles, mut waits) = (BTreeMap::new(), BTreeMap::new());
         let nobody = Notify::new();
@@ -26,11 +26,11 @@ impl Task {
 
     /// A notice that the mix does not sign holds up no other.
     async fn ask_for_signatures(&self, mix: &Asked, troubles: &mut BTreeMap<u64, Trouble>) {
-        let unsigned = self.seat.noticeboard().and_then(|board| board.unsigned(mix.hop));
+        let unsigned = self.party.noticeboard().and_then(|board| board.unsigned(mix.hop));
         let unsigned = unsigned.unwrap_or_default();
         troubles.retain(|round, _| unsigned.iter().any(|(notice, _)| notice.round == *round));
         for (notice, own) in &unsigned {
-            let new = || Trouble::new("notices", self.seat.id);
+            let new = || Trouble::new("notices", self.party.id());
             let trouble = troubles.entry(notice.round).or_insert_with(new);
             if !trouble.due() {
                 continue;
@@ -55,14 +55,14 @@ impl Task {
         let url = format!("{}/notices/{round}", mix.base);
         let answer = mix.peers.tell(&url, statement(notice, own), SIGNATURE).await;
         if answer == Err(Failure::Status(409)) {
-            tracing::error!(collection = %self.seat.id, hop, round, "a mix has signed another notice");
+            tracing::error!(collection = %self.party.id(), hop, round, "a mix has signed another notice");
         }
         let answer = answer.map_err(|failure| failure.to_string())?;
         let signature = answer.as_slice().try_into().map_err(|_| Failure::Broken.to_string())?;
-        let seat = Arc::clone(&self.seat);
-        let collect = move |_: &_| seat.noticeboard()?.collect(hop, round, &signature);
+        let party = Arc::clone(&self.party);
+        let collect = move |_: &_| party.noticeboard()?.collect(hop, round, &signature);
         self.node.blocking(collect).await.map_err(|error: Error| error.to_string())?;
-        tracing::info!(collection = %self.seat.id, hop, round, "a mix signed a notice");
+        tracing::info!(collection = %self.party.id(), hop, round, "a mix signed a notice");
         Ok(())
     }
 
@@ -71,15 +71,15 @@ impl Task {
         let awaited = self.awaited();
         waits.retain(|round, _| awaited.contains(round));
         for round in awaited {
-            let new = || Trouble::new("notices", self.seat.id);
+            let new = || Trouble::new("notices", self.party.id());
             let wait = waits.entry(round).or_insert_with(new);
             if !wait.due() {
                 continue;
             }
             let answer = mix.peers.get(&format!("{}/bulletins/{round}", mix.base), 0).await;
-            if let (Err(Failure::Status(410)), Ok(board)) = (answer, self.seat.noticeboard()) {
+            if let (Err(Failure::Status(410)), Ok(board)) = (answer, self.party.noticeboard()) {
                 board.dropped_before(round);
-                tracing::info!(collection = %self.seat.id, hop = mix.hop, round, "a mix dropped the round");
+                tracing::info!(collection = %self.party.id(), hop = mix.hop, round, "a mix dropped the round");
             }
             wait.wait();
         }
@@ -87,7 +87,7 @@ impl Task {
 
     /// The last rounds that nothing is heard of: who waits for a bulletin, waits for one of them.
     fn awaited(&self) -> Vec<u64> {
-        let Ok(board) = self.seat.noticeboard() else { return Vec::new() };
+        let Ok(board) = self.party.noticeboard() else { return Vec::new() };
         board.awaited(self.node.now()).take(AWAITED).collect()
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! What they answer is read up to a size and within a time, and is checked by who asked.
 
+use crate::Error;
 use crate::config::wrong;
 use crate::pieces::pieces;
-use crate::{Blob, Error};
 use reqwest::{Body, Certificate, Client, Response, StatusCode, Url, redirect};
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
+use throng_mix::store::Blob;
 use tokio::select;
 use tokio::time::sleep;
 

@@ -6,12 +6,13 @@
 
 use super::peers::{Failure, Peers};
 use crate::Role;
-use crate::progress::Progress;
-use crate::server::{Node, Seat};
+use crate::party::Party;
+use crate::server::Node;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use throng_mix::Progress;
 use throng_wire::CollectionId;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -84,12 +85,12 @@ pub async fn watch(node: Arc<Node>, peers: Peers) {
 }
 
 async fn round(node: &Arc<Node>, peers: &Peers) {
-    let others = node.seats.values().flat_map(|seat| seat.others());
+    let others = node.parties.values().flat_map(|party| party.others());
     let urls: BTreeSet<String> = others.map(|(_, party)| party.url).collect();
-    let parties = urls.into_iter().map(Ask::Health);
-    let seats = node.seats.values().filter(|_| node.role == Role::Analyzer);
-    let running = seats.filter(|seat| seat.route().epoch_at(node.now()).is_some());
-    let asks: Vec<Ask> = parties.chain(running.cloned().map(Ask::Progress)).collect();
+    let health = urls.into_iter().map(Ask::Health);
+    let own = node.parties.values().filter(|_| node.role == Role::Analyzer);
+    let running = own.filter(|party| party.route().epoch_at(node.now()).is_some());
+    let asks: Vec<Ask> = health.chain(running.cloned().map(Ask::Progress)).collect();
     for some in asks.chunks(AT_ONCE) {
         let mut asking = JoinSet::new();
         for ask in some {
@@ -102,7 +103,7 @@ async fn round(node: &Arc<Node>, peers: &Peers) {
 #[derive(Clone)]
 enum Ask {
     Health(String),
-    Progress(Arc<Seat>),
+    Progress(Arc<Party>),
 }
 
 impl Ask {
@@ -112,13 +113,13 @@ impl Ask {
                 let answer = get(&peers, &format!("{url}/healthz"), HEALTH).await;
                 node.watch.heard(&url, answer.map(|_| ()), node.now());
             }
-            Self::Progress(seat) => {
-                let Some(mix) = seat.route().chain.party(1) else { return };
-                let url = format!("{}/v1/collections/{}/status", mix.url, seat.id);
+            Self::Progress(party) => {
+                let Some(mix) = party.route().chain.party(1) else { return };
+                let url = format!("{}/v1/collections/{}/status", mix.url, party.id());
                 // With tokens of its own the mix does not tell us.
                 let answer = get(&peers, &url, STATUS).await.ok();
                 let said = answer.and_then(|bytes| progress(&bytes));
-                node.watch.told(seat.id, said.filter(|said| said.crowd == seat.route().quorum));
+                node.watch.told(party.id(), said.filter(|said| said.crowd == party.route().quorum));
             }
         }
     }

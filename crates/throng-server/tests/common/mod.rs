@@ -8,9 +8,9 @@ use std::sync::Arc;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{KaryResponse, Mechanism};
-use throng_server::{
-    Analyzer, Error, Intake, Keyring, Limits, MemoryStore, Mix, Outgoing, Slot, Step,
-};
+use throng_mix::simulated::MemoryStore;
+use throng_mix::{Course, Intake, Keyring, Limits, Mix, Outgoing, Slot, Step};
+use throng_server::{Analyzer, Error};
 use throng_wire::{
     Below, Chain, Directory, Identity, LayerPublic, Party, Receipt, Route, Schedule, Seal,
     SignedManifest,
@@ -207,18 +207,18 @@ impl Network {
     }
 
     /// Gives a batch to a party.
-    pub fn hand_over(&self, to: u8, batch: &[u8]) -> Result<Receipt, Error> {
-        hand_over(self.nodes[usize::from(to) - 1].role(), batch)
+    pub fn hand_over(&self, to: u8, batch: &[u8]) -> Result<Receipt, throng_mix::Error> {
+        hand_over(self.nodes[usize::from(to) - 1].role().course(), batch)
     }
 
-    pub fn mix(&self, hop: u8) -> &Mix<MemoryStore> {
+    pub fn mix(&self, hop: u8) -> &Mix {
         match self.nodes[usize::from(hop) - 1].role() {
             Role::Mix(mix) => mix,
             Role::Analyzer(_) => panic!("hop {hop} is the analyzer"),
         }
     }
 
-    pub fn analyzer(&self) -> &Analyzer<MemoryStore> {
+    pub fn analyzer(&self) -> &Analyzer {
         match self.nodes.last().unwrap().role() {
             Role::Analyzer(analyzer) => analyzer,
             Role::Mix(_) => unreachable!("the analyzer is last"),
@@ -248,8 +248,8 @@ pub struct Member {
 }
 
 pub enum Role {
-    Mix(Box<Mix<MemoryStore>>),
-    Analyzer(Box<Analyzer<MemoryStore>>),
+    Mix(Box<Mix>),
+    Analyzer(Box<Analyzer>),
 }
 
 impl Member {
@@ -257,7 +257,7 @@ impl Member {
     pub fn restart(&mut self) -> Result<(), Error> {
         self.role = None;
         self.store.restart();
-        let (store, collection) = (Arc::new(self.store.clone()), self.collection.clone());
+        let (store, collection) = (self.store.store(), self.collection.clone());
         self.role = Some(if self.hop == collection.chain.hops() {
             Role::Analyzer(Box::new(Analyzer::open(
                 store,
@@ -278,23 +278,24 @@ impl Member {
 }
 
 impl Role {
-    pub fn keyring(&self) -> &Keyring<MemoryStore> {
+    pub fn course(&self) -> &Course {
         match self {
-            Self::Mix(mix) => mix.keyring(),
-            Self::Analyzer(analyzer) => analyzer.keyring(),
+            Self::Mix(mix) => mix.course(),
+            Self::Analyzer(analyzer) => analyzer.course(),
         }
     }
 
+    pub fn keyring(&self) -> &Keyring {
+        &self.course().keyring
+    }
+
     pub fn slots(&self) -> Vec<Slot> {
-        match self {
-            Self::Mix(mix) => mix.slots(),
-            Self::Analyzer(analyzer) => analyzer.slots(),
-        }
+        self.course().slots()
     }
 
     pub fn step(&self, now: u64, rng: &mut ChaCha12Rng) -> Result<Option<Step>, Error> {
         match self {
-            Self::Mix(mix) => mix.step(now, rng),
+            Self::Mix(mix) => Ok(mix.step(now, rng)?),
             Self::Analyzer(analyzer) => analyzer.step(now),
         }
     }
@@ -305,10 +306,10 @@ pub fn tell(from: &Member, to: &Member, window: u64, told: bool) -> Result<(), E
     let (Some(speaker), Some(listener)) = (&from.role, &to.role) else { return Ok(()) };
     if told {
         let signature = speaker.keyring().cosignature(window)?;
-        listener.keyring().collect(from.hop, window, &signature)
+        Ok(listener.keyring().collect(from.hop, window, &signature)?)
     } else {
         let statement = speaker.keyring().statement(window)?;
-        listener.keyring().learn(from.hop, &statement)
+        Ok(listener.keyring().learn(from.hop, &statement)?)
     }
 }
 
@@ -320,25 +321,18 @@ pub fn wire(mut outgoing: Outgoing) -> Vec<u8> {
 }
 
 /// Gives the bytes of a batch to a party, in pieces, as a server does.
-pub fn hand_over(to: &Role, batch: &[u8]) -> Result<Receipt, Error> {
+pub fn hand_over(to: &Course, batch: &[u8]) -> Result<Receipt, throng_mix::Error> {
     let length = SignedManifest::length(batch).filter(|length| *length <= batch.len());
-    let length = length.ok_or(Error::Length)?;
+    let length = length.ok_or(throng_mix::Error::Length)?;
     let (manifest, records) = batch.split_at(length);
-    let manifest = SignedManifest::decode(manifest).map_err(Error::Batch)?;
-    let intake = match to {
-        Role::Mix(mix) => mix.receive(manifest)?,
-        Role::Analyzer(analyzer) => analyzer.receive(manifest)?,
-    };
-    match intake {
+    let manifest = SignedManifest::decode(manifest).map_err(throng_mix::Error::Batch)?;
+    match to.receive(manifest)? {
         Intake::Known(receipt) => Ok(receipt),
         Intake::New(mut incoming) => {
             for part in records.chunks(100) {
                 incoming.write(part)?;
             }
-            match to {
-                Role::Mix(mix) => mix.keep(incoming),
-                Role::Analyzer(analyzer) => analyzer.keep(incoming),
-            }
+            to.keep(incoming)
         }
     }
 }

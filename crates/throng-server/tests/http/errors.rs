@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use throng_collection::Collection;
-use throng_server::Limits;
+use throng_mix::Limits;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn uploads_are_answered_by_address_and_length_alone() {

@@ -3,7 +3,7 @@
 use crate::world::{World, limits};
 use std::net::SocketAddr;
 use std::time::Duration;
-use throng_server::Limits;
+use throng_mix::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};

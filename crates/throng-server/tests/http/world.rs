@@ -9,7 +9,8 @@ use tempfile::TempDir;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_collection::{Board, Collection, Promise, Prompt, Terms};
 use throng_mechanism::{BinaryResponse, Mechanism};
-use throng_server::{Clock, Limits, Listener, Parts, Role, Running, Server};
+use throng_mix::Limits;
+use throng_server::{Clock, Listener, Parts, Role, Running, Server};
 use throng_wire::{
     Below, Chain, CollectionId, Identity, Party, PublicIdentity, Schedule, Seal, SignedDirectory,
 };

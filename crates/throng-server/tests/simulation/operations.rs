@@ -3,7 +3,7 @@
 use crate::common::Setup;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use throng_server::Fault;
+use throng_mix::simulated::Fault;
 use throng_wire::Below;
 
 /// One thing that happens. Numbers are taken modulo what there is.

@@ -6,9 +6,10 @@ use rand_core::Rng;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use throng_server::{
-    Entry, Error, Fault, Faults, LogKey, LogName, MemoryStore, Slot, Stage, Store, Why,
-};
+use throng_mix::simulated::{Fault, Faults, MemoryStore};
+use throng_mix::store::{LogKey, LogName, RowKey, Table};
+use throng_mix::{Slot, Stage, Why};
+use throng_server::Entry;
 use throng_wire::{
     Binding, LAYER, Layer, LayerPublic, LayerSecret, Opener, Receipt, SignedDirectory,
     SignedManifest,
@@ -399,7 +400,7 @@ impl World {
     fn deliver(&mut self, party: usize, which: usize, how: How) -> bool {
         let Some(Role::Mix(mix)) = &self.network.nodes[party].role else { return false };
         let sealed = |slot: &Slot| matches!(slot.stage, Stage::Sealed(_)).then_some(slot.first);
-        let waiting: Vec<u64> = mix.slots().iter().filter_map(sealed).collect();
+        let waiting: Vec<u64> = mix.course().slots().iter().filter_map(sealed).collect();
         let Some(&first) = waiting.get(which % waiting.len().max(1)) else { return false };
         let Ok(Some(outgoing)) = mix.outgoing_at(first) else { return false };
         let batch = wire(outgoing);
@@ -441,12 +442,12 @@ impl World {
     /// conflict with anything.
     fn carry(&mut self, to: usize, batch: &[u8]) -> Option<Receipt> {
         let role = self.network.nodes[to].role.as_ref()?;
-        match hand_over(role, batch) {
+        match hand_over(role.course(), batch) {
             Ok(receipt) => {
                 self.check_receipt(to, &receipt);
                 Some(receipt)
             }
-            Err(Error::Conflict) => panic!("hop {} sees a conflict", to + 1),
+            Err(throng_mix::Error::Conflict) => panic!("hop {} sees a conflict", to + 1),
             Err(_) => None,
         }
     }
@@ -493,7 +494,7 @@ impl World {
         }
         let windows = self.secrets.keys().filter(|(h, w)| *h == hop && *w < keyring.live());
         self.destroyed.extend(windows.copied().collect::<Vec<_>>());
-        let names = node.store.secrets().unwrap();
+        let names = node.store.store().secrets.names().unwrap();
         for (_, window) in self.destroyed.iter().filter(|(h, _)| *h == hop) {
             let name = format!("{}-{window}", self.network.collection.id());
             assert!(!names.contains(&name), "a destroyed key is on the disk of hop {hop}");
@@ -506,8 +507,8 @@ impl World {
         if node.role.is_none() {
             return;
         }
-        let releases = node.store.rows("releases", "").unwrap();
-        let entries = node.store.rows("ledger", "").unwrap();
+        let releases = node.store.store().rows.under(Table::Releases, &RowKey::default()).unwrap();
+        let entries = node.store.store().rows.under(Table::Ledger, &RowKey::default()).unwrap();
         assert_eq!(releases.len(), entries.len(), "one entry per release");
         let rows: BTreeMap<String, Vec<u8>> = releases
             .into_iter()
@@ -598,12 +599,12 @@ impl World {
     fn check_receipt(&self, party: usize, receipt: &Receipt) {
         self.disks[party].lock().unwrap().observed = true;
         let node = &self.network.nodes[party];
-        let rows = node.store.rows("slots", "").unwrap();
+        let rows = node.store.store().rows.under(Table::Slots, &RowKey::default()).unwrap();
         let mut slots = rows.iter().map(|(_, row)| Slot::from_row(row).unwrap());
         let slot = slots.find(|slot| slot.input == Some(receipt.batch)).expect("a batch on disk");
         if matches!(slot.stage, Stage::Received(_)) {
             let name = receipt.batch.to_string();
-            let blobs = node.store.blobs().unwrap();
+            let blobs = node.store.store().blobs.names().unwrap();
             assert!(blobs.iter().any(|blob| blob.contains(&name)), "a batch on disk");
         }
         self.disks[party].lock().unwrap().observed = false;
@@ -615,8 +616,8 @@ impl World {
             let (hop, role) = (node.hop, node.role());
             let slots = role.slots();
             assert!(slots.iter().all(Slot::done), "hop {hop} is not done: {slots:?}");
-            assert_eq!(node.store.secrets(), Ok(Vec::new()), "keys of hop {hop}");
-            let blobs = node.store.blobs().unwrap();
+            assert_eq!(node.store.store().secrets.names(), Ok(Vec::new()), "keys of hop {hop}");
+            let blobs = node.store.store().blobs.names().unwrap();
             let left = blobs.iter().filter(|name| !name.contains(".head"));
             assert_eq!(left.count(), 0, "hop {hop} keeps {blobs:?}");
             self.check_logs(hop, &node.store);
@@ -636,7 +637,8 @@ impl World {
             let (log, key) =
                 (LogName { collection: collection.id(), epoch }, LogKey::derive(secret, epoch));
             let each = collection.shape().report_bytes();
-            let reading = store.read_log(&log, &key, each, &mut |_| panic!("reports on disk"));
+            let show = &mut |_: &[u8]| panic!("reports on disk");
+            let reading = store.store().logs.read(&log, &key, each, show);
             reading.unwrap();
         }
     }

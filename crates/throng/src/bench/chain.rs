@@ -13,7 +13,8 @@ use std::time::Instant;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{Ask, Key, Question};
-use throng_server::{DiskStore, Limits, Mix, Shuffler, Step};
+use throng_mix::store::Store;
+use throng_mix::{Limits, Mix, Shuffler, Step};
 use throng_wire::{
     AgreementKey, Below, Binding, Chain, CollectionId, Identity, LAYER, LayerPublic, LayerSecret,
     Opener, Party, Route, Schedule, Seal, Shape,
@@ -120,7 +121,7 @@ pub fn shuffle() -> Result<Report> {
     let mut rows = Vec::new();
     let mut fields = Vec::new();
     let directory = tempfile::tempdir()?;
-    let store = DiskStore::open(directory.path())?;
+    let store = Store::on_disk(directory.path())?;
     for (records, size) in [(1_000_000, 64), (1_000_000, 128), (4_000_000, 128)] {
         let mut bag = vec![0_u8; records * size];
         let mut rng = generator(0, 3);
@@ -129,7 +130,7 @@ pub fn shuffle() -> Result<Report> {
         let memcpy = repeat(records as u64, || copy.copy_from_slice(black_box(&bag)));
         let mut shuffled = |limit: usize| -> Result<f64> {
             let start = Instant::now();
-            let mut shuffler = Shuffler::new(size, limit, &store);
+            let mut shuffler = Shuffler::new(size, limit, &*store.blobs);
             shuffler.push(&bag)?;
             copy.clear();
             shuffler.finish(&mut rng, &mut copy)?;
@@ -173,12 +174,12 @@ fn whole_epoch() -> Result<Epoch> {
     let identities: Vec<Identity> = (0..3_u8).map(|i| Identity::from_seed(&[i + 1; 32])).collect();
     let collection = Arc::new(collection(reports, &identities)?);
     let directory = tempfile::tempdir()?;
-    let store = Arc::new(DiskStore::open(directory.path())?);
+    let store = Store::on_disk(directory.path())?;
     let mut rng = generator(0, 4);
     let route = Arc::new(Route::from(&*collection));
     let mix = Mix::open(store, route, identities[0].clone(), Limits::default())?;
-    mix.keyring().publish(0, &mut rng)?;
-    let first = mix.keyring().statement(0)?.key;
+    mix.course().keyring.publish(0, &mut rng)?;
+    let first = mix.course().keyring.statement(0)?.key;
     let keys = [first, secret(1).public(), secret(2).public()];
     let seal = Seal::new(&collection.shape(), collection.id(), 0, 0, &keys)?;
     eprintln!("sealing {reports} reports");

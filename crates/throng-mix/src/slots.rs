@@ -12,14 +12,14 @@ use throng_wire::{BatchId, Manifest, Receipt, SignedManifest, hex, unhex};
 /// A range of epochs that became, or may become, one batch.
 ///
 /// ```
-/// use throng_server::{Slot, Stage, Why};
+/// use throng_mix::{Slot, Stage, Why};
 ///
 /// let slot = Slot { first: 3, last: 4, input: None, stage: Stage::Closing };
 /// let dropped = slot.at(Stage::Dropped { why: Why::Short, reports: 17, shredded: false });
 /// assert!(dropped.to_shred() && !dropped.done());
 /// assert!(dropped.shredded().done());
 /// assert_eq!(Slot::from_row(&dropped.to_row())?, dropped);
-/// # Ok::<(), throng_server::StoreError>(())
+/// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
@@ -36,7 +36,7 @@ pub struct Slot {
 /// How far a slot is.
 ///
 /// ```
-/// use throng_server::{Stage, Why};
+/// use throng_mix::{Stage, Why};
 ///
 /// assert_eq!(Stage::Held { reports: 17 }.name(), "held");
 /// let dropped = Stage::Dropped { why: Why::Keys, reports: 17, shredded: true };
@@ -98,7 +98,7 @@ impl Stage {
 /// Why a slot is discarded.
 ///
 /// ```
-/// use throng_server::Why;
+/// use throng_mix::Why;
 ///
 /// assert_eq!([Why::Short, Why::Budget, Why::Keys].map(Why::name), ["short", "budget", "keys"]);
 /// ```
@@ -231,7 +231,7 @@ pub(crate) fn lost_keys() -> Stage {
 /// All slots of one collection at one server, by their first epoch. No two overlap.
 ///
 /// ```
-/// use throng_server::{Slot, Slots, Stage};
+/// use throng_mix::{Slot, Slots, Stage};
 ///
 /// let mut slots = Slots::default();
 /// let slot = Slot { first: 3, last: 3, input: None, stage: Stage::Closing };

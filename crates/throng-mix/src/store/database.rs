@@ -1,16 +1,21 @@
 //! Rows in SQLite: small state that changes all at once or not at all.
 
-use super::{Change, StoreError};
+use super::disk::Partial;
+use super::{Change, RowKey, Rows, StoreError, Table};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The tables.
-pub struct Rows(Mutex<Connection>);
+pub struct Database {
+    connection: Mutex<Connection>,
+    /// The directory is this process's while the database is open.
+    _partial: Arc<Partial>,
+}
 
-impl Rows {
+impl Database {
     /// Opens the database and checks every page of it.
-    pub fn open(file: &Path) -> Result<Self, StoreError> {
+    pub fn open(file: &Path, partial: Arc<Partial>) -> Result<Self, StoreError> {
         let doing = failed("opening the database");
         let connection = Connection::open(file).map_err(&doing)?;
         connection.execute_batch(SETTINGS).map_err(&doing)?;
@@ -20,20 +25,26 @@ impl Rows {
             return Err(DAMAGED);
         }
         connection.execute_batch(SCHEMA).map_err(&doing)?;
-        Ok(Self(Mutex::new(connection)))
+        Ok(Self { connection: Mutex::new(connection), _partial: partial })
     }
 
-    /// The rows of a table whose key begins with `prefix`, ordered by key.
-    pub fn under(&self, table: &str, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rows for Database {
+    fn under(&self, table: Table, prefix: &RowKey) -> Result<Vec<(RowKey, Vec<u8>)>, StoreError> {
         let doing = failed("reading the database");
         let connection = self.lock();
         let mut select = connection.prepare_cached(SELECT).map_err(&doing)?;
-        let rows = select.query_map([table, prefix], |row| Ok((row.get(0)?, row.get(1)?)));
+        let rows = select.query_map([table.name(), prefix.as_str()], |row| {
+            Ok((RowKey::stored(row.get(0)?), row.get(1)?))
+        });
         rows.map_err(&doing)?.collect::<Result<_, _>>().map_err(&doing)
     }
 
-    /// Makes all changes, in order, or none.
-    pub fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+    fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
         let doing = failed("writing the database");
         let mut connection = self.lock();
         let behavior = TransactionBehavior::Immediate;
@@ -42,18 +53,14 @@ impl Rows {
             let done = match *change {
                 Change::Put { table, key, value } => transaction
                     .prepare_cached(PUT)
-                    .and_then(|mut put| put.execute(params![table, key, value])),
+                    .and_then(|mut put| put.execute(params![table.name(), key.as_str(), value])),
                 Change::Delete { table, key } => transaction
                     .prepare_cached(DELETE)
-                    .and_then(|mut delete| delete.execute([table, key])),
+                    .and_then(|mut delete| delete.execute([table.name(), key.as_str()])),
             };
             done.map_err(&doing)?;
         }
         transaction.commit().map_err(&doing)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

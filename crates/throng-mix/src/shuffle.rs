@@ -12,23 +12,22 @@
 //! so no order differs from another but by names. How many files there are and which of them are
 //! split again depends on counts alone, and counts have no names.
 
-use crate::{Scratch, Store, StoreError};
+use crate::store::{Blobs, Scratch, StoreError};
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use rand_core::CryptoRng;
 use std::io::{Read, Seek, Write};
-use throng_mechanism::sample;
 use zeroize::Zeroizing;
 
 /// Collects records and writes them out in uniformly random order, in bounded memory.
 ///
 /// ```
-/// use throng_server::{MemoryStore, Shuffler};
+/// use throng_mix::{Shuffler, simulated::MemoryStore};
 /// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 /// # let mut rng = ChaCha20Rng::seed_from_u64(1);
 ///
-/// let store = MemoryStore::new();
-/// let mut shuffler = Shuffler::new(2, 1 << 20, &store);
+/// let blobs = MemoryStore::new().store().blobs;
+/// let mut shuffler = Shuffler::new(2, 1 << 20, &*blobs);
 /// shuffler.push(b"aabb")?;
 /// shuffler.push(b"cc")?;
 /// let mut out = Vec::new();
@@ -36,12 +35,12 @@ use zeroize::Zeroizing;
 /// let mut records: Vec<&[u8]> = out.chunks(2).collect();
 /// records.sort();
 /// assert_eq!(records, [b"aa", b"bb", b"cc"]);
-/// # Ok::<(), throng_server::StoreError>(())
+/// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
 pub struct Shuffler<'a> {
     size: usize,
     limit: usize,
-    store: &'a dyn Store,
+    blobs: &'a dyn Blobs,
     records: Vec<u8>,
     spilled: Option<Pile>,
 }
@@ -49,11 +48,11 @@ pub struct Shuffler<'a> {
 impl<'a> Shuffler<'a> {
     /// For records of `size` bytes. More than `memory_limit` bytes of them go to scratch files of the
     /// store.
-    pub fn new(size: usize, memory_limit: usize, store: &'a dyn Store) -> Self {
+    pub fn new(size: usize, memory_limit: usize, blobs: &'a dyn Blobs) -> Self {
         let size = size.max(1);
         // Whole records, at least one, and no more than have an index.
         let limit = (memory_limit / size).clamp(1, u32::MAX as usize) * size;
-        Self { size, limit, store, records: Vec::new(), spilled: None }
+        Self { size, limit, blobs, records: Vec::new(), spilled: None }
     }
 
     /// Takes one record, or several back to back.
@@ -81,17 +80,17 @@ impl<'a> Shuffler<'a> {
             return Ok((self.records.len() / self.size) as u64);
         }
         self.spill()?;
-        let Self { size, limit, store, records, spilled } = self;
+        let Self { size, limit, blobs, records, spilled } = self;
         let Some(pile) = spilled else { return Ok(0) };
         let count = pile.bytes / size as u64;
-        OnDisk { size, limit, store, rng, out, memory: records }.shuffle(pile)?;
+        OnDisk { size, limit, blobs, rng, out, memory: records }.shuffle(pile)?;
         Ok(count)
     }
 
     fn spill(&mut self) -> Result<(), StoreError> {
         let pile = match &mut self.spilled {
             Some(pile) => pile,
-            none => none.insert(Pile::new(self.store)?),
+            none => none.insert(Pile::new(self.blobs)?),
         };
         pile.write(&mut self.records)
     }
@@ -107,7 +106,7 @@ fn write_shuffled(
 ) -> Result<(), StoreError> {
     let mut order: Vec<u32> = (0..(records.len() / size) as u32).collect();
     for last in (1..order.len()).rev() {
-        order.swap(last, sample::below(last as u64 + 1, rng) as usize);
+        order.swap(last, below(last as u64 + 1, rng) as usize);
     }
     let mut gathered = Vec::new();
     for some in order.chunks((GATHERED / size).max(1)) {
@@ -120,11 +119,24 @@ fn write_shuffled(
     Ok(())
 }
 
+/// Exactly uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn while its low half
+/// falls among the few that would make some values likelier (Lemire, "Fast Random Integer Generation
+/// in an Interval", 2019).
+fn below(n: u64, rng: &mut impl CryptoRng) -> u64 {
+    loop {
+        let product = u128::from(rng.next_u64()) * u128::from(n);
+        let low = product as u64;
+        if low >= n || low >= n.wrapping_neg() % n {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
 /// A shuffle of more than fits into memory.
 struct OnDisk<'a, R> {
     size: usize,
     limit: usize,
-    store: &'a dyn Store,
+    blobs: &'a dyn Blobs,
     rng: &'a mut R,
     out: &'a mut dyn Write,
     memory: Vec<u8>,
@@ -145,7 +157,7 @@ impl<R: CryptoRng> OnDisk<'_, R> {
         let piles = (2 * fitting).clamp(2, MAX_PILES) as usize;
         let mut parts = Vec::new();
         for _ in 0..piles {
-            parts.push((Pile::new(self.store)?, Vec::new()));
+            parts.push((Pile::new(self.blobs)?, Vec::new()));
         }
         // Half of the memory for what is read, half for what waits to be written.
         let chunk = (self.limit / 2 / self.size).max(1) * self.size;
@@ -155,7 +167,7 @@ impl<R: CryptoRng> OnDisk<'_, R> {
             pile.read(&mut self.memory, bytes as usize)?;
             left -= bytes;
             for record in self.memory.chunks(self.size) {
-                let (part, waiting) = &mut parts[sample::below(piles as u64, self.rng) as usize];
+                let (part, waiting) = &mut parts[below(piles as u64, self.rng) as usize];
                 waiting.extend_from_slice(record);
                 if waiting.len() >= chunk / piles {
                     part.write(waiting)?;
@@ -183,12 +195,11 @@ struct Pile {
 }
 
 impl Pile {
-    fn new(store: &dyn Store) -> Result<Self, StoreError> {
+    fn new(blobs: &dyn Blobs) -> Result<Self, StoreError> {
         let mut key = Zeroizing::new([0; 32]);
-        let random = getrandom::fill(&mut *key);
-        random.map_err(|_| StoreError::Misuse { what: "the system has no random bytes" })?;
+        getrandom::fill(&mut *key).map_err(|_| StoreError::Randomness)?;
         let cipher = stream(&key);
-        Ok(Self { scratch: store.scratch()?, key, cipher, bytes: 0, rewound: false })
+        Ok(Self { scratch: blobs.scratch()?, key, cipher, bytes: 0, rewound: false })
     }
 
     /// Moves records to the file.
@@ -229,7 +240,8 @@ const MAX_PILES: u64 = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DiskStore, MemoryStore};
+    use crate::simulated::MemoryStore;
+    use crate::store::Store;
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     use std::collections::HashMap;
     use throng_account::Delta;
@@ -248,8 +260,8 @@ mod tests {
     }
 
     /// Records are their numbers, in two bytes; `room` of them fit into memory.
-    fn shuffled(n: u16, room: usize, store: &dyn Store, rng: &mut ChaCha12Rng) -> Vec<u16> {
-        let mut shuffler = Shuffler::new(2, 2 * room, store);
+    fn shuffled(n: u16, room: usize, blobs: &dyn Blobs, rng: &mut ChaCha12Rng) -> Vec<u16> {
+        let mut shuffler = Shuffler::new(2, 2 * room, blobs);
         for i in 0..n {
             shuffler.push(&i.to_be_bytes()).unwrap();
         }
@@ -305,10 +317,9 @@ mod tests {
     #[test]
     fn files_give_the_same_order_as_memory_and_leave_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        let disk = DiskStore::open(directory.path()).unwrap();
-        let stores: [&dyn Store; 2] = [&disk, &MemoryStore::new()];
-        let orders =
-            stores.map(|store| shuffled(5000, 100, store, &mut ChaCha12Rng::seed_from_u64(3)));
+        let stores = [Store::on_disk(directory.path()).unwrap(), MemoryStore::new().store()];
+        let rng = || ChaCha12Rng::seed_from_u64(3);
+        let orders = stores.map(|store| shuffled(5000, 100, &*store.blobs, &mut rng()));
         assert_eq!(orders[0], orders[1]);
         let mut sorted = orders[0].clone();
         sorted.sort_unstable();

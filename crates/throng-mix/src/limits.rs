@@ -5,7 +5,7 @@ use std::thread;
 /// Bounds that an operator may set.
 ///
 /// ```
-/// use throng_server::Limits;
+/// use throng_mix::Limits;
 ///
 /// let limits = Limits { threads: 2, ..Limits::default() };
 /// assert_eq!((limits.upload, limits.requests), (1 << 20, 4_096));

@@ -6,40 +6,43 @@
 //! twice. Clones are handles of the same disk.
 //!
 //! ```
-//! use throng_server::{Change, Fault, Faults, MemoryStore, Store};
+//! use throng_mix::simulated::{Fault, Faults, MemoryStore};
+//! use throng_mix::store::StoreError;
 //!
-//! let store = MemoryStore::new();
-//! store.set_faults(Faults::at(1, Fault::CrashAfter));
-//! store.commit(&[Change::Put { table: "t", key: "a", value: b"1" }])?;
-//! let put = Change::Put { table: "t", key: "b", value: b"2" };
-//! assert!(store.commit(&[put]).is_err());
-//! assert!(store.rows("t", "").is_err());
-//! store.restart();
-//! assert_eq!(store.rows("t", "")?.len(), 2);
-//! # Ok::<(), throng_server::StoreError>(())
+//! let disk = MemoryStore::new();
+//! let secrets = disk.store().secrets;
+//! disk.set_faults(Faults::at(1, Fault::CrashAfter));
+//! secrets.put("a", b"1")?;
+//! assert!(secrets.put("b", b"2").is_err());
+//! assert!(secrets.names().is_err());
+//! disk.restart();
+//! assert_eq!(secrets.names()?, ["a", "b"]);
+//! # Ok::<(), StoreError>(())
 //! ```
 
-use super::{
-    Blob, BlobWriter, Change, LogKey, LogName, Pending, Scratch, Store, StoreError, checked, whole,
+use crate::store::{
+    Blob, BlobWriter, Blobs, Change, LogKey, LogName, Logs, Pending, RowKey, Rows, Scratch,
+    Secrets, Store, StoreError, Table, checked, whole,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroizing;
 
 /// What goes wrong with one operation.
 ///
 /// ```
-/// use throng_server::{Change, Fault, Faults, MemoryStore, Store};
+/// use throng_mix::simulated::{Fault, Faults, MemoryStore};
 ///
 /// // Whoever hears of a failure does not know whether it has happened.
-/// let store = MemoryStore::new();
-/// let put = |key| store.commit(&[Change::Put { table: "t", key, value: b"" }]);
-/// store.set_faults(Faults::list([(0, Fault::FailBefore), (1, Fault::FailAfter)]));
-/// assert!(put("a").is_err() && put("b").is_err());
-/// assert_eq!(store.rows("t", "")?, [("b".to_owned(), vec![])]);
-/// # Ok::<(), throng_server::StoreError>(())
+/// let disk = MemoryStore::new();
+/// let secrets = disk.store().secrets;
+/// disk.set_faults(Faults::list([(0, Fault::FailBefore), (1, Fault::FailAfter)]));
+/// assert!(secrets.put("a", b"").is_err() && secrets.put("b", b"").is_err());
+/// assert_eq!(secrets.names()?, ["b"]);
+/// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -58,19 +61,19 @@ pub enum Fault {
 /// The kinds of operations, one for each call that may go wrong.
 ///
 /// ```
-/// use throng_server::{Fault, Faults, MemoryStore, Operation, Store};
+/// use throng_mix::simulated::{Fault, Faults, MemoryStore, Operation};
 ///
-/// let store = MemoryStore::new();
-/// store.set_faults(Faults::by(|_, operation| match operation {
+/// let disk = MemoryStore::new();
+/// disk.set_faults(Faults::by(|_, operation| match operation {
 ///     Operation::PutSecret => Fault::FailBefore,
 ///     _ => Fault::None,
 /// }));
-/// assert!(store.put_secret("key", b"secret").is_err());
-/// assert_eq!(store.secret("key")?, None);
-/// # Ok::<(), throng_server::StoreError>(())
+/// assert!(disk.store().secrets.put("key", b"secret").is_err());
+/// assert_eq!(disk.store().secrets.get("key")?, None);
+/// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is named like the call")]
+#[expect(missing_docs, reason = "each is named after the call")]
 pub enum Operation {
     Rows,
     Commit,
@@ -93,11 +96,12 @@ pub enum Operation {
 /// Decides for each operation, by its number from 0 and its kind, what goes wrong with it.
 ///
 /// ```
-/// use throng_server::{Fault, Faults, MemoryStore, Store};
+/// use throng_mix::simulated::{Fault, Faults, MemoryStore};
 ///
-/// let store = MemoryStore::new();
-/// store.set_faults(Faults::at(1, Fault::FailBefore));
-/// let done = [store.blobs(), store.blobs(), store.blobs()].map(|answer| answer.is_ok());
+/// let disk = MemoryStore::new();
+/// disk.set_faults(Faults::at(1, Fault::FailBefore));
+/// let blobs = disk.store().blobs;
+/// let done = [blobs.names(), blobs.names(), blobs.names()].map(|answer| answer.is_ok());
 /// assert_eq!(done, [true, false, true]);
 /// ```
 pub struct Faults(Box<dyn FnMut(u64, Operation) -> Fault + Send>);
@@ -134,18 +138,19 @@ impl fmt::Debug for Faults {
 /// The simulated disk: what a crash would leave, and failures where a test wants them.
 ///
 /// ```
-/// use throng_server::{Fault, Faults, MemoryStore, Store};
+/// use throng_mix::simulated::{Fault, Faults, MemoryStore};
 ///
-/// let store = MemoryStore::new();
-/// store.put_secret("key", b"secret")?;
-/// store.set_faults(Faults::at(0, Fault::CrashBefore));
-/// assert!(store.destroy_secret("key").is_err());
-/// assert!(store.crashed() && store.secret("key").is_err());
+/// let disk = MemoryStore::new();
+/// let secrets = disk.store().secrets;
+/// secrets.put("key", b"secret")?;
+/// disk.set_faults(Faults::at(0, Fault::CrashBefore));
+/// assert!(secrets.destroy("key").is_err());
+/// assert!(disk.crashed() && secrets.get("key").is_err());
 ///
 /// // A clone is a handle of the same disk.
-/// store.clone().restart();
-/// assert_eq!(store.secret("key")?.unwrap().as_slice(), b"secret");
-/// # Ok::<(), throng_server::StoreError>(())
+/// disk.clone().restart();
+/// assert_eq!(secrets.get("key")?.unwrap().as_slice(), b"secret");
+/// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct MemoryStore(Arc<Mutex<Machine>>);
@@ -160,6 +165,12 @@ impl MemoryStore {
             crashed: false,
             life: 0,
         })))
+    }
+
+    /// It as a store: all four seams of it are this disk.
+    pub fn store(&self) -> Store {
+        let disk = Arc::new(self.clone());
+        Store { rows: disk.clone(), blobs: disk.clone(), logs: disk.clone(), secrets: disk }
     }
 
     /// From now on these faults, and operations are counted from 0 again.
@@ -206,11 +217,11 @@ impl Default for MemoryStore {
     }
 }
 
-impl Store for MemoryStore {
-    fn rows(&self, table: &str, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+impl Rows for MemoryStore {
+    fn under(&self, table: Table, prefix: &RowKey) -> Result<Vec<(RowKey, Vec<u8>)>, StoreError> {
         self.operate(Operation::Rows, |disk| {
-            let rows = disk.rows.get(table).into_iter().flatten();
-            let rows = rows.filter(|(key, _)| key.starts_with(prefix));
+            let rows = disk.rows.get(&table).into_iter().flatten();
+            let rows = rows.filter(|(key, _)| key.as_str().starts_with(prefix.as_str()));
             Ok(rows.map(|(key, value)| (key.clone(), value.clone())).collect())
         })
     }
@@ -220,18 +231,20 @@ impl Store for MemoryStore {
             for change in changes {
                 match *change {
                     Change::Put { table, key, value } => {
-                        let table = disk.rows.entry(table.to_owned()).or_default();
-                        table.insert(key.to_owned(), value.to_vec());
+                        let table = disk.rows.entry(table).or_default();
+                        table.insert(key.clone(), value.to_vec());
                     }
                     Change::Delete { table, key } => {
-                        disk.rows.entry(table.to_owned()).or_default().remove(key);
+                        disk.rows.entry(table).or_default().remove(key);
                     }
                 }
             }
             Ok(())
         })
     }
+}
 
+impl Logs for MemoryStore {
     fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending {
         let answer = self.operate(Operation::Submit, |disk| {
             whole(records, each)?;
@@ -249,19 +262,19 @@ impl Store for MemoryStore {
         answer.into()
     }
 
-    fn close_log(&self, log: &LogName) -> Result<(), StoreError> {
+    fn close(&self, log: &LogName) -> Result<(), StoreError> {
         self.operate(Operation::CloseLog, |disk| {
             disk.logs.entry(*log).or_default().closed = true;
             Ok(())
         })
     }
 
-    fn read_log(
+    fn read(
         &self,
         log: &LogName,
         key: &LogKey,
         each: usize,
-        visit: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         // A copy, so that `visit` may use the store.
         let records = self.operate(Operation::ReadLog, |disk| {
@@ -269,44 +282,53 @@ impl Store for MemoryStore {
             log.check(key, each)?;
             Ok(log.records.clone())
         })?;
-        records.chunks((each * CHUNK).max(1)).try_for_each(visit)
+        let _ = records.chunks((each * CHUNK).max(1)).try_for_each(visit);
+        Ok(())
     }
 
-    fn remove_log(&self, log: &LogName) -> Result<(), StoreError> {
+    fn remove(&self, log: &LogName) -> Result<(), StoreError> {
         self.operate(Operation::RemoveLog, |disk| {
             disk.logs.remove(log);
             Ok(())
         })
     }
+}
 
-    fn create(&self, blob: &str) -> Result<Box<dyn BlobWriter>, StoreError> {
-        let name = checked(blob)?.to_owned();
+impl Blobs for MemoryStore {
+    fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, StoreError> {
+        let name = checked(name)?.to_owned();
         self.operate(Operation::Create, |_| Ok(()))?;
         let life = self.lock().life;
         Ok(Box::new(Unfinished { store: self.clone(), life, name, bytes: Vec::new() }))
     }
 
-    fn open(&self, blob: &str) -> Result<Box<dyn Blob>, StoreError> {
+    fn open(&self, name: &str) -> Result<Box<dyn Blob>, StoreError> {
         let bytes = self.operate(Operation::Open, |disk| {
             let absent = io::ErrorKind::NotFound.into();
-            let bytes = disk.blobs.get(blob).cloned();
+            let bytes = disk.blobs.get(name).cloned();
             bytes.ok_or(absent).map_err(StoreError::io("opening a blob"))
         })?;
         Ok(Box::new(Finished(Cursor::new(bytes))))
     }
 
-    fn remove(&self, blob: &str) -> Result<(), StoreError> {
+    fn remove(&self, name: &str) -> Result<(), StoreError> {
         self.operate(Operation::Remove, |disk| {
-            disk.blobs.remove(blob);
+            disk.blobs.remove(name);
             Ok(())
         })
     }
 
-    fn blobs(&self) -> Result<Vec<String>, StoreError> {
+    fn names(&self) -> Result<Vec<String>, StoreError> {
         self.operate(Operation::Blobs, |disk| Ok(disk.blobs.keys().cloned().collect()))
     }
 
-    fn put_secret(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
+    fn scratch(&self) -> Result<Box<dyn Scratch>, StoreError> {
+        self.operate(Operation::Scratch, |_| Ok(Box::new(Cursor::new(Vec::new())) as _))
+    }
+}
+
+impl Secrets for MemoryStore {
+    fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
         let name = checked(name)?;
         self.operate(Operation::PutSecret, |disk| match disk.secrets.get(name) {
             Some(kept) if kept.as_slice() != secret => {
@@ -320,23 +342,19 @@ impl Store for MemoryStore {
         })
     }
 
-    fn secret(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+    fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
         self.operate(Operation::Secret, |disk| Ok(disk.secrets.get(name).cloned()))
     }
 
-    fn destroy_secret(&self, name: &str) -> Result<(), StoreError> {
+    fn destroy(&self, name: &str) -> Result<(), StoreError> {
         self.operate(Operation::DestroySecret, |disk| {
             disk.secrets.remove(name);
             Ok(())
         })
     }
 
-    fn secrets(&self) -> Result<Vec<String>, StoreError> {
+    fn names(&self) -> Result<Vec<String>, StoreError> {
         self.operate(Operation::Secrets, |disk| Ok(disk.secrets.keys().cloned().collect()))
-    }
-
-    fn scratch(&self) -> Result<Box<dyn Scratch>, StoreError> {
-        self.operate(Operation::Scratch, |_| Ok(Box::new(Cursor::new(Vec::new())) as _))
     }
 }
 
@@ -371,7 +389,7 @@ impl Machine {
 
 #[derive(Default)]
 struct Disk {
-    rows: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
+    rows: BTreeMap<Table, BTreeMap<RowKey, Vec<u8>>>,
     logs: HashMap<LogName, Log>,
     blobs: BTreeMap<String, Arc<[u8]>>,
     secrets: BTreeMap<String, Zeroizing<Vec<u8>>>,
@@ -463,8 +481,14 @@ const CHUNK: usize = 64;
 mod tests {
     use super::*;
 
-    fn put(value: &[u8]) -> [Change<'_>; 1] {
-        [Change::Put { table: "t", key: "k", value }]
+    const TABLE: Table = Table::Slots;
+
+    fn key() -> RowKey {
+        RowKey::of(throng_wire::CollectionId::new([1; 32]))
+    }
+
+    fn put(store: &MemoryStore) -> Result<(), StoreError> {
+        store.commit(&[Change::Put { table: TABLE, key: &key(), value: b"1" }])
     }
 
     #[test]
@@ -478,11 +502,11 @@ mod tests {
         ] {
             let store = MemoryStore::new();
             store.set_faults(Faults::at(0, fault));
-            assert_eq!(store.commit(&put(b"1")).is_ok(), fault == Fault::None);
+            assert_eq!(put(&store).is_ok(), fault == Fault::None);
             assert_eq!(store.crashed(), crashed);
-            assert_eq!(store.rows("t", "").is_err(), crashed);
+            assert_eq!(Rows::get(&store, TABLE, &key()).is_err(), crashed);
             store.restart();
-            assert_eq!(store.rows("t", "").unwrap().len(), usize::from(happened));
+            assert_eq!(Rows::get(&store, TABLE, &key()).unwrap().is_some(), happened);
         }
     }
 
@@ -493,7 +517,7 @@ mod tests {
         blob.write_all(b"half").unwrap();
         store.restart();
         assert!(blob.finish().is_err());
-        assert!(store.blobs().unwrap().is_empty());
+        assert!(Blobs::names(&store).unwrap().is_empty());
     }
 
     // How tests are meant to use it: whatever the step at which the machine stops, what was told to
@@ -501,10 +525,10 @@ mod tests {
     #[test]
     fn a_run_can_be_interrupted_at_every_operation() {
         let run = |store: &MemoryStore| -> Result<(), StoreError> {
-            let done = !store.rows("t", "")?.is_empty();
+            let done = Rows::get(store, TABLE, &key())?.is_some();
             if !done {
                 store.create("b")?.finish()?;
-                store.commit(&put(b"done"))?;
+                put(store)?;
             }
             Ok(())
         };
@@ -519,8 +543,8 @@ mod tests {
                 store.restart();
                 store.set_faults(Faults::none());
                 run(&store).unwrap();
-                assert_eq!(store.rows("t", "").unwrap().len(), 1);
-                assert_eq!(store.blobs().unwrap(), ["b"]);
+                assert!(Rows::get(&store, TABLE, &key()).unwrap().is_some());
+                assert_eq!(Blobs::names(&store).unwrap(), ["b"]);
             }
         }
     }

@@ -9,11 +9,11 @@
 //!
 //! A destroyed window never gets keys again, and a party signs one directory per window.
 
-use crate::Error;
-use crate::store::{Change, Store, StoreError};
+use crate::store::{Change, RowKey, Store, StoreError, Table};
+use crate::{Error, lock};
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use throng_wire::{
     CollectionId, Directory, Identity, KeyStatement, LayerPublic, LayerSecret, PublicIdentity,
     Route, SignedDirectory,
@@ -22,16 +22,13 @@ use throng_wire::{
 /// Keys and directories of one collection at one party.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use throng_server::{Error, Keyring, MemoryStore};
-/// use throng_collection::example;
-/// use throng_wire::{Identity, Route};
-/// let collection = example::collection();
 /// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 /// # let mut rng = ChaCha20Rng::seed_from_u64(1);
+/// use throng_mix::{Error, Keyring, simulated::MemoryStore};
+/// use throng_wire::example;
 ///
-/// let (store, mix) = (Arc::new(MemoryStore::new()), Identity::from_seed(&[1; 32]));
-/// let keyring = Keyring::open(store, Arc::new(Route::from(&collection)), 1, mix)?;
+/// let (store, [mix, _]) = (MemoryStore::new().store(), example::identities());
+/// let keyring = Keyring::open(store, example::route().into(), 1, mix)?;
 /// keyring.publish(1_000, &mut rng)?;
 /// assert_eq!(keyring.windows(), [0]);
 ///
@@ -40,10 +37,10 @@ use throng_wire::{
 /// assert!(matches!(keyring.directory(0), Err(Error::NoKeys)));
 /// keyring.destroy(0)?;
 /// assert!(matches!(keyring.statement(0), Err(Error::KeysDestroyed)));
-/// # Ok::<(), throng_server::Error>(())
+/// # Ok::<(), Error>(())
 /// ```
-pub struct Keyring<S> {
-    store: Arc<S>,
+pub struct Keyring {
+    store: Store,
     route: Arc<Route>,
     id: CollectionId,
     identity: Identity,
@@ -69,10 +66,10 @@ struct Window {
     signatures: BTreeMap<u8, [u8; 64]>,
 }
 
-impl<S: Store> Keyring<S> {
+impl Keyring {
     /// What is on disk.
     pub fn open(
-        store: Arc<S>,
+        store: Store,
         route: Arc<Route>,
         hop: u8,
         identity: Identity,
@@ -150,8 +147,8 @@ impl<S: Store> Keyring<S> {
         };
         // On disk before anyone sees the signature.
         let keys = directory.keys.iter().flat_map(|key| *key.as_bytes()).collect::<Vec<u8>>();
-        self.store.commit(&[Change::Put {
-            table: DIRECTORIES,
+        self.store.rows.commit(&[Change::Put {
+            table: Table::Directories,
             key: &self.row(window),
             value: &keys,
         }])?;
@@ -206,13 +203,13 @@ impl<S: Store> Keyring<S> {
     pub fn destroy(&self, window: u64) -> Result<(), Error> {
         let live = self.route.window_epochs(window).end;
         // First that it is destroyed, then the deed: a crash between the two repeats the deed.
-        let key = self.id.to_string();
+        let key = RowKey::of(self.id);
         let value = live.to_string();
-        self.store.commit(&[
-            Change::Put { table: LIVE, key: &key, value: value.as_bytes() },
-            Change::Delete { table: DIRECTORIES, key: &self.row(window) },
+        self.store.rows.commit(&[
+            Change::Put { table: Table::Live, key: &key, value: value.as_bytes() },
+            Change::Delete { table: Table::Directories, key: &self.row(window) },
         ])?;
-        self.store.destroy_secret(&self.secret_name(window))?;
+        self.store.secrets.destroy(&self.secret_name(window))?;
         let mut state = self.lock();
         state.live = state.live.max(live);
         state.windows.remove(&window);
@@ -235,11 +232,11 @@ impl<S: Store> Keyring<S> {
         }
         let name = self.secret_name(window);
         // A failed write may have happened: what is on disk is the key.
-        let secret = if let Some(bytes) = self.store.secret(&name)? {
+        let secret = if let Some(bytes) = self.store.secrets.get(&name)? {
             layer_secret(&bytes)?
         } else {
             let secret = LayerSecret::generate(rng);
-            self.store.put_secret(&name, secret.as_bytes())?;
+            self.store.secrets.put(&name, secret.as_bytes())?;
             secret
         };
         self.lock().hold(window, self.hop, secret);
@@ -250,30 +247,24 @@ impl<S: Store> Keyring<S> {
         let mine = self.id.to_string();
         let corrupt = || StoreError::Corrupt { what: "the row of a key" };
         let mut state = self.lock();
-        for (key, value) in self.store.rows(LIVE, &mine)? {
-            if key == mine {
-                let text = String::from_utf8(value).ok();
-                state.live = text.and_then(|text| text.parse().ok()).ok_or_else(corrupt)?;
-            }
+        if let Some(value) = self.store.rows.get(Table::Live, &RowKey::of(self.id))? {
+            let text = String::from_utf8(value).ok();
+            state.live = text.and_then(|text| text.parse().ok()).ok_or_else(corrupt)?;
         }
-        for name in self.store.secrets()? {
+        for name in self.store.secrets.names()? {
             let Some(window) = name.strip_prefix(&mine).and_then(|rest| rest.strip_prefix('-'))
             else {
                 continue;
             };
             let window: u64 = window.parse().map_err(|_| corrupt())?;
             if window < state.live {
-                self.store.destroy_secret(&name)?;
-            } else if let Some(bytes) = self.store.secret(&name)? {
+                self.store.secrets.destroy(&name)?;
+            } else if let Some(bytes) = self.store.secrets.get(&name)? {
                 state.hold(window, self.hop, layer_secret(&bytes)?);
             }
         }
-        for (key, value) in self.store.rows(DIRECTORIES, &mine)? {
-            let Some(window) = key.strip_prefix(&mine).and_then(|rest| rest.strip_prefix('/'))
-            else {
-                continue;
-            };
-            let window: u64 = window.parse().map_err(|_| corrupt())?;
+        for (key, value) in self.store.rows.under(Table::Directories, &RowKey::all(self.id))? {
+            let window = key.epoch().ok_or_else(corrupt)?;
             let (keys, []) = value.as_chunks::<32>() else { return Err(corrupt().into()) };
             let keys: Vec<LayerPublic> = keys.iter().map(|key| LayerPublic::new(*key)).collect();
             for (hop, key) in (1..).zip(&keys) {
@@ -289,8 +280,8 @@ impl<S: Store> Keyring<S> {
         Ok(self.route.chain.party(hop).ok_or(Error::WrongPlace)?.identity)
     }
 
-    fn row(&self, window: u64) -> String {
-        format!("{}/{window:020}", self.id)
+    fn row(&self, window: u64) -> RowKey {
+        RowKey::at(self.id, window)
     }
 
     fn secret_name(&self, window: u64) -> String {
@@ -298,7 +289,7 @@ impl<S: Store> Keyring<S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -320,6 +311,3 @@ fn layer_secret(bytes: &[u8]) -> Result<LayerSecret, StoreError> {
     let bytes = bytes.try_into().map_err(|_| StoreError::Corrupt { what: "a window's secret" })?;
     Ok(LayerSecret::from_bytes(bytes))
 }
-
-const LIVE: &str = "live";
-const DIRECTORIES: &str = "directories";

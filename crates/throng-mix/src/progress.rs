@@ -8,19 +8,19 @@
 //! others are their own? That the one came, once it is the one that completes the crowd or a tenth.
 //! Neighbours are those who replace a report by another, so that taking part is not hidden: a release
 //! states the number of reports to the last one, and accepted requests show in steps of a thousand
-//! already ([`crate::metrics`]). What neither says is *when* in an epoch somebody came, so that the
+//! already (in the metrics of the server). What neither says is *when* in an epoch somebody came, so that the
 //! count is told as it stood when the present twentieth of the epoch began, whenever somebody asks.
 //! What was answered is no part of it: every report looks alike to this mix.
 
-use crate::metrics::Ticking;
+use crate::lock;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use throng_wire::Schedule;
 
-/// What is told of an epoch that takes reports.
+/// A mix's word on an epoch that takes reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// The epoch.
     pub epoch: u64,
     /// Distinct valid reports that have to come.
@@ -60,24 +60,48 @@ pub(crate) struct Acknowledged(Mutex<BTreeMap<u64, Ticking>>);
 impl Acknowledged {
     /// So many more.
     pub fn add(&self, epoch: u64, reports: u64, schedule: &Schedule, now: u64) {
-        let mut epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut epochs = lock(&self.0);
         epochs.entry(epoch).or_default().add(reports, part(epoch, schedule, now));
     }
 
     /// Epochs up to this one take no more.
     pub fn forget(&self, last: u64) {
-        let mut epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut epochs = lock(&self.0);
         epochs.retain(|epoch, _| *epoch > last);
     }
 
     /// What may be told now of an epoch that is open.
     pub fn tell(&self, epoch: u64, crowd: u64, schedule: &Schedule, now: u64) -> Progress {
-        let epochs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let epochs = lock(&self.0);
         let count = epochs.get(&epoch).copied().unwrap_or_default();
         let reports = count.at(part(epoch, schedule, now));
         let tenth = crowd.div_ceil(10).max(1);
         let more = reports.checked_sub(crowd).map(|more| more - more % tenth);
         Progress { epoch, crowd, at_least: more.map(|more| crowd + more) }
+    }
+}
+
+/// A count that is told as it stood when the present tick began.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ticking {
+    count: u64,
+    tick: u64,
+    /// At its beginning.
+    before: u64,
+}
+
+impl Ticking {
+    /// So many more. A clock that was set back does not begin another tick.
+    pub fn add(&mut self, more: u64, tick: u64) {
+        if tick > self.tick {
+            (self.tick, self.before) = (tick, self.count);
+        }
+        self.count = self.count.saturating_add(more);
+    }
+
+    /// What may be told.
+    pub fn at(self, tick: u64) -> u64 {
+        if tick > self.tick { self.count } else { self.before }
     }
 }
 

@@ -1,15 +1,14 @@
-//! What a mix says of a bulletin: that it saw one for a round, and which.
+//! A mix's word on a bulletin: that it saw one for a round, and which.
 //!
 //! The analyzer of a board could show each participant another bag. Participants therefore want the
 //! signature of every mix, and a mix gives it to the first notice of a round and to no other.
 
 use crate::slots::{Slot, Stage};
-use crate::store::{Change, Store, StoreError};
-use crate::{Error, Mix};
-use std::sync::PoisonError;
+use crate::store::{Change, Table};
+use crate::{Error, Mix, lock};
 use throng_wire::{Notice, SignedManifest};
 
-impl<S: Store> Mix<S> {
+impl Mix {
     /// Signs the analyzer's notice of a round, if it can be one of the batch that left here for it, and
     /// keeps it before anyone sees the signature. The same notice gets the same signature; another one
     /// of the same round is refused, and kept as evidence. Only boards have notices, which is for the
@@ -25,24 +24,24 @@ impl<S: Store> Mix<S> {
         notice: &Notice,
         analyzer_signature: &[u8; 64],
     ) -> Result<[u8; 64], Error> {
-        let hop = &self.hop;
-        let analyzer = &hop.route.chain.analyzer;
+        let course = self.course();
+        let analyzer = &course.route.chain.analyzer;
         if !notice.cosigned(&analyzer.identity, analyzer_signature) {
             let party = analyzer.name.clone();
             return Err(Error::Notice(throng_wire::Error::Signature { what: "notice", party }));
         }
-        if notice.collection != hop.id {
+        if notice.collection != course.id {
             return Err(foreign("collection"));
         }
-        let _one = self.signing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (key, row) = (hop.key(notice.round), statement(notice, analyzer_signature));
-        match self.kept(NOTICES, &key)? {
+        let _one = lock(&self.signing);
+        let (key, row) = (course.key(notice.round), statement(notice, analyzer_signature));
+        match course.store.rows.get(Table::Notices, &key)? {
             Some(kept) if kept == row => {}
             Some(_) => {
                 // With the one that was signed it convicts the analyzer, once.
-                if self.kept(CONTRADICTED, &key)?.is_none() {
-                    hop.store.commit(&[Change::Put {
-                        table: CONTRADICTED,
+                if course.store.rows.get(Table::Contradicted, &key)?.is_none() {
+                    course.store.rows.commit(&[Change::Put {
+                        table: Table::Contradicted,
                         key: &key,
                         value: &row,
                     }])?;
@@ -51,21 +50,25 @@ impl<S: Store> Mix<S> {
             }
             None => {
                 self.check(notice)?;
-                hop.store.commit(&[Change::Put { table: NOTICES, key: &key, value: &row }])?;
+                course.store.rows.commit(&[Change::Put {
+                    table: Table::Notices,
+                    key: &key,
+                    value: &row,
+                }])?;
             }
         }
-        Ok(notice.cosign(&hop.identity))
+        Ok(notice.cosign(&course.identity))
     }
 
     /// Whether a notice can be one of what left here.
     fn check(&self, notice: &Notice) -> Result<(), Error> {
-        let hop = &self.hop;
-        let (shape, quorum) = (&hop.route.shape, hop.route.quorum);
+        let course = self.course();
+        let (shape, quorum) = (&course.route.shape, course.route.quorum);
         if notice.payload != shape.payload {
             return Err(foreign("payload"));
         }
-        hop.settle()?;
-        let slot = hop.slot(notice.round).map_err(|_| foreign("round"))?;
+        course.settle()?;
+        let slot = course.slot(notice.round).map_err(|_| foreign("round"))?;
         let batch = left(&slot).filter(|_| slot.last == notice.round);
         let records = batch.ok_or(foreign("round"))?.unverified().records;
         let least = notice.reports.checked_mul(shape.messages.into());
@@ -75,20 +78,15 @@ impl<S: Store> Mix<S> {
         }
         Ok(())
     }
-
-    fn kept(&self, table: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let rows = self.hop.store.rows(table, key)?;
-        Ok(rows.into_iter().find(|(found, _)| found == key).map(|(_, row)| row))
-    }
 }
 
 /// A notice and the analyzer's signature: what a mix is asked to sign, and what is kept of it.
-pub(crate) fn statement(notice: &Notice, analyzer_signature: &[u8; 64]) -> Vec<u8> {
+pub fn statement(notice: &Notice, analyzer_signature: &[u8; 64]) -> Vec<u8> {
     [&notice.encode()[..], analyzer_signature].concat()
 }
 
 /// What [`statement`] wrote.
-pub(crate) fn read_statement(bytes: &[u8]) -> Result<(Notice, [u8; 64]), throng_wire::Error> {
+pub fn read_statement(bytes: &[u8]) -> Result<(Notice, [u8; 64]), throng_wire::Error> {
     let (notice, signature) = bytes
         .split_last_chunk()
         .ok_or(throng_wire::Error::Malformed { expected: "a signature" })?;
@@ -106,9 +104,3 @@ fn left(slot: &Slot) -> Option<&SignedManifest> {
 fn foreign(scope: &'static str) -> Error {
     Error::Notice(throng_wire::Error::Foreign { what: "notice", scope })
 }
-
-/// Notices with the analyzer's signature, one for each round, at whoever signed them too.
-pub(crate) const NOTICES: &str = "notices";
-
-/// The first other notice of a round.
-const CONTRADICTED: &str = "contradicted";

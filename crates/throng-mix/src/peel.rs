@@ -62,12 +62,12 @@ impl<'a> Peeler<'a> {
     }
 
     /// Opens whole records, given back to back, and shows what was in each.
-    pub fn peel(
+    pub fn peel<E: From<Error>>(
         &mut self,
         opener: &Opener,
         records: &[u8],
-        mut show: impl FnMut(&[u8]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut show: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.fresh.clear();
         for record in records.chunks_exact(self.len) {
             if self.seen.insert(record) {
@@ -81,7 +81,9 @@ impl<'a> Peeler<'a> {
         self.opened.resize(count * (self.len - LAYER), 0);
         self.ok.clear();
         self.ok.resize(count, false);
-        opener.open_batch(&self.fresh, self.len, &mut self.opened, &mut self.ok, self.threads)?;
+        opener
+            .open_batch(&self.fresh, self.len, &mut self.opened, &mut self.ok, self.threads)
+            .map_err(Error::from)?;
         for (opened, ok) in self.opened.chunks_exact(self.len - LAYER).zip(&self.ok) {
             if *ok {
                 self.valid += 1;

@@ -14,9 +14,10 @@
 //! segment, what follows its intact blocks was never acknowledged; if it holds an intact block, that
 //! is damage and an error.
 
-use super::pending::{Group, Pending};
+use super::pending::{Answer, Pending};
 use super::segment::{DAMAGED, Head, MAX_BLOCK, PREFIX, Segment, SegmentReader};
 use super::{LogKey, StoreError, files};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -78,7 +79,7 @@ impl Log {
         }
         let idle = queue.records.is_empty();
         queue.records.extend_from_slice(records);
-        let pending = Pending::of(&queue.group);
+        let pending = queue.answer.pending();
         drop(queue);
         if idle {
             self.shared.filled.notify_one();
@@ -102,7 +103,7 @@ impl Log {
         &self,
         key: &LogKey,
         each: usize,
-        visit: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         self.check(key, each)?;
         let end = self.shared.next.load(Ordering::Acquire);
@@ -127,7 +128,7 @@ pub fn read(
     key: &LogKey,
     each: usize,
     end: Option<u64>,
-    visit: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let open = |path: &PathBuf| {
         let reader = SegmentReader::open(path, key)?;
@@ -148,7 +149,9 @@ pub fn read(
             (None, end) => end,
         };
         while stop.is_none_or(|stop| number < stop) && current.next(number, &mut records)? {
-            visit(&records)?;
+            if visit(&records).is_break() {
+                return Ok(());
+            }
             number += 1;
         }
         let complete = match stop {
@@ -183,7 +186,7 @@ impl Shared {
 #[derive(Default)]
 struct Queue {
     records: Vec<u8>,
-    group: Arc<Group>,
+    answer: Answer,
     ended: bool,
 }
 
@@ -202,13 +205,13 @@ struct Committer {
 impl Committer {
     fn run(&mut self) {
         let mut records = Vec::new();
-        while let Some(group) = self.take(&mut records) {
-            group.answer(self.commit(&records));
+        while let Some(answer) = self.take(&mut records) {
+            answer.give(self.commit(&records));
         }
     }
 
     /// Waits for records and takes all there are; none when the log has ended.
-    fn take(&self, records: &mut Vec<u8>) -> Option<Arc<Group>> {
+    fn take(&self, records: &mut Vec<u8>) -> Option<Answer> {
         records.clear();
         records.shrink_to(KEPT);
         let mut queue = self.shared.lock();
@@ -219,7 +222,7 @@ impl Committer {
             queue = self.shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         std::mem::swap(&mut queue.records, records);
-        Some(std::mem::take(&mut queue.group))
+        Some(std::mem::take(&mut queue.answer))
     }
 
     fn commit(&mut self, records: &[u8]) -> Result<(), StoreError> {
@@ -339,7 +342,7 @@ mod tests {
         let mut all = Vec::new();
         read(directory, key, EACH, None, &mut |records| {
             all.extend_from_slice(records);
-            Ok(())
+            ControlFlow::Continue(())
         })?;
         Ok(all)
     }
@@ -517,7 +520,7 @@ mod tests {
             assert!(group.is_sorted());
             groups += 1;
             found.extend(group);
-            Ok(())
+            ControlFlow::Continue(())
         })
         .unwrap();
         let mut sent: Vec<[u8; 4]> =
@@ -540,7 +543,7 @@ mod tests {
         let mut bytes = 0;
         let count = &mut |records: &[u8]| {
             bytes += records.len();
-            Ok(())
+            ControlFlow::Continue(())
         };
         log.read(&key(1), 1 << 10, count).unwrap();
         assert_eq!(bytes, 5 << 20);

@@ -1,6 +1,6 @@
 //! The answer to records that are on their way to disk.
 //!
-//! All records that one write makes durable share one [`Group`]: the writer answers once, and
+//! All records that one write makes durable share one [`Answer`]: the writer gives it once, and
 //! everybody who waits, blocked or polling, is woken.
 
 use super::StoreError;
@@ -12,21 +12,6 @@ use std::task::{Context, Poll, Waker};
 /// Resolves when the records are durable, or failed to be. Await it, or [`Pending::wait`].
 ///
 /// Dropping it does not take the records back.
-///
-/// ```
-/// use throng_server::{LogKey, LogName, MemoryStore, Store};
-/// # use throng_wire::{CollectionId, LayerSecret};
-/// # let secret = LayerSecret::from_bytes(&[1; 32]);
-/// # let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
-///
-/// let (store, key) = (MemoryStore::new(), LogKey::derive(&secret, 7));
-/// // Both may share one write to disk.
-/// let first = store.submit(&log, &key, b"aa", 2);
-/// let second = store.submit(&log, &key, b"bb", 2);
-/// first.wait()?;
-/// second.wait()?;
-/// # Ok::<(), throng_server::StoreError>(())
-/// ```
 #[derive(Debug)]
 #[must_use = "nothing is durable before the answer"]
 pub struct Pending(Kind);
@@ -38,10 +23,6 @@ impl Pending {
             Kind::Answered(answer) => answer,
             Kind::Waiting { group, .. } => group.wait(),
         }
-    }
-
-    pub(crate) fn of(group: &Arc<Group>) -> Self {
-        Self(Kind::Waiting { group: Arc::clone(group), place: None })
     }
 }
 
@@ -62,17 +43,61 @@ impl Future for Pending {
     }
 }
 
+/// An answer that several wait for, from whoever writes. Dropped without one, it is that the write
+/// was interrupted, so that nobody waits for ever.
+///
+/// ```
+/// use throng_mix::store::{Answer, StoreError};
+///
+/// let answer = Answer::new();
+/// let (first, second) = (answer.pending(), answer.pending());
+/// std::thread::spawn(move || answer.give(Ok(())));
+/// assert_eq!((first.wait(), second.wait()), (Ok(()), Ok(())));
+///
+/// let forgotten = Answer::new().pending();
+/// assert!(matches!(forgotten.wait(), Err(StoreError::Io { .. })));
+/// ```
+#[derive(Debug, Default)]
+pub struct Answer(Arc<Group>);
+
+impl Answer {
+    /// Nobody waits for it yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more who waits.
+    pub fn pending(&self) -> Pending {
+        Pending(Kind::Waiting { group: Arc::clone(&self.0), place: None })
+    }
+
+    /// Tells everybody.
+    pub fn give(self, answer: Result<(), StoreError>) {
+        self.0.answer(answer);
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        let (kind, doing) = (std::io::ErrorKind::Interrupted, "writing records");
+        self.0.answer(Err(StoreError::Io { kind, doing }));
+    }
+}
+
 /// Everybody who waits for one write.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
+struct Group {
     state: Mutex<State>,
     answered: Condvar,
 }
 
 impl Group {
-    /// Tells everybody.
-    pub fn answer(&self, answer: Result<(), StoreError>) {
+    /// The first answer is the one that counts.
+    fn answer(&self, answer: Result<(), StoreError>) {
         let mut state = self.lock();
+        if state.answer.is_some() {
+            return;
+        }
         state.answer = Some(answer);
         let wakers = std::mem::take(&mut state.wakers);
         drop(state);

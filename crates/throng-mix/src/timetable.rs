@@ -15,55 +15,26 @@
 
 use crate::Error;
 use crate::slots::{Slot, Slots, Stage, Why};
-use throng_wire::{Manifest, Schedule, Shape};
+use std::sync::Arc;
+use throng_wire::{Manifest, Route};
 
-/// What a mix must know of a collection.
+/// The next thing that a party does by itself.
 ///
 /// ```
-/// use throng_server::{Error, Mixer, Rules, Slots};
-/// use throng_wire::{Below, Schedule, Shape};
+/// use throng_mix::{Slot, Slots, Stage, Step, Timetable, Why};
+/// use throng_wire::example;
 ///
-/// let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
-/// let shape = Shape { mixes: 2, messages: 1, payload: 1 };
-/// let rules = Rules { schedule, epochs: 4, quorum: 5, shape, hop: 2, drain: 50 };
-///
-/// // Only the first mix takes reports.
-/// let mixer = Mixer::new(rules, Slots::default(), 0);
-/// assert!(matches!(mixer.admit(0, 1_000), Err(Error::WrongPlace)));
-/// ```
-#[derive(Debug, Clone)]
-pub struct Rules {
-    /// When epochs begin and end, and what happens below the crowd.
-    pub schedule: Schedule,
-    /// How many epochs there are.
-    pub epochs: u64,
-    /// Distinct valid reports without which nothing leaves.
-    pub quorum: u64,
-    /// How long everything is.
-    pub shape: Shape,
-    /// This party's place, from 1; the analyzer's is one past the last mix.
-    pub hop: u8,
-    /// Seconds after a window's last deadline in which late batches still find its keys.
-    pub drain: u64,
-}
-
-/// What a mix does next by itself.
-///
-/// ```
-/// use throng_server::{Mixer, Rules, Slot, Slots, Stage, Step, Why};
-/// # use throng_wire::{Below, Schedule, Shape};
-/// # let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
-/// # let shape = Shape { mixes: 2, messages: 1, payload: 1 };
-/// # let rules = Rules { schedule, epochs: 4, quorum: 5, shape, hop: 1, drain: 50 };
-/// # let mut mixer = Mixer::new(rules, Slots::default(), 0);
+/// let route = example::route();
+/// let deadline = route.schedule.deadline(0);
+/// let mut timetable = Timetable::new(route.into(), 1, 50, Slots::default(), 0);
 ///
 /// // What was dropped is shredded, and then the keys go that would open it.
 /// let stage = Stage::Dropped { why: Why::Short, reports: 4, shredded: false };
 /// let slot = Slot { first: 0, last: 0, input: None, stage };
-/// mixer.put(slot.clone());
-/// assert_eq!(mixer.next(1_110), Some(Step::Shred { first: 0 }));
-/// mixer.put(slot.shredded());
-/// assert_eq!(mixer.next(1_110), Some(Step::Destroy { window: 0 }));
+/// timetable.put(slot.clone());
+/// assert_eq!(timetable.next(deadline), Some(Step::Shred { first: 0 }));
+/// timetable.put(slot.shredded());
+/// assert_eq!(timetable.next(deadline), Some(Step::Destroy { window: 0 }));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -74,8 +45,8 @@ pub enum Step {
         /// The last epoch.
         last: u64,
     },
-    /// Count the batch received for the slot that begins with this epoch, and mix it if it is a crowd.
-    Mix {
+    /// Count the batch received for the slot that begins with this epoch; mix, count or post a crowd.
+    Process {
         /// The first epoch.
         first: u64,
     },
@@ -97,28 +68,31 @@ pub enum Step {
     },
 }
 
-/// The state machine.
+/// The state machine of one party in one collection: what is due when, from its slots and the time.
 ///
 /// ```
-/// use throng_server::{Mixer, Rules, Slot, Slots, Stage, Step, Why};
-/// # use throng_wire::{Below, Schedule, Shape};
-/// # let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
-/// # let shape = Shape { mixes: 2, messages: 1, payload: 1 };
-/// # let rules = Rules { schedule, epochs: 4, quorum: 5, shape, hop: 1, drain: 50 };
+/// use throng_mix::{Slot, Slots, Stage, Step, Timetable, Why};
+/// use throng_wire::{Below, Route, Schedule, example};
 ///
 /// // Epochs of 100 seconds from 1000 on, 10 seconds of grace, and a crowd of 5.
-/// let mixer = Mixer::new(rules, Slots::default(), 0);
-/// assert!(mixer.admit(0, 1_109).is_ok() && mixer.admit(0, 1_110).is_err());
-/// assert_eq!(mixer.next(1_109), None);
-/// assert_eq!(mixer.next(1_110), Some(Step::Close { first: 0, last: 0 }));
+/// let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
+/// let route = Route { schedule, quorum: 5, epochs: 4, ..example::route() };
+/// let timetable = Timetable::new(route.into(), 1, 50, Slots::default(), 0);
+/// assert!(timetable.admit(0, 1_109).is_ok() && timetable.admit(0, 1_110).is_err());
+/// assert_eq!(timetable.next(1_109), None);
+/// assert_eq!(timetable.next(1_110), Some(Step::Close { first: 0, last: 0 }));
 ///
 /// let slot = Slot { first: 0, last: 0, input: None, stage: Stage::Closing };
-/// assert_eq!(mixer.judge(&slot, 5), None);
-/// assert!(matches!(mixer.judge(&slot, 4), Some(Stage::Dropped { why: Why::Short, .. })));
+/// assert_eq!(timetable.judge(&slot, 5), None);
+/// assert!(matches!(timetable.judge(&slot, 4), Some(Stage::Dropped { why: Why::Short, .. })));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Mixer {
-    rules: Rules,
+pub struct Timetable {
+    route: Arc<Route>,
+    /// This party's place, from 1; the analyzer's is one past the last mix.
+    hop: u8,
+    /// Seconds after a window's last deadline in which late batches still find its keys.
+    drain: u64,
     slots: Slots,
     /// The first window whose keys are not destroyed, nor being destroyed.
     live: u64,
@@ -126,18 +100,19 @@ pub struct Mixer {
     destroying: Option<u64>,
 }
 
-impl Mixer {
-    /// From what is on disk: its slots, and the first window whose keys are not destroyed.
-    pub fn new(rules: Rules, slots: Slots, live: u64) -> Self {
-        Self { rules, slots, live, destroying: None }
+impl Timetable {
+    /// Of the party at `hop`, from what is on disk: its slots, and the first window whose keys are not
+    /// destroyed. Late batches find the keys of a window for `drain` seconds after its last deadline.
+    pub fn new(route: Arc<Route>, hop: u8, drain: u64, slots: Slots, live: u64) -> Self {
+        Self { route, hop, drain, slots, live, destroying: None }
     }
 
-    /// What is on disk was read again.
+    /// Takes the slots as they were read again from disk.
     pub fn replace(&mut self, slots: Slots) {
         self.slots = slots;
     }
 
-    /// A slot's new row is on disk.
+    /// Takes a slot whose new row is on disk.
     pub fn put(&mut self, slot: Slot) {
         self.slots.put(slot);
     }
@@ -149,20 +124,15 @@ impl Mixer {
             if window != self.live || !self.window_over(window, now) {
                 return false;
             }
-            self.live = self.rules.schedule.window_epochs(window).end;
+            self.live = self.route.schedule.window_epochs(window).end;
             self.destroying = Some(window);
         }
         true
     }
 
-    /// They are gone.
+    /// The keys of the window that was being destroyed are gone.
     pub fn destroyed(&mut self) {
         self.destroying = None;
-    }
-
-    /// The rules it was made with.
-    pub fn rules(&self) -> &Rules {
-        &self.rules
     }
 
     /// All slots.
@@ -172,10 +142,10 @@ impl Mixer {
 
     /// Whether reports for an epoch are taken now.
     pub fn admit(&self, epoch: u64, now: u64) -> Result<(), Error> {
-        if self.rules.hop != 1 {
+        if self.hop != 1 {
             return Err(Error::WrongPlace);
         }
-        let Rules { schedule, epochs, .. } = &self.rules;
+        let Route { schedule, epochs, .. } = &*self.route;
         // A slot that exists was closed, whatever a clock that was set back says.
         let closed = self.slots.last().is_some_and(|slot| epoch <= slot.last);
         let open =
@@ -190,9 +160,9 @@ impl Mixer {
         }
         let received = |slot: &&Slot| matches!(slot.stage, Stage::Received(_));
         if let Some(slot) = self.slots.iter().find(received) {
-            return Some(Step::Mix { first: slot.first });
+            return Some(Step::Process { first: slot.first });
         }
-        if self.rules.hop == 1
+        if self.hop == 1
             && let Some(step) = self.next_close(now)
         {
             return Some(step);
@@ -203,19 +173,19 @@ impl Mixer {
             return Some(Step::GiveUp { first: slot.first });
         }
         let window = self.live;
-        let over = window < self.rules.epochs && self.window_over(window, now);
+        let over = window < self.route.epochs && self.window_over(window, now);
         self.destroying.or(over.then_some(window)).map(|window| Step::Destroy { window })
     }
 
     /// What becomes of a slot that was counted: `None` if it is a crowd and may leave.
     pub fn judge(&self, slot: &Slot, reports: u64) -> Option<Stage> {
-        if reports >= self.rules.quorum {
+        if reports >= self.route.quorum {
             return None;
         }
         let next = slot.last + 1;
-        let schedule = &self.rules.schedule;
-        let waits = self.rules.hop == 1
-            && next < self.rules.epochs
+        let schedule = &self.route.schedule;
+        let waits = self.hop == 1
+            && next < self.route.epochs
             && schedule.window_of(next) == schedule.window_of(slot.last);
         Some(if waits {
             Stage::Held { reports }
@@ -231,16 +201,16 @@ impl Mixer {
 
     /// Whether a batch that the previous party signed may be taken: `Ok(true)` if it is there already.
     pub fn take(&self, manifest: &Manifest) -> Result<bool, Error> {
-        let Rules { schedule, epochs, shape, hop, .. } = &self.rules;
+        let (Route { schedule, epochs, shape, .. }, hop) = (&*self.route, self.hop);
         let foreign = |scope| {
             let what = "batch";
             Err(Error::Batch(throng_wire::Error::Foreign { what, scope }))
         };
-        if *hop == 1 {
+        if hop == 1 {
             return Err(Error::WrongPlace);
         }
-        if manifest.hop().checked_add(1) != Some(*hop)
-            || manifest.record_bytes as usize != shape.record_bytes(*hop)
+        if manifest.hop().checked_add(1) != Some(hop)
+            || manifest.record_bytes as usize != shape.record_bytes(hop)
         {
             return foreign("hop");
         }
@@ -264,24 +234,24 @@ impl Mixer {
             Some(Slot { first, last, stage: Stage::Held { .. }, .. }) => (*first, last + 1),
             Some(slot) => (slot.last + 1, slot.last + 1),
         };
-        let due = last < self.rules.epochs && now >= self.rules.schedule.deadline(last);
+        let due = last < self.route.epochs && now >= self.route.schedule.deadline(last);
         due.then_some(Step::Close { first, last })
     }
 
     /// Whether later parties have destroyed the keys of an epoch's window, or are about to.
     fn stale(&self, epoch: u64, now: u64) -> bool {
-        let deadline = self.rules.schedule.deadline(self.end_of_window(epoch));
-        now >= deadline.saturating_add(self.rules.drain)
+        let deadline = self.route.schedule.deadline(self.end_of_window(epoch));
+        now >= deadline.saturating_add(self.drain)
     }
 
     /// The last epoch of the window that an epoch is in.
     fn end_of_window(&self, epoch: u64) -> u64 {
-        (self.rules.schedule.window_epochs(epoch).end - 1).min(self.rules.epochs - 1)
+        (self.route.schedule.window_epochs(epoch).end - 1).min(self.route.epochs - 1)
     }
 
     /// Whether nothing can come any more that the keys of a window would open.
     fn window_over(&self, window: u64, now: u64) -> bool {
-        let schedule = &self.rules.schedule;
+        let schedule = &self.route.schedule;
         let last = self.end_of_window(window);
         if now < schedule.deadline(last) {
             return false;
@@ -290,20 +260,20 @@ impl Mixer {
         let covered: u64 = self.slots.iter().filter(inside).map(|s| s.last - s.first + 1).sum();
         let settled = self.slots.iter().filter(inside).all(Slot::done);
         let all = covered == last - window + 1;
-        settled && (all || self.rules.hop > 1 && self.stale(last, now))
+        settled && (all || self.hop > 1 && self.stale(last, now))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use throng_wire::Below;
+    use throng_wire::{Below, Schedule, Shape, example};
 
-    fn mixer(below: Below) -> Mixer {
+    fn timetable(below: Below) -> Timetable {
         let schedule = Schedule { start: 1_000, every: 100, grace: 10, below };
         let shape = Shape { mixes: 2, messages: 1, payload: 1 };
-        let rules = Rules { schedule, epochs: 4, quorum: 5, shape, hop: 1, drain: 50 };
-        Mixer::new(rules, Slots::default(), 0)
+        let route = Route { schedule, epochs: 4, quorum: 5, shape, ..example::route() };
+        Timetable::new(Arc::new(route), 1, 50, Slots::default(), 0)
     }
 
     fn slot(first: u64, last: u64, stage: Stage) -> Slot {
@@ -312,7 +282,7 @@ mod tests {
 
     #[test]
     fn an_epoch_admits_from_its_start_to_its_deadline_and_never_after_it_closed() {
-        let mut mixer = mixer(Below::Expire);
+        let mut timetable = timetable(Below::Expire);
         for (epoch, now, open) in [
             (0, 999, false),
             (0, 1_000, true),
@@ -322,41 +292,41 @@ mod tests {
             (1, 1_099, false),
             (4, 1_450, false),
         ] {
-            assert_eq!(mixer.admit(epoch, now).is_ok(), open, "epoch {epoch} at {now}");
+            assert_eq!(timetable.admit(epoch, now).is_ok(), open, "epoch {epoch} at {now}");
         }
-        mixer.put(slot(0, 0, Stage::Closing));
-        assert!(mixer.admit(0, 1_050).is_err(), "the clock was set back");
+        timetable.put(slot(0, 0, Stage::Closing));
+        assert!(timetable.admit(0, 1_050).is_err(), "the clock was set back");
     }
 
     #[test]
     fn a_short_epoch_waits_within_its_window_and_expires_at_its_end() {
-        let mut mixer = mixer(Below::Merge { window: 2 });
-        assert_eq!(mixer.next(1_109), None);
-        assert_eq!(mixer.next(1_110), Some(Step::Close { first: 0, last: 0 }));
+        let mut timetable = timetable(Below::Merge { window: 2 });
+        assert_eq!(timetable.next(1_109), None);
+        assert_eq!(timetable.next(1_110), Some(Step::Close { first: 0, last: 0 }));
         let closing = slot(0, 0, Stage::Closing);
-        let held = mixer.judge(&closing, 4).unwrap();
+        let held = timetable.judge(&closing, 4).unwrap();
         assert_eq!(held, Stage::Held { reports: 4 });
-        mixer.put(closing.at(held));
-        assert_eq!(mixer.next(1_209), None);
-        assert_eq!(mixer.next(1_210), Some(Step::Close { first: 0, last: 1 }));
+        timetable.put(closing.at(held));
+        assert_eq!(timetable.next(1_209), None);
+        assert_eq!(timetable.next(1_210), Some(Step::Close { first: 0, last: 1 }));
         let both = slot(0, 1, Stage::Closing);
-        assert_eq!(mixer.judge(&both, 5), None);
-        let dropped = mixer.judge(&both, 4).unwrap();
+        assert_eq!(timetable.judge(&both, 5), None);
+        let dropped = timetable.judge(&both, 4).unwrap();
         assert_eq!(dropped, Stage::Dropped { why: Why::Short, reports: 4, shredded: false });
-        mixer.put(both.at(dropped));
-        assert_eq!(mixer.next(1_210), Some(Step::Shred { first: 0 }));
-        mixer.put(mixer.slots().get(0).unwrap().shredded());
-        assert_eq!(mixer.next(1_210), Some(Step::Destroy { window: 0 }));
-        assert!(!mixer.destroy(0, 1_209) && mixer.destroy(0, 1_210));
-        assert_eq!(mixer.next(1_210), Some(Step::Destroy { window: 0 }), "until it is done");
-        mixer.destroyed();
-        assert_eq!(mixer.next(1_210), None);
-        assert_eq!(mixer.next(1_310), Some(Step::Close { first: 2, last: 2 }));
+        timetable.put(both.at(dropped));
+        assert_eq!(timetable.next(1_210), Some(Step::Shred { first: 0 }));
+        timetable.put(timetable.slots().get(0).unwrap().shredded());
+        assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }));
+        assert!(!timetable.destroy(0, 1_209) && timetable.destroy(0, 1_210));
+        assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }), "until it is done");
+        timetable.destroyed();
+        assert_eq!(timetable.next(1_210), None);
+        assert_eq!(timetable.next(1_310), Some(Step::Close { first: 2, last: 2 }));
     }
 
     #[test]
     fn a_batch_that_nobody_takes_is_given_up_when_its_keys_are_gone() {
-        let mut mixer = mixer(Below::Expire);
+        let mut timetable = timetable(Below::Expire);
         let manifest = Manifest {
             collection: throng_wire::CollectionId::new([1; 32]),
             first: 0,
@@ -369,18 +339,25 @@ mod tests {
         };
         let identity = throng_wire::Identity::from_seed(&[1; 32]);
         let signed = throng_wire::SignedManifest::sign(manifest, &identity);
-        mixer.put(slot(0, 0, Stage::Sealed(signed)));
-        assert_eq!(mixer.next(1_159), None);
-        assert_eq!(mixer.next(1_160), Some(Step::GiveUp { first: 0 }));
+        timetable.put(slot(0, 0, Stage::Sealed(signed)));
+        assert_eq!(timetable.next(1_159), None);
+        assert_eq!(timetable.next(1_160), Some(Step::GiveUp { first: 0 }));
         let why = Why::Keys;
-        mixer.put(slot(0, 0, Stage::Dropped { why, reports: 5, shredded: true }));
-        assert_eq!(mixer.next(1_160), Some(Step::Destroy { window: 0 }));
+        timetable.put(slot(0, 0, Stage::Dropped { why, reports: 5, shredded: true }));
+        assert_eq!(timetable.next(1_160), Some(Step::Destroy { window: 0 }));
     }
 
     #[test]
     fn with_expire_nothing_waits() {
-        let mixer = mixer(Below::Expire);
-        let dropped = mixer.judge(&slot(0, 0, Stage::Closing), 4);
+        let timetable = timetable(Below::Expire);
+        let dropped = timetable.judge(&slot(0, 0, Stage::Closing), 4);
         assert!(matches!(dropped, Some(Stage::Dropped { .. })));
+    }
+
+    #[test]
+    fn only_the_first_mix_takes_reports_and_only_others_take_batches() {
+        let mut second = timetable(Below::Expire);
+        second.hop = 2;
+        assert!(matches!(second.admit(0, 1_000), Err(Error::WrongPlace)));
     }
 }

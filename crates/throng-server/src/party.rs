@@ -1,24 +1,22 @@
-//! One collection at this server, be it as a mix or as the analyzer.
+//! A party: one collection at this server, and its duty in it.
 
 use crate::config::wrong;
-use crate::{
-    Analyzer, Blob, DiskStore, Error, Incoming, Intake, Keyring, Limits, Mix, Noticeboard, Role,
-    Slot, Stage, Step,
-};
+use crate::{Analyzer, Error, Noticeboard, Role};
 use rand_core::CryptoRng;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use throng_collection::{Board, Collection};
-use throng_wire::{
-    CollectionId, Identity, Notice, Party, Receipt, Route, SignedManifest, SignedNotice,
-};
+use throng_mix::store::{Blob, Store};
+use throng_mix::{Course, Incoming, Limits, Mix, Stage, Step};
+use throng_wire::{CollectionId, Identity, Notice, Receipt, Route, SignedNotice};
 use tokio::sync::Notify;
 
-/// This party's place in one collection, and who waits for it.
-pub(crate) struct Seat {
-    pub id: CollectionId,
+/// One collection at this server, and who waits for it.
+pub(crate) struct Party {
+    /// What every party has, whatever its duty.
+    pub course: Arc<Course>,
     topic: Topic,
-    part: Part,
+    duty: Duty,
     /// Bytes of a body with reports at most: whole reports, at least one.
     pub upload: usize,
     /// Wakes the task that steps.
@@ -46,48 +44,56 @@ impl Topic {
     }
 }
 
-enum Part {
-    Mix(Box<Mix<DiskStore>>),
-    Analyzer(Box<Analyzer<DiskStore>>),
-    Noticeboard(Box<Noticeboard<DiskStore>>),
+/// What this server does with the collection.
+enum Duty {
+    /// Strip a layer and shuffle.
+    Mix(Mix),
+    /// Count and release.
+    Count(Box<Analyzer>),
+    /// Publish what was posted.
+    Post(Noticeboard),
 }
 
-impl Seat {
+impl Party {
     /// Goes on from what is on disk. Refuses a collection in which the identity has another role.
     pub fn open(
-        store: &Arc<DiskStore>,
+        store: &Store,
         topic: Topic,
         (role, identity): (Role, &Identity),
         limits: &Limits,
         now: u64,
     ) -> Result<Self, Error> {
         let route = Arc::new(topic.route());
-        let id = route.id;
         let hop = route.chain.hop_of(&identity.public());
         let analyzer = hop == Some(route.chain.hops());
         if hop.is_none() || analyzer != (role == Role::Analyzer) {
             let reason = format!(
-                "{id} does not have {} as its {role}; use the key of that party, or another file",
+                "{} does not have {} as its {role}; use the key of that party, or another file",
+                route.id,
                 identity.public()
             );
             return Err(wrong("collections", reason));
         }
         let each = route.shape.report_bytes();
-        let (store, identity, own) = (Arc::clone(store), identity.clone(), limits.clone());
-        let part = match (role, &topic) {
-            (Role::Mix, _) => Part::Mix(Box::new(Mix::open(store, route, identity, own)?)),
+        let (store, identity, own) = (store.clone(), identity.clone(), limits.clone());
+        let duty = match (role, &topic) {
+            (Role::Mix, _) => Duty::Mix(Mix::open(store, route, identity, own)?),
             (Role::Analyzer, Topic::Question(collection)) => {
-                let collection = Arc::clone(collection);
-                Part::Analyzer(Box::new(Analyzer::open(store, collection, identity, own)?))
+                Duty::Count(Box::new(Analyzer::open(store, collection.clone(), identity, own)?))
             }
             (Role::Analyzer, Topic::Board(_)) => {
-                Part::Noticeboard(Box::new(Noticeboard::open(store, route, identity, own)?))
+                Duty::Post(Noticeboard::open(store, route, identity, own)?)
             }
         };
+        let course = Arc::clone(match &duty {
+            Duty::Mix(mix) => mix.course(),
+            Duty::Count(analyzer) => analyzer.course(),
+            Duty::Post(noticeboard) => noticeboard.course(),
+        });
         Ok(Self {
-            id,
+            course,
             topic,
-            part,
+            duty,
             upload: (limits.upload / each).max(1) * each,
             work: Notify::new(),
             leave: Notify::new(),
@@ -106,10 +112,10 @@ impl Seat {
         let mix = self.mix()?;
         let pending = mix.submit(epoch, reports, now).map_err(|error| match error {
             // Nobody can have sealed to keys that are not there.
-            Error::NoKeys => Error::EpochClosed,
+            throng_mix::Error::NoKeys => throng_mix::Error::EpochClosed,
             other => other,
         })?;
-        let count = reports.len() / self.route().shape.report_bytes();
+        let count = reports.len() / self.course.route.shape.report_bytes();
         Ok(async move {
             pending.await?;
             mix.acknowledged(epoch, count as u64, now);
@@ -117,32 +123,19 @@ impl Seat {
         })
     }
 
-    /// Whether a batch of the previous mix is taken.
-    pub fn receive(&self, manifest: SignedManifest) -> Result<Intake, Error> {
-        match &self.part {
-            Part::Mix(mix) => mix.receive(manifest),
-            Part::Analyzer(analyzer) => analyzer.receive(manifest),
-            Part::Noticeboard(noticeboard) => noticeboard.receive(manifest),
-        }
-    }
-
-    /// All records of a batch are there.
+    /// Keeps a batch whose records are all there, and signs for it.
     pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
-        let kept = match &self.part {
-            Part::Mix(mix) => mix.keep(incoming),
-            Part::Analyzer(analyzer) => analyzer.keep(incoming),
-            Part::Noticeboard(noticeboard) => noticeboard.keep(incoming),
-        };
+        let kept = self.course.keep(incoming);
         self.work.notify_one();
-        kept
+        Ok(kept?)
     }
 
     /// Does what is due next, and says what it was.
     pub fn step(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Option<Step>, Error> {
-        match &self.part {
-            Part::Mix(mix) => mix.step(now, rng),
-            Part::Analyzer(analyzer) => analyzer.step(now),
-            Part::Noticeboard(noticeboard) => noticeboard.step(now),
+        match &self.duty {
+            Duty::Mix(mix) => Ok(mix.step(now, rng)?),
+            Duty::Count(analyzer) => analyzer.step(now),
+            Duty::Post(noticeboard) => noticeboard.step(now),
         }
     }
 
@@ -151,14 +144,14 @@ impl Seat {
         if self.question().is_some() {
             return Err(Error::IsQuestion);
         }
-        self.mix()?.countersign(notice, analyzer)
+        Ok(self.mix()?.countersign(notice, analyzer)?)
     }
 
     /// What a round of a board showed. A mix knows only that there is nothing, where it dropped it.
     pub fn bulletin(&self, round: u64) -> Result<(SignedNotice, Box<dyn Blob>), Error> {
         let noticeboard = self.noticeboard();
-        if let Err(Error::WrongPlace) = noticeboard
-            && let Stage::Dropped { why, .. } = self.mix()?.hop.slot(round)?.stage
+        if let Err(Error::Mix(throng_mix::Error::WrongPlace)) = noticeboard
+            && let Stage::Dropped { why, .. } = self.course.slot(round)?.stage
         {
             return Err(Error::Dropped(why));
         }
@@ -175,69 +168,47 @@ impl Seat {
         self.stepped.load(Ordering::Relaxed)
     }
 
-    pub fn mix(&self) -> Result<&Mix<DiskStore>, Error> {
-        match &self.part {
-            Part::Mix(mix) => Ok(mix),
-            Part::Analyzer(_) | Part::Noticeboard(_) => Err(Error::WrongPlace),
+    /// The mix, where it is one.
+    pub fn mix(&self) -> Result<&Mix, Error> {
+        match &self.duty {
+            Duty::Mix(mix) => Ok(mix),
+            Duty::Count(_) | Duty::Post(_) => Err(throng_mix::Error::WrongPlace.into()),
         }
     }
 
-    /// Where estimates come from: the analyzer of a question.
-    pub fn analyzer(&self) -> Result<&Analyzer<DiskStore>, Error> {
-        match &self.part {
-            Part::Analyzer(analyzer) => Ok(analyzer),
-            Part::Noticeboard(_) => Err(Error::IsBoard),
-            Part::Mix(_) => Err(Error::WrongPlace),
+    /// The analyzer of a question, where estimates come from.
+    pub fn analyzer(&self) -> Result<&Analyzer, Error> {
+        match &self.duty {
+            Duty::Count(analyzer) => Ok(analyzer),
+            Duty::Post(_) => Err(Error::IsBoard),
+            Duty::Mix(_) => Err(throng_mix::Error::WrongPlace.into()),
         }
     }
 
-    /// Where bulletins come from: the analyzer of a board.
-    pub fn noticeboard(&self) -> Result<&Noticeboard<DiskStore>, Error> {
-        match &self.part {
-            Part::Noticeboard(noticeboard) => Ok(noticeboard),
-            Part::Mix(_) if self.question().is_none() => Err(Error::WrongPlace),
-            Part::Mix(_) | Part::Analyzer(_) => Err(Error::IsQuestion),
+    /// The analyzer of a board, where bulletins come from.
+    pub fn noticeboard(&self) -> Result<&Noticeboard, Error> {
+        match &self.duty {
+            Duty::Post(noticeboard) => Ok(noticeboard),
+            Duty::Mix(_) if self.question().is_none() => Err(throng_mix::Error::WrongPlace.into()),
+            Duty::Mix(_) | Duty::Count(_) => Err(Error::IsQuestion),
         }
     }
 
-    pub fn keyring(&self) -> &Keyring<DiskStore> {
-        match &self.part {
-            Part::Mix(mix) => mix.keyring(),
-            Part::Analyzer(analyzer) => analyzer.keyring(),
-            Part::Noticeboard(noticeboard) => noticeboard.keyring(),
-        }
+    /// The collection's id.
+    pub fn id(&self) -> CollectionId {
+        self.course.id
     }
 
-    /// What everyone on the way knows of it.
+    /// All that everyone on the way knows of it.
     pub fn route(&self) -> &Arc<Route> {
-        match &self.part {
-            Part::Mix(mix) => mix.route(),
-            Part::Analyzer(analyzer) => analyzer.route(),
-            Part::Noticeboard(noticeboard) => noticeboard.route(),
-        }
+        &self.course.route
     }
 
-    /// What is asked, unless it is a board.
+    /// The question, unless it is a board.
     pub fn question(&self) -> Option<&Arc<Collection>> {
         match &self.topic {
             Topic::Question(collection) => Some(collection),
             Topic::Board(_) => None,
-        }
-    }
-
-    pub fn hop(&self) -> u8 {
-        match &self.part {
-            Part::Mix(mix) => mix.hop(),
-            Part::Analyzer(analyzer) => analyzer.hop(),
-            Part::Noticeboard(noticeboard) => noticeboard.hop(),
-        }
-    }
-
-    pub fn slots(&self) -> Vec<Slot> {
-        match &self.part {
-            Part::Mix(mix) => mix.slots(),
-            Part::Analyzer(analyzer) => analyzer.slots(),
-            Part::Noticeboard(noticeboard) => noticeboard.slots(),
         }
     }
 
@@ -258,8 +229,9 @@ impl Seat {
     }
 
     /// Everyone else, with their hops.
-    pub fn others(&self) -> Vec<(u8, Party)> {
-        let others = self.route().chain.parties().filter(|(hop, _)| *hop != self.hop());
+    pub fn others(&self) -> Vec<(u8, throng_wire::Party)> {
+        let own = self.course.hop;
+        let others = self.route().chain.parties().filter(|(hop, _)| *hop != own);
         others.map(|(hop, party)| (hop, party.clone())).collect()
     }
 

@@ -3,33 +3,42 @@
 //! Overwriting is the best a program can do, not a proof: a file system that never writes in place,
 //! or a disk that moves sectors, may keep old bytes. Where that matters the disk itself is encrypted.
 
-use super::{StoreError, checked, files};
+use super::disk::Partial;
+use super::{Secrets, StoreError, checked, files};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use zeroize::Zeroizing;
 
 /// A directory of secrets, and one for those that are being written.
-pub struct Secrets {
+pub struct SecretFiles {
     directory: PathBuf,
     unfinished: PathBuf,
     /// Held while the files change: whether a name is free and taking it are one step.
     changing: Mutex<()>,
+    /// The directory is this process's while its secrets are open.
+    _partial: Arc<Partial>,
 }
 
-impl Secrets {
+impl SecretFiles {
     /// Makes the directory, and shreds what was not finished.
-    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+    pub fn open(directory: &Path, partial: Arc<Partial>) -> Result<Self, StoreError> {
         let doing = StoreError::io("opening the secrets");
         files::private_directory(directory).map_err(&doing)?;
         let unfinished = directory.join(UNFINISHED);
         shred(&unfinished).map_err(&doing)?;
-        Ok(Self { directory: directory.to_owned(), unfinished, changing: Mutex::new(()) })
+        Ok(Self {
+            directory: directory.to_owned(),
+            unfinished,
+            changing: Mutex::new(()),
+            _partial: partial,
+        })
     }
+}
 
-    /// Keeps a secret; never replaces one.
-    pub fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
+impl Secrets for SecretFiles {
+    fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
         let doing = StoreError::io("writing a secret");
         let path = self.directory.join(checked(name)?);
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,8 +56,7 @@ impl Secrets {
         files::rename(&self.unfinished, &path).map_err(&doing)
     }
 
-    /// The secret of that name, if there is one.
-    pub fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+    fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
         let doing = StoreError::io("reading a secret");
         let mut file = match File::open(self.directory.join(checked(name)?)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -61,15 +69,13 @@ impl Secrets {
         Ok(Some(secret))
     }
 
-    /// Overwrites a secret, then removes it.
-    pub fn destroy(&self, name: &str) -> Result<(), StoreError> {
+    fn destroy(&self, name: &str) -> Result<(), StoreError> {
         let path = self.directory.join(checked(name)?);
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         shred(&path).map_err(StoreError::io("destroying a secret"))
     }
 
-    /// All names, in order.
-    pub fn names(&self) -> Result<Vec<String>, StoreError> {
+    fn names(&self) -> Result<Vec<String>, StoreError> {
         let mut names =
             files::names(&self.directory).map_err(StoreError::io("listing the secrets"))?;
         names.retain(|name| checked(name).is_ok());

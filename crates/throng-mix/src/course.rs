@@ -1,0 +1,425 @@
+//! The course of epochs at one party, be it a mix or the analyzer: taking batches, keeping slots,
+//! opening records, shredding, destroying keys. [`Timetable`] decides; this has the disk.
+
+use crate::keyring::Keyring;
+use crate::peel::{Peeler, Seen};
+use crate::slots::{Slot, Slots, Stage, lost_keys};
+use crate::store::{BlobWriter, Change, LogName, RowKey, Store, StoreError, Table, blob};
+use crate::timetable::{Step, Timetable};
+use crate::{Error, Limits, lock};
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use throng_wire::{
+    BatchId, Binding, CollectionId, Identity, Loss, Opener, Receipt, RecordDigest, Route,
+    SignedManifest,
+};
+
+/// The course of one collection at one party.
+///
+/// Every duty is built around one: [`crate::Mix`] here, the analyzer's in `throng-server`.
+pub struct Course {
+    /// Where everything is kept.
+    pub store: Store,
+    /// All that is known of the collection.
+    pub route: Arc<Route>,
+    /// The collection's id.
+    pub id: CollectionId,
+    /// This party's place, from 1; the analyzer's is one past the last mix.
+    pub hop: u8,
+    /// Whom this party signs as.
+    pub identity: Identity,
+    /// Its keys.
+    pub keyring: Keyring,
+    /// How much it takes on.
+    pub limits: Limits,
+    timetable: Mutex<Timetable>,
+    /// Set when the row of a slot could not be written, or so it seemed.
+    doubt: AtomicBool,
+    /// One batch is taken at a time, and none while leftovers are removed.
+    taking: Mutex<()>,
+    /// One step at a time.
+    working: Mutex<()>,
+}
+
+/// A batch on its way in.
+pub enum Intake {
+    /// It is on disk already; the same receipt again.
+    Known(Receipt),
+    /// Its records are to follow.
+    New(Incoming),
+}
+
+/// A batch whose records are coming in.
+pub struct Incoming {
+    manifest: Box<SignedManifest>,
+    blob: Box<dyn BlobWriter>,
+    digest: RecordDigest,
+}
+
+impl Incoming {
+    /// The next bytes of the records. More than the manifest says is refused at once.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.digest.update(bytes);
+        if self.digest.bytes() > self.manifest.unverified().bytes().unwrap_or(0) {
+            let expected = "as many records as the manifest says";
+            return Err(Error::Batch(throng_wire::Error::Malformed { expected }));
+        }
+        self.blob.write_all(bytes).map_err(StoreError::io("writing a batch"))?;
+        Ok(())
+    }
+}
+
+/// A received batch whose records were opened, each once.
+pub struct Opened {
+    /// The slot it was received in.
+    pub slot: Slot,
+    /// What its sender signed of it.
+    pub manifest: SignedManifest,
+    /// Records that opened.
+    pub valid: u64,
+    /// Records that did not, or came twice.
+    pub loss: Loss,
+    seen: Seen,
+}
+
+impl Course {
+    /// Goes on from what is on disk.
+    pub fn open(
+        store: Store,
+        route: Arc<Route>,
+        identity: Identity,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let id = route.id;
+        let hop = route.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
+        let keyring = Keyring::open(store.clone(), route.clone(), hop, identity.clone())?;
+        let slots = read_slots(&store, id)?;
+        let timetable = Timetable::new(route.clone(), hop, limits.drain, slots, keyring.live());
+        let opened = Self {
+            store,
+            route,
+            id,
+            hop,
+            identity,
+            keyring,
+            limits,
+            timetable: Mutex::new(timetable),
+            doubt: AtomicBool::new(false),
+            taking: Mutex::new(()),
+            working: Mutex::new(()),
+        };
+        opened.sweep()?;
+        Ok(opened)
+    }
+
+    /// Does what is due next, and says what it was. What every party does alike is done here;
+    /// `perform` is given the rest: closing epochs, processing batches, giving them up.
+    pub fn advance<E: From<Error>>(
+        &self,
+        now: u64,
+        perform: impl FnOnce(Step) -> Result<(), E>,
+    ) -> Result<Option<Step>, E> {
+        let _one = lock(&self.working);
+        self.settle()?;
+        let step = self.timetable().next(now);
+        match step {
+            None => {}
+            Some(Step::Shred { first }) => self.shred(first)?,
+            Some(Step::Destroy { window }) => self.destroy(window, now)?,
+            Some(step @ (Step::Close { .. } | Step::Process { .. } | Step::GiveUp { .. })) => {
+                perform(step)?;
+            }
+        }
+        Ok(step)
+    }
+
+    /// A write that failed may have happened: what is on disk is what is so. Everything that depends
+    /// on a slot's stage begins with this.
+    pub fn settle(&self) -> Result<(), Error> {
+        let mut timetable = self.timetable();
+        if self.doubt.load(Ordering::Relaxed) {
+            timetable.replace(read_slots(&self.store, self.id)?);
+            self.doubt.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Takes a batch, or knows it already, after checking its manifest.
+    pub fn receive(&self, signed: SignedManifest) -> Result<Intake, Error> {
+        let previous = self.hop.checked_sub(1).and_then(|hop| self.route.chain.party(hop));
+        let previous = previous.ok_or(Error::WrongPlace)?;
+        let manifest = signed.verify(&previous.identity).map_err(Error::Batch)?;
+        if manifest.collection != self.id {
+            return Err(Error::UnknownCollection);
+        }
+        if manifest.bytes().is_none_or(|bytes| bytes > self.limits.batch) {
+            return Err(Error::TooLarge);
+        }
+        self.settle()?;
+        let taken = self.timetable().take(manifest);
+        if let Err(Error::Conflict) = taken {
+            self.accuse(&signed)?;
+        }
+        if taken? {
+            return Ok(Intake::Known(self.receipt(manifest.id())));
+        }
+        // Without keys it would be taken only to be dropped.
+        let window = self.route.schedule.window_of(manifest.first);
+        self.keyring.secret(window).ok_or(Error::NoKeys)?;
+        let blob = self.store.blobs.create(&blob::input(self.id, manifest.id()))?;
+        let digest = RecordDigest::default();
+        Ok(Intake::New(Incoming { manifest: Box::new(signed), blob, digest }))
+    }
+
+    /// All records are there: keeps the batch and signs for it.
+    pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
+        let Incoming { manifest: signed, blob, digest } = incoming;
+        let manifest = signed.unverified();
+        digest.matches(manifest).map_err(Error::Batch)?;
+        let id = manifest.id();
+        let _one = lock(&self.taking);
+        self.settle()?;
+        blob.finish()?;
+        let slot = Slot {
+            first: manifest.first,
+            last: manifest.last,
+            input: Some(id),
+            stage: Stage::Received((*signed).clone()),
+        };
+        // Two may have come at once: one of them is kept, and not longer than it is needed.
+        let mut timetable = self.timetable();
+        let taken = timetable.take(manifest);
+        if let Ok(false) = taken {
+            // Kept for good: evidence, should there ever be another.
+            let (key, value) = (self.key(manifest.first), signed.encode());
+            self.commit(&slot, &[Change::Put { table: Table::Taken, key: &key, value: &value }])?;
+            timetable.put(slot);
+            return Ok(self.receipt(id));
+        }
+        if let Err(Error::Conflict) = taken {
+            self.accuse(&signed)?;
+        }
+        let stage = timetable.slots().get(manifest.first).map(|slot| &slot.stage);
+        if taken.is_err() || !matches!(stage, Some(Stage::Received(_))) {
+            self.store.blobs.remove(&blob::input(self.id, id))?;
+        }
+        taken.map(|_| self.receipt(id))
+    }
+
+    /// Writes a slot's row, together with other changes, and tells the timetable.
+    pub fn put(&self, slot: Slot, more: &[Change<'_>]) -> Result<(), Error> {
+        let mut timetable = self.timetable();
+        self.commit(&slot, more)?;
+        timetable.put(slot);
+        Ok(())
+    }
+
+    /// Removes what a decided slot was made of.
+    fn shred(&self, first: u64) -> Result<(), Error> {
+        let slot = self.slot(first)?;
+        if let Some(input) = slot.input {
+            self.store.blobs.remove(&blob::input(self.id, input))?;
+        } else {
+            for epoch in slot.first..=slot.last {
+                self.store.logs.remove(&self.log(epoch))?;
+            }
+        }
+        self.store.blobs.remove(&blob::output(self.id, first))?;
+        self.put(slot.shredded(), &[])
+    }
+
+    /// Destroys the keys of a window, and with them what is left of it.
+    fn destroy(&self, window: u64, now: u64) -> Result<(), Error> {
+        if self.timetable().destroy(window, now) {
+            self.keyring.destroy(window)?;
+            self.sweep()?;
+            self.timetable().destroyed();
+        }
+        Ok(())
+    }
+
+    /// Opens the records of the batch received for the slot that begins with an epoch, each record
+    /// once, and shows what was in them. Nothing is opened of a batch that is processed already, nor
+    /// of one whose keys are gone, which is dropped.
+    pub fn open_received<E: From<Error>>(
+        &self,
+        first: u64,
+        mut show: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<Option<Opened>, E> {
+        let slot = self.slot(first)?;
+        let Stage::Received(manifest) = slot.stage.clone() else { return Ok(None) };
+        let Some(opener) = self.opener(first)? else {
+            self.put(slot.at(lost_keys()), &[])?;
+            return Ok(None);
+        };
+        let mut seen = self.seen_before(&slot)?;
+        let len = self.route.shape.record_bytes(self.hop);
+        let mut peeler = Peeler::new(&mut seen, len, self.limits.threads);
+        self.read_input(&slot, |records| peeler.peel(&opener, records, &mut show))?;
+        let (valid, loss) = (peeler.valid, peeler.loss);
+        Ok(Some(Opened { slot, manifest, valid, loss, seen }))
+    }
+
+    /// Decides what becomes of a slot with so few reports that it is no crowd. True if it is one.
+    pub fn is_crowd(&self, slot: &Slot, reports: u64) -> Result<bool, Error> {
+        let verdict = self.timetable().judge(slot, reports);
+        match verdict {
+            None => Ok(true),
+            Some(stage) => self.put(slot.at(stage), &[]).map(|()| false),
+        }
+    }
+
+    /// An opener of the records of an epoch at this hop, if its keys are here.
+    pub(crate) fn opener(&self, epoch: u64) -> Result<Option<Opener>, Error> {
+        let window = self.route.schedule.window_of(epoch);
+        let Some(secret) = self.keyring.secret(window) else { return Ok(None) };
+        let analyzer = self.hop == self.route.chain.hops();
+        let epoch = if self.hop == 1 { epoch } else { window };
+        let binding = Binding { collection: self.id, epoch, hop: self.hop, analyzer };
+        Ok(Some(Opener::new(&secret, &binding)?))
+    }
+
+    /// The records of earlier batches of the same window.
+    fn seen_before(&self, slot: &Slot) -> Result<Seen, Error> {
+        let mut seen = Seen::default();
+        let window = self.route.window_epochs(slot.first);
+        let firsts: Vec<u64> = {
+            let timetable = self.timetable();
+            let other = |s: &&Slot| window.contains(&s.first) && s.first != slot.first;
+            timetable.slots().iter().filter(other).map(|s| s.first).collect()
+        };
+        for first in firsts {
+            if let Some(bytes) = self.store.blobs.read(&blob::spent(self.id, first))? {
+                seen.extend(&bytes);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Keeps the hashes of a batch for others of the same window, where there can be any. They may
+    /// come in any order: a mix that cheats sends the last epoch first.
+    pub fn remember(&self, opened: &Opened) -> Result<(), Error> {
+        let Slot { first, last, .. } = opened.slot;
+        if self.route.window_epochs(first) == (first..last + 1) {
+            return Ok(());
+        }
+        Ok(self.store.blobs.write(&blob::spent(self.id, first), &opened.seen.to_bytes())?)
+    }
+
+    /// Shows the records of a received batch, chunk by chunk.
+    fn read_input<E: From<Error>>(
+        &self,
+        slot: &Slot,
+        mut visit: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let input = slot.input.ok_or(Error::WrongPlace)?;
+        let len = self.route.shape.record_bytes(self.hop);
+        let opened = self.store.blobs.open(&blob::input(self.id, input));
+        let mut blob = opened.map_err(Error::from)?;
+        let mut chunk = vec![0; len * (CHUNK / len).max(1)];
+        let mut left = blob.size();
+        while left > 0 {
+            let take = left.min(chunk.len() as u64) as usize;
+            let reading = blob.read_exact(&mut chunk[..take]);
+            reading.map_err(StoreError::io("reading a batch")).map_err(Error::from)?;
+            visit(&chunk[..take])?;
+            left -= take as u64;
+        }
+        Ok(())
+    }
+
+    /// All slots so far, oldest first.
+    pub fn slots(&self) -> Vec<Slot> {
+        self.timetable().slots().iter().cloned().collect()
+    }
+
+    /// The slot that begins with an epoch.
+    pub fn slot(&self, first: u64) -> Result<Slot, Error> {
+        self.timetable().slots().get(first).cloned().ok_or(Error::WrongPlace)
+    }
+
+    /// The state machine.
+    pub fn timetable(&self) -> MutexGuard<'_, Timetable> {
+        lock(&self.timetable)
+    }
+
+    /// This party's receipt for a batch: the same whenever it is asked.
+    pub fn receipt(&self, batch: BatchId) -> Receipt {
+        Receipt::sign(batch, self.hop, &self.identity)
+    }
+
+    /// The log of an epoch's reports.
+    pub fn log(&self, epoch: u64) -> LogName {
+        LogName { collection: self.id, epoch }
+    }
+
+    /// Keeps the manifest of a second batch for the same epochs, once: with the first one's it convicts
+    /// the mix that signed both.
+    fn accuse(&self, signed: &SignedManifest) -> Result<(), Error> {
+        let key = self.key(signed.unverified().first);
+        if self.store.rows.get(Table::Accused, &key)?.is_some() {
+            return Ok(());
+        }
+        let value = signed.encode();
+        Ok(self.store.rows.commit(&[Change::Put {
+            table: Table::Accused,
+            key: &key,
+            value: &value,
+        }])?)
+    }
+
+    /// The key of rows about a slot that begins with an epoch.
+    pub fn key(&self, first: u64) -> RowKey {
+        RowKey::at(self.id, first)
+    }
+
+    /// Called with the machine locked, so that nobody reads a stage that is in doubt.
+    fn commit(&self, slot: &Slot, more: &[Change<'_>]) -> Result<(), Error> {
+        let (key, row) = (self.key(slot.first), slot.to_row());
+        let mut changes = vec![Change::Put { table: Table::Slots, key: &key, value: &row }];
+        changes.extend_from_slice(more);
+        let committed = self.store.rows.commit(&changes);
+        if committed.is_err() {
+            self.doubt.store(true, Ordering::Relaxed);
+        }
+        Ok(committed?)
+    }
+
+    /// Removes what interrupted steps left behind, and what was kept for windows that are destroyed.
+    /// Nothing of it left this machine, and nobody has a receipt for it.
+    fn sweep(&self) -> Result<(), Error> {
+        let _none = lock(&self.taking);
+        self.settle()?;
+        let needed: Vec<String> = {
+            let timetable = self.timetable();
+            let live = self.keyring.live();
+            let kept = |slot: &Slot| match (&slot.stage, slot.input) {
+                (Stage::Sealed(_), _) => Some(blob::output(self.id, slot.first)),
+                (Stage::Received(_), Some(input)) => Some(blob::input(self.id, input)),
+                _ => None,
+            };
+            let open = timetable.slots().iter().filter_map(kept);
+            let spent = timetable.slots().iter().filter(|slot| slot.first >= live);
+            open.chain(spent.map(|slot| blob::spent(self.id, slot.first))).collect()
+        };
+        let ours = blob::passing(self.id);
+        for name in self.store.blobs.names()? {
+            if name.starts_with(&ours) && !needed.contains(&name) {
+                self.store.blobs.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_slots(store: &Store, id: CollectionId) -> Result<Slots, Error> {
+    let mut slots = Slots::default();
+    for (_, row) in store.rows.under(Table::Slots, &RowKey::all(id))? {
+        slots.put(Slot::from_row(&row)?);
+    }
+    Ok(slots)
+}
+
+/// Bytes of records that are opened at a time.
+const CHUNK: usize = 4 << 20;

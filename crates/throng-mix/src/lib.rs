@@ -1,0 +1,77 @@
+//! A mix: takes reports, waits for a crowd, strips a layer, shuffles, and hands over.
+//!
+//! Nothing here knows what is inside a message: the crate depends on `throng-wire` alone, and neither
+//! on mechanisms nor on the accountant. Everything is synchronous and given the time and its chance,
+//! so that tests can run it from a list of operations on a [simulated](simulated) disk.
+//!
+//! ```
+//! # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
+//! # let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! use throng_mix::{Limits, Mix, Step, simulated::MemoryStore};
+//! use throng_wire::{Route, Seal, example};
+//!
+//! // One mix, whose crowd is two, and the keys of its first epoch.
+//! let route = Route { quorum: 2, ..example::route() };
+//! let (store, [identity, _]) = (MemoryStore::new().store(), example::identities());
+//! let mix = Mix::open(store, route.clone().into(), identity, Limits::default())?;
+//! let keyring = &mix.course().keyring;
+//! keyring.publish(1_000, &mut rng)?;
+//! let (own, analyzer) = (keyring.statement(0)?.key, example::keys(&route, 0).0[1].public());
+//!
+//! // Two people report; one of them twice, with the same bytes.
+//! let seal = Seal::new(&route.shape, route.id, 0, 0, &[own, analyzer])?;
+//! let [yes, no] = [seal.report(&[1], &mut rng)?, seal.report(&[0], &mut rng)?];
+//! mix.accept(0, &[yes.clone(), no, yes].concat(), 1_000)?;
+//!
+//! // The epoch closes, the copy is left out, and two onions in random order wait to be handed over.
+//! let deadline = route.schedule.deadline(0);
+//! assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
+//! let manifest = mix.outgoing()?.unwrap().manifest;
+//! assert_eq!(manifest.unverified().records, 2);
+//! assert_eq!(manifest.unverified().losses[0].replayed, 1);
+//! # Ok::<(), throng_mix::Error>(())
+//! ```
+//!
+//! | module | |
+//! |---|---|
+//! | `timetable`, `slots` | [`Timetable`]: what is due when, as a state machine |
+//! | `course` | [`Course`]: the state machine with a disk around it, the same for every party |
+//! | `mix`, `countersign`, `progress` | [`Mix`]: closing, mixing, handing over; what it signs and tells |
+//! | `peel`, `shuffle` | each record once, a layer off; [`Shuffler`]: uniformly random order |
+//! | `keyring` | [`Keyring`]: keys per window, made ahead, cosigned, destroyed |
+//! | [`store`] | rows, blobs, logs and secrets that survive a crash, and their contract as a test |
+//! | [`simulated`] | a disk that fails where a test says |
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+mod countersign;
+mod course;
+mod error;
+mod keyring;
+mod limits;
+mod mix;
+mod peel;
+mod progress;
+mod shuffle;
+pub mod simulated;
+mod slots;
+pub mod store;
+mod timetable;
+
+pub use countersign::{read_statement, statement};
+pub use course::{Course, Incoming, Intake, Opened};
+pub use error::Error;
+pub use keyring::Keyring;
+pub use limits::Limits;
+pub use mix::{Mix, Outgoing};
+pub use progress::{Progress, Ticking};
+pub use shuffle::Shuffler;
+pub use slots::{Slot, Slots, Stage, Why};
+pub use timetable::{Step, Timetable};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A lock, whether or not somebody panicked with it: what it guards is changed in one step.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,278 @@
+//! A mix: its course, and what it does with a crowd.
+
+use crate::course::Course;
+use crate::peel::{Peeler, Seen};
+use crate::progress::{Acknowledged, Progress};
+use crate::shuffle::Shuffler;
+use crate::slots::{Slot, Stage, Why};
+use crate::store::{Blob, BlobWriter, LogKey, Pending, Store, blob};
+use crate::timetable::Step;
+use crate::{Error, Limits};
+use rand_core::CryptoRng;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, SignedManifest};
+
+/// One collection at one mix.
+///
+/// ```
+/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
+/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
+/// use throng_mix::{Limits, Mix, Step, simulated::MemoryStore};
+/// use throng_wire::example;
+///
+/// let (store, [identity, _]) = (MemoryStore::new().store(), example::identities());
+/// let mix = Mix::open(store, example::route().into(), identity, Limits::default())?;
+/// mix.course().keyring.publish(1_000, &mut rng)?;
+/// mix.accept(0, &[0; 97], 1_000)?;
+///
+/// // At its deadline the epoch closes. One report is no crowd.
+/// let deadline = example::schedule().deadline(0);
+/// assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
+/// assert_eq!(mix.course().slots()[0].stage.name(), "short");
+/// assert!(mix.outgoing()?.is_none());
+/// # Ok::<(), throng_mix::Error>(())
+/// ```
+pub struct Mix {
+    course: Arc<Course>,
+    acknowledged: Acknowledged,
+    /// One notice at a time.
+    pub(crate) signing: Mutex<()>,
+}
+
+/// A batch that waits for the next party's receipt.
+pub struct Outgoing {
+    /// The first epoch of its slot.
+    pub first: u64,
+    /// Manifest and signature.
+    pub manifest: SignedManifest,
+    /// All records.
+    pub records: Box<dyn Blob>,
+}
+
+impl Mix {
+    /// Goes on from what is on disk.
+    pub fn open(
+        store: Store,
+        route: Arc<Route>,
+        identity: Identity,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let course = Course::open(store, route, identity, limits)?;
+        if course.hop == course.route.chain.hops() {
+            return Err(Error::WrongPlace);
+        }
+        let acknowledged = Acknowledged::default();
+        Ok(Self { course: Arc::new(course), acknowledged, signing: Mutex::new(()) })
+    }
+
+    /// Its course.
+    pub fn course(&self) -> &Arc<Course> {
+        &self.course
+    }
+
+    /// Whether reports for an epoch are taken now.
+    pub fn admit(&self, epoch: u64, now: u64) -> Result<(), Error> {
+        self.course.timetable().admit(epoch, now)
+    }
+
+    /// Takes reports for an epoch. They count once the answer is there.
+    pub fn submit(&self, epoch: u64, reports: &[u8], now: u64) -> Result<Pending, Error> {
+        let course = &self.course;
+        let each = course.route.shape.report_bytes();
+        let secret = course.keyring.secret(course.route.schedule.window_of(epoch));
+        let key = secret.map(|secret| LogKey::derive(&secret, epoch));
+        // Held until the log has them: what is admitted is never too late for its epoch's close.
+        let timetable = course.timetable();
+        timetable.admit(epoch, now)?;
+        if reports.is_empty() || !reports.len().is_multiple_of(each) {
+            return Err(Error::Length);
+        }
+        Ok(course.store.logs.submit(&course.log(epoch), &key.ok_or(Error::NoKeys)?, reports, each))
+    }
+
+    /// Takes reports for an epoch, and waits until they are on disk.
+    pub fn accept(&self, epoch: u64, reports: &[u8], now: u64) -> Result<(), Error> {
+        Ok(self.submit(epoch, reports, now)?.wait()?)
+    }
+
+    /// Does what is due next, and says what it was. `rng` decides the permutation.
+    pub fn step(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Option<Step>, Error> {
+        self.course.advance(now, |step| self.perform(step, rng))
+    }
+
+    /// Closes epochs, mixes a batch, or gives one up.
+    fn perform(&self, step: Step, rng: &mut impl CryptoRng) -> Result<(), Error> {
+        match step {
+            Step::Close { first, last } => self.close(first, last, rng),
+            Step::Process { first } => self.mix(first, rng),
+            Step::GiveUp { first } => self.give_up(first),
+            Step::Shred { .. } | Step::Destroy { .. } => Ok(()),
+        }
+    }
+
+    /// The batch that waits to be handed over, if any: the oldest.
+    pub fn outgoing(&self) -> Result<Option<Outgoing>, Error> {
+        let first = self.course.timetable().outgoing().map(|slot| slot.first);
+        first.map_or(Ok(None), |first| self.outgoing_at(first))
+    }
+
+    /// The batch that began with this epoch, if it waits to be handed over.
+    pub fn outgoing_at(&self, first: u64) -> Result<Option<Outgoing>, Error> {
+        let Stage::Sealed(manifest) = self.course.slot(first)?.stage else { return Ok(None) };
+        let records = self.course.store.blobs.open(&blob::output(self.course.id, first))?;
+        Ok(Some(Outgoing { first, manifest, records }))
+    }
+
+    /// The next party's receipt for the batch that began with this epoch.
+    pub fn delivered(&self, first: u64, receipt: Receipt) -> Result<(), Error> {
+        let course = &self.course;
+        course.settle()?;
+        let slot = course.slot(first)?;
+        let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
+        let next = course.route.chain.party(course.hop + 1).ok_or(Error::WrongPlace)?;
+        receipt.verify(&manifest.unverified().id(), course.hop + 1, &next.identity)?;
+        let manifest = manifest.clone();
+        course.put(slot.at(Stage::Delivered { manifest, receipt, shredded: false }), &[])
+    }
+
+    /// Counts reports for an epoch that are on disk, and whose senders are told.
+    pub fn acknowledged(&self, epoch: u64, reports: u64, now: u64) {
+        self.acknowledged.add(epoch, reports, &self.course.route.schedule, now);
+    }
+
+    /// How full the running epoch is, at the first mix.
+    pub fn progress(&self, now: u64) -> Option<Progress> {
+        let route = &self.course.route;
+        let epoch = route.epoch_at(now).filter(|_| self.course.hop == 1)?;
+        self.admit(epoch, now).ok()?;
+        Some(self.acknowledged.tell(epoch, route.quorum, &route.schedule, now))
+    }
+
+    /// The first mix: no more reports for these epochs; a crowd leaves, fewer wait or go.
+    fn close(&self, first: u64, last: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
+        let course = &self.course;
+        let slot = Slot { first, last, input: None, stage: Stage::Closing };
+        // From this row on nothing is admitted, so that what is read below is all there is.
+        course.put(slot.clone(), &[])?;
+        self.acknowledged.forget(last);
+        let shape = course.route.shape;
+        let each = shape.report_bytes();
+        let mut shuffler = self.shuffler();
+        let (mut valid, mut loss) = (0, Loss::default());
+        for epoch in first..=last {
+            course.store.logs.close(&course.log(epoch))?;
+            let window = course.route.schedule.window_of(epoch);
+            // Without keys for the window nothing was ever admitted.
+            let (Some(secret), Some(opener)) =
+                (course.keyring.secret(window), course.opener(epoch)?)
+            else {
+                continue;
+            };
+            // The layer binds the epoch: a report can only be replayed within its own.
+            let mut seen = Seen::default();
+            let mut peeler = Peeler::new(&mut seen, each, course.limits.threads);
+            let key = LogKey::derive(&secret, epoch);
+            course.store.logs.visit(&course.log(epoch), &key, each, |records| {
+                peeler.peel(&opener, records, |onions| {
+                    onions
+                        .chunks_exact(shape.record_bytes(2))
+                        .try_for_each(|onion| Ok::<_, Error>(shuffler.push(onion)?))
+                })
+            })?;
+            valid += peeler.valid;
+            loss.replayed += peeler.loss.replayed;
+            loss.malformed += peeler.loss.malformed;
+        }
+        self.leave(&slot, valid, vec![loss], [0; 32], shuffler, rng)
+    }
+
+    /// A later mix: a crowd leaves, fewer go.
+    fn mix(&self, first: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
+        let course = &self.course;
+        let mut shuffler = self.shuffler();
+        let opened = course.open_received(first, |onion| Ok::<_, Error>(shuffler.push(onion)?))?;
+        let Some(opened) = opened else { return Ok(()) };
+        let received = opened.manifest.unverified();
+        let reports = opened.valid / course.route.shape.records_per_report(course.hop);
+        let mut losses = received.losses.clone();
+        losses.push(opened.loss);
+        course.remember(&opened)?;
+        let source = course.receipt(received.id()).hash();
+        self.leave(&opened.slot, reports, losses, source, shuffler, rng)
+    }
+
+    /// Nobody can open the batch any more.
+    fn give_up(&self, first: u64) -> Result<(), Error> {
+        let slot = self.course.slot(first)?;
+        let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
+        let each = self.course.route.shape.records_per_report(self.course.hop + 1);
+        let reports = manifest.unverified().records / each.max(1);
+        let why = Why::Keys;
+        self.course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])
+    }
+
+    /// Permutes and seals a crowd; decides what becomes of fewer.
+    fn leave(
+        &self,
+        slot: &Slot,
+        reports: u64,
+        losses: Vec<Loss>,
+        source: [u8; 32],
+        shuffler: Shuffler<'_>,
+        rng: &mut impl CryptoRng,
+    ) -> Result<(), Error> {
+        let course = &self.course;
+        if !course.is_crowd(slot, reports)? {
+            return Ok(());
+        }
+        let mut output = Hashing {
+            to: course.store.blobs.create(&blob::output(course.id, slot.first))?,
+            digest: RecordDigest::default(),
+        };
+        let records = shuffler.finish(rng, &mut output)?;
+        let Hashing { to, digest } = output;
+        to.finish()?;
+        let manifest = Manifest {
+            collection: course.id,
+            first: slot.first,
+            last: slot.last,
+            record_bytes: course.route.shape.record_bytes(course.hop + 1) as u32,
+            records,
+            losses,
+            source,
+            digest: digest.finish(),
+        };
+        let signed = SignedManifest::sign(manifest, &course.identity);
+        // Only after this row does a byte leave, and after it no other bytes ever do.
+        course.put(slot.at(Stage::Sealed(signed)), &[])
+    }
+
+    fn shuffler(&self) -> Shuffler<'_> {
+        let len = self.course.route.shape.record_bytes(self.course.hop + 1);
+        Shuffler::new(len, self.course.limits.memory, &*self.course.store.blobs)
+    }
+}
+
+/// Hashes what it writes.
+struct Hashing {
+    to: Box<dyn BlobWriter>,
+    digest: RecordDigest,
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.to.write_all(bytes)?;
+        self.digest.update(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}

@@ -1,0 +1,443 @@
+//! Everything that survives a crash: rows, blobs, logs of reports, and secrets.
+//!
+//! The four are seams of their own, so that each can be kept somewhere else: [`Rows`] in a database,
+//! [`Blobs`] in an object store, [`Logs`] and [`Secrets`] on this machine. [`Store::on_disk`] keeps all
+//! of them in one directory; [`crate::simulated`] has a disk that fails where a test says. A new
+//! back-end passes [`conformance`].
+
+pub mod conformance;
+mod database;
+mod disk;
+mod files;
+mod key;
+mod log;
+mod log_files;
+mod pending;
+mod secret_files;
+mod segment;
+
+pub use key::{RowKey, Table, blob};
+pub use pending::{Answer, Pending};
+
+use aws_lc_rs::hkdf::{self, HKDF_SHA256};
+use std::fmt;
+use std::io::{self, Read, Seek, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use throng_wire::{CollectionId, LayerSecret};
+use zeroize::Zeroizing;
+
+/// The durable state of one server. A clone is a handle of the same state.
+///
+/// # Contract
+///
+/// This holds for all four seams. What a call returned `Ok` for survives a crash. What a call
+/// returned `Err` for may or may not have happened; every call may be repeated. Names of blobs and
+/// secrets are lower-case letters, digits, `-`, `_` and `.`, not first a dot.
+///
+/// ```
+/// use throng_mix::simulated::MemoryStore;
+/// use throng_mix::store::{Change, RowKey, Store, StoreError, Table};
+/// use throng_wire::CollectionId;
+///
+/// let key = RowKey::at(CollectionId::new([7; 32]), 0);
+/// let remember = |store: &Store| {
+///     store.rows.commit(&[Change::Put { table: Table::Slots, key: &key, value: b"1" }])?;
+///     store.secrets.put("key", b"secret")
+/// };
+///
+/// let store = MemoryStore::new().store();
+/// remember(&store)?;
+/// remember(&store)?;
+/// assert_eq!(store.rows.get(Table::Slots, &key)?, Some(b"1".to_vec()));
+/// assert!(store.secrets.put("key", b"another").is_err());
+/// # Ok::<(), StoreError>(())
+/// ```
+#[derive(Clone)]
+pub struct Store {
+    /// Small state that changes all at once or not at all.
+    pub rows: Arc<dyn Rows>,
+    /// Batches and other large values.
+    pub blobs: Arc<dyn Blobs>,
+    /// Reports of open epochs.
+    pub logs: Arc<dyn Logs>,
+    /// Keys.
+    pub secrets: Arc<dyn Secrets>,
+}
+
+impl Store {
+    /// All four in a data directory, which is made if absent. One process at a time has it open; what
+    /// was left unfinished is cleared.
+    ///
+    /// ```
+    /// use throng_mix::store::Store;
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let store = Store::on_disk(directory.path())?;
+    /// store.secrets.put("key", b"secret")?;
+    /// assert!(Store::on_disk(directory.path()).is_err());
+    /// drop(store);
+    /// assert_eq!(Store::on_disk(directory.path())?.secrets.names()?, ["key"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_disk(directory: &Path) -> Result<Self, StoreError> {
+        disk::open(directory)
+    }
+}
+
+/// Tables of rows.
+pub trait Rows: Send + Sync {
+    /// The rows of a table whose key begins with `prefix`, ordered by the bytes of their keys.
+    fn under(&self, table: Table, prefix: &RowKey) -> Result<Vec<(RowKey, Vec<u8>)>, StoreError>;
+
+    /// Makes all changes, in order, or none.
+    fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError>;
+
+    /// The row of exactly this key.
+    fn get(&self, table: Table, key: &RowKey) -> Result<Option<Vec<u8>>, StoreError> {
+        let rows = self.under(table, key)?;
+        Ok(rows.into_iter().find(|(found, _)| found == key).map(|(_, row)| row))
+    }
+}
+
+/// One change of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// Writes a row, whether it exists or not.
+    Put {
+        /// The table.
+        table: Table,
+        /// The row's key.
+        key: &'a RowKey,
+        /// The row's new value.
+        value: &'a [u8],
+    },
+    /// Deletes a row, whether it exists or not.
+    Delete {
+        /// The table.
+        table: Table,
+        /// The row's key.
+        key: &'a RowKey,
+    },
+}
+
+/// Values of any length under names.
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use throng_mix::simulated::MemoryStore;
+///
+/// let blobs = MemoryStore::new().store().blobs;
+/// let mut writer = blobs.create("batch")?;
+/// writer.write_all(b"records")?;
+/// // Dropped here it would never have existed.
+/// assert!(blobs.open("batch").is_err());
+/// writer.finish()?;
+/// assert_eq!((blobs.names()?, blobs.open("batch")?.size()), (vec!["batch".into()], 7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Blobs: Send + Sync {
+    /// A new blob, which appears under its name, or replaces the one there, when it is finished.
+    fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, StoreError>;
+
+    /// A finished blob. Removing or replacing it does not disturb whoever has it open.
+    fn open(&self, name: &str) -> Result<Box<dyn Blob>, StoreError>;
+
+    /// Deletes a blob. An absent one is fine.
+    fn remove(&self, name: &str) -> Result<(), StoreError>;
+
+    /// The names of all finished blobs, in order.
+    fn names(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Room for intermediate results, gone when it is dropped and after a crash.
+    fn scratch(&self) -> Result<Box<dyn Scratch>, StoreError>;
+
+    /// A small blob in memory, if there is one of that name.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        if !self.names()?.iter().any(|known| known == name) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        let reading = self.open(name)?.read_to_end(&mut bytes);
+        reading.map_err(StoreError::io("reading a blob"))?;
+        Ok(Some(bytes))
+    }
+
+    /// Writes a small blob whole.
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut blob = self.create(name)?;
+        blob.write_all(bytes).map_err(StoreError::io("writing a blob"))?;
+        blob.finish()
+    }
+}
+
+/// A blob that is being written. Dropped unfinished, it never existed.
+pub trait BlobWriter: Write + Send {
+    /// Makes it durable and visible under its name, at once.
+    fn finish(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// A finished blob.
+pub trait Blob: Read + Seek + Send {
+    /// How many bytes it has.
+    fn size(&self) -> u64;
+}
+
+/// A temporary file without a name.
+pub trait Scratch: Read + Write + Seek + Send {}
+
+impl<T: Read + Write + Seek + Send> Scratch for T {}
+
+/// Logs of records that many write and one reads at the end.
+///
+/// ```
+/// # use throng_wire::{CollectionId, LayerSecret};
+/// # let secret = LayerSecret::from_bytes(&[1; 32]);
+/// use throng_mix::simulated::MemoryStore;
+/// use throng_mix::store::{LogKey, LogName, StoreError};
+///
+/// let logs = MemoryStore::new().store().logs;
+/// let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
+/// let key = LogKey::derive(&secret, 7);
+/// logs.append(&log, &key, b"bbaa", 2)?;
+/// logs.close(&log)?;
+/// assert_eq!(logs.append(&log, &key, b"late", 2), Err(StoreError::Closed));
+///
+/// let mut records = Vec::new();
+/// logs.visit(&log, &key, 2, |some| Ok::<_, StoreError>(records.extend_from_slice(some)))?;
+/// assert_eq!(records.len(), 4);
+/// // The key of another epoch does not open it.
+/// let other = LogKey::derive(&secret, 8);
+/// assert!(logs.visit(&log, &other, 2, |_| Ok::<_, StoreError>(())).is_err());
+/// # Ok::<(), StoreError>(())
+/// ```
+pub trait Logs: Send + Sync {
+    /// Adds records of `each` bytes, back to back, to a log that is created when absent. They are
+    /// durable once the answer is there, all or none; many calls share one write to disk, and records
+    /// written together are sorted, so that their order of arrival is not kept. Only the first call
+    /// for a log may wait before it returns.
+    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending;
+
+    /// Ends a log, present or not: what was submitted is durable on return, and every later record is
+    /// refused with [`StoreError::Closed`] until the log is removed.
+    fn close(&self, log: &LogName) -> Result<(), StoreError>;
+
+    /// Shows all durable records of a log in chunks of whole records, until `visit` breaks off. An
+    /// absent log is empty.
+    fn read(
+        &self,
+        log: &LogName,
+        key: &LogKey,
+        each: usize,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError>;
+
+    /// Deletes a log. An absent one is fine.
+    fn remove(&self, log: &LogName) -> Result<(), StoreError>;
+
+    /// [`Logs::submit`], and waits.
+    fn append(
+        &self,
+        log: &LogName,
+        key: &LogKey,
+        records: &[u8],
+        each: usize,
+    ) -> Result<(), StoreError> {
+        self.submit(log, key, records, each).wait()
+    }
+}
+
+impl dyn Logs {
+    /// [`Logs::read`] for whoever may fail on the way.
+    pub fn visit<E: From<StoreError>>(
+        &self,
+        log: &LogName,
+        key: &LogKey,
+        each: usize,
+        mut visit: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut failed = None;
+        let reading = self.read(log, key, each, &mut |records| match visit(records) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        });
+        failed.map_or(Ok(()), Err)?;
+        Ok(reading?)
+    }
+}
+
+/// Secrets under names.
+pub trait Secrets: Send + Sync {
+    /// Keeps a secret under a name. The same secret again is fine; another one never replaces it.
+    fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError>;
+
+    /// The secret of that name, if there is one.
+    fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError>;
+
+    /// Overwrites a secret, then removes it. An absent one is fine.
+    fn destroy(&self, name: &str) -> Result<(), StoreError>;
+
+    /// The names of all secrets, in order.
+    fn names(&self) -> Result<Vec<String>, StoreError>;
+}
+
+/// The name of a log: the reports of one epoch of one collection.
+///
+/// ```
+/// use throng_mix::store::LogName;
+/// use throng_wire::CollectionId;
+///
+/// let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
+/// assert_eq!(log.to_string(), format!("{}-7", log.collection));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LogName {
+    /// The collection.
+    pub collection: CollectionId,
+    /// The epoch.
+    pub epoch: u64,
+}
+
+impl fmt::Display for LogName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.collection, self.epoch)
+    }
+}
+
+/// The key that a log is sealed under. Wiped when dropped, and `Debug` does not show it.
+#[derive(Clone)]
+pub struct LogKey(Zeroizing<[u8; 32]>);
+
+impl LogKey {
+    /// HKDF-SHA256 of the window's secret, so that destroying that secret shreds the logs of the
+    /// window.
+    pub fn derive(secret: &LayerSecret, epoch: u64) -> Self {
+        let window = hkdf::Salt::new(HKDF_SHA256, KEY_LABEL).extract(secret.as_bytes());
+        Self(expand(&window, &[&epoch.to_be_bytes()]))
+    }
+
+    /// A key for one part of the log, which has a salt of its own.
+    pub fn segment(&self, salt: &[u8; 32]) -> Zeroizing<[u8; 32]> {
+        expand(&hkdf::Salt::new(HKDF_SHA256, salt).extract(&*self.0), &[SEGMENT_LABEL])
+    }
+
+    /// Compares in constant time.
+    pub fn same(&self, other: &Self) -> bool {
+        aws_lc_rs::constant_time::verify_slices_are_equal(&*self.0, &*other.0).is_ok()
+    }
+}
+
+impl fmt::Debug for LogKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LogKey(..)")
+    }
+}
+
+/// The reason why a store did not do what it was asked. There are no bytes of records, rows or secrets in here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("{doing} failed: {kind}")]
+    Io {
+        /// What it said.
+        kind: io::ErrorKind,
+        /// What was being done.
+        doing: &'static str,
+    },
+    /// What is on disk is not what was written, or it was written under another key.
+    #[error("{what} is damaged, or its key is another one")]
+    Corrupt {
+        /// What cannot be read.
+        what: &'static str,
+    },
+    /// The log takes no more records.
+    #[error("the log is closed")]
+    Closed,
+    /// More is waiting to be written than the store wants to hold in memory. Later it has room again.
+    #[error("the store is busy")]
+    Full,
+    /// The operating system gives no random bytes.
+    #[error("the system has no random bytes")]
+    Randomness,
+    /// A request that no correct caller makes.
+    #[error("{what}")]
+    Misuse {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl StoreError {
+    /// Says what was being done when the operating system refused.
+    pub fn io(doing: &'static str) -> impl Fn(io::Error) -> Self {
+        move |error| Self::Io { kind: error.kind(), doing }
+    }
+}
+
+/// The name of a blob or a secret, if it may be one: it is also that of its file.
+pub(crate) fn checked(name: &str) -> Result<&str, StoreError> {
+    let allowed = |c: u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
+    match name.as_bytes() {
+        [first, ..] if *first != b'.' && name.len() <= MAX_NAME && name.bytes().all(allowed) => {
+            Ok(name)
+        }
+        _ => Err(StoreError::Misuse { what: "a name that no file has" }),
+    }
+}
+
+/// Refuses records that do not come back to back, whole.
+pub(crate) fn whole(records: &[u8], each: usize) -> Result<(), StoreError> {
+    if each == 0 || !records.len().is_multiple_of(each) {
+        return Err(StoreError::Misuse { what: "a part of a record" });
+    }
+    Ok(())
+}
+
+fn expand(from: &hkdf::Prk, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
+    let mut key = Zeroizing::new([0; 32]);
+    let fits = "32 bytes are one block of HKDF-SHA256";
+    from.expand(info, HKDF_SHA256).expect(fits).fill(&mut *key).expect(fits);
+    key
+}
+
+const KEY_LABEL: &[u8] = b"throng/1 log";
+
+const SEGMENT_LABEL: &[u8] = b"throng/1 segment";
+
+/// File systems allow 255.
+const MAX_NAME: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::MemoryStore;
+
+    #[test]
+    fn the_disk_keeps_the_contract() {
+        let directory = tempfile::tempdir().unwrap();
+        conformance::store(|| Store::on_disk(directory.path()).unwrap());
+    }
+
+    #[test]
+    fn the_simulated_disk_keeps_the_contract() {
+        let memory = MemoryStore::new();
+        conformance::store(|| {
+            memory.restart();
+            memory.store()
+        });
+    }
+
+    #[test]
+    fn a_log_key_is_of_one_secret_and_one_epoch_and_does_not_show() {
+        let key = |seed, epoch| LogKey::derive(&LayerSecret::from_bytes(&[seed; 32]), epoch);
+        assert!(key(9, 1).same(&key(9, 1)));
+        assert!(!key(9, 1).same(&key(9, 2)));
+        assert!(!key(9, 1).same(&key(8, 1)));
+        assert_eq!(format!("{:?}", key(9, 1)), "LogKey(..)");
+    }
+}

@@ -1,0 +1,140 @@
+//! Logs on disk: a directory per log, found when it is first used.
+
+use super::disk::Partial;
+use super::log::{self, Log};
+use super::{LogKey, LogName, Logs, Pending, StoreError, files, whole};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// The logs of a data directory.
+pub struct LogFiles {
+    directory: PathBuf,
+    /// The logs that were used.
+    used: RwLock<HashMap<LogName, Door>>,
+    /// Held while a log ends, so that a second call returns no earlier than the first.
+    ending: Mutex<()>,
+    /// Last, so that the directory is this process's until its logs have ended.
+    partial: Arc<Partial>,
+}
+
+impl LogFiles {
+    /// Logs in this directory, which is made if absent.
+    pub fn open(directory: &Path, partial: Arc<Partial>) -> io::Result<Self> {
+        files::private_directory(directory)?;
+        let (used, ending) = (RwLock::default(), Mutex::new(()));
+        Ok(Self { directory: directory.to_owned(), used, ending, partial })
+    }
+
+    /// The log, if it takes records.
+    fn log(&self, name: &LogName, key: &LogKey, each: usize) -> Result<Arc<Log>, StoreError> {
+        if let Some(door) = self.used().get(name) {
+            return door.log();
+        }
+        let mut used = self.used_mut();
+        if let Some(door) = used.get(name) {
+            return door.log();
+        }
+        let directory = self.directory(name);
+        let door = if directory.join(CLOSED).exists() {
+            Door::Closed
+        } else {
+            Door::Open(Arc::new(Log::open(&directory, key, each)?))
+        };
+        let log = door.log();
+        used.insert(*name, door);
+        log
+    }
+
+    /// Refuses records from now on, and waits for those that were taken.
+    fn end(&self, name: &LogName) {
+        let door = self.used_mut().insert(*name, Door::Closed);
+        if let Some(Door::Open(log)) = door {
+            log.end();
+        }
+    }
+
+    fn directory(&self, log: &LogName) -> PathBuf {
+        self.directory.join(log.to_string())
+    }
+
+    fn used(&self) -> RwLockReadGuard<'_, HashMap<LogName, Door>> {
+        self.used.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn used_mut(&self) -> RwLockWriteGuard<'_, HashMap<LogName, Door>> {
+        self.used.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Logs for LogFiles {
+    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending {
+        match whole(records, each).and_then(|()| self.log(log, key, each)) {
+            Ok(log) => log.submit(key, records, each),
+            Err(error) => Err(error).into(),
+        }
+    }
+
+    fn close(&self, log: &LogName) -> Result<(), StoreError> {
+        let doing = StoreError::io("closing a log");
+        let _ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        self.end(log);
+        let directory = self.directory(log);
+        files::private_directory(&directory).map_err(&doing)?;
+        File::create(directory.join(CLOSED)).map_err(&doing)?;
+        files::sync_directory(&directory).map_err(&doing)
+    }
+
+    fn read(
+        &self,
+        log: &LogName,
+        key: &LogKey,
+        each: usize,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let open = self.used().get(log).and_then(|door| door.log().ok());
+        match open {
+            Some(log) => log.read(key, each, visit),
+            None => log::read(&self.directory(log), key, each, None, visit),
+        }
+    }
+
+    fn remove(&self, log: &LogName) -> Result<(), StoreError> {
+        let doing = StoreError::io("removing a log");
+        let _ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        self.end(log);
+        // Under another name first: half a log must not be taken for one.
+        let doomed = self.partial.path();
+        match fs::rename(self.directory(log), &doomed) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => renamed.map_err(&doing)?,
+        }
+        files::sync_directory(&self.directory).map_err(&doing)?;
+        self.used_mut().remove(log);
+        match fs::remove_dir_all(&doomed) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(doing(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A log that was used.
+enum Door {
+    Open(Arc<Log>),
+    Closed,
+}
+
+impl Door {
+    fn log(&self) -> Result<Arc<Log>, StoreError> {
+        match self {
+            Self::Open(log) => Ok(Arc::clone(log)),
+            Self::Closed => Err(StoreError::Closed),
+        }
+    }
+}
+
+/// The empty file of a log that takes no more.
+const CLOSED: &str = "closed";
