@@ -2,7 +2,8 @@
 
 Files of the protocol are made anew and compared byte by byte; of every table the first rows of each
 part are computed anew and must be in the file. Packages that are missing are installed into an
-environment of this folder, which git ignores. The whole takes `--check` of each program (README.md).
+environment of this folder, which git ignores. To compare whole tables, run each program with
+`--check`; README.md lists them.
 
     python3 vectors/check.py
 """
@@ -40,7 +41,8 @@ def environment():
         # Some distributions have the module in a package of its own.
         if not shutil.which("apt-get"):
             raise
-        subprocess.run(["apt-get", "install", "-qy", "python3-venv"], check=True)
+        for command in (["update", "-q"], ["install", "-qy", "python3-venv"]):
+            subprocess.run(["apt-get", *command], check=True)
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
     requirements = ["--requirement", str(HERE / "requirements.txt")]
     subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
@@ -57,7 +59,9 @@ def main():
     import accountant
     import amplification
     import batch
+    import bursts
     import collection
+    import composition
     import directory
     import envelope
     import files
@@ -66,8 +70,8 @@ def main():
     import messages
     import published
 
-    modules = [hpke, envelope, batch, directory, collection, accountant, amplification, published,
-               messages, mechanism]
+    modules = [hpke, envelope, batch, directory, collection, accountant, composition,
+               amplification, published, messages, bursts, mechanism]
     every = [file for module in modules for file in module.FILES]
     unmade = sorted({path.stem for path in HERE.glob("*.json")} - {file.name for file in every})
     if unmade:

@@ -9,7 +9,7 @@ import itertools
 from mpmath import mp, mpf
 
 import files
-from accountant import client_law
+from composition import client_law
 from laws import FLOOR, close, exact, nearest, odds
 
 

@@ -17,9 +17,7 @@ from accountant import (
     bit_sum_tradeoffs,
     bit_sum_worst,
     gaussian_score,
-    longitudinal_exact,
     mu_star,
-    response_delta,
     tradeoff_at,
     two_message,
 )
@@ -31,6 +29,8 @@ from amplification import (
     hash_outputs,
     mean_positive_sum,
 )
+from bursts import Bursts, burst_count, burst_count_direct, burst_shape, cell_atoms, two_cell
+from composition import longitudinal_exact, response_delta
 from laws import (
     AGREE,
     bag_laws,
@@ -54,19 +54,7 @@ from laws import (
     shifted,
 )
 from mechanism import moments, one_bit_variance
-from messages import (
-    Bursts,
-    additive_delta,
-    burst_count,
-    burst_count_direct,
-    burst_shape,
-    cell_atoms,
-    coin_delta,
-    given_coins,
-    mixed_coins,
-    sliced_poisson,
-    two_cell,
-)
+from messages import additive_delta, coin_delta, given_coins, mixed_coins, sliced_poisson
 from published import (
     check_rappor_by_enumeration,
     claim14,
