@@ -1,13 +1,13 @@
 //! One board: what takes place, and what became of its rounds.
 
 use super::health::State;
-use super::number::Whole;
 use super::time::Moment;
 use super::{Frame, shown};
 use crate::server::{Node, Seat};
 use crate::{Error, Why};
 use askama::Template;
 use std::collections::BTreeMap;
+use throng_account::show::Count;
 use throng_wire::{Notice, hex};
 
 /// The page.
@@ -87,8 +87,8 @@ fn rounds(node: &Node, seat: &Seat, most: usize) -> Result<Vec<Round>, Error> {
             closed: Moment(route.schedule.deadline(number)),
             state,
             notice: notice.map(|(notice, _)| Posted {
-                reports: Whole(notice.reports),
-                messages: Whole(notice.messages),
+                reports: Count(notice.reports),
+                messages: Count(notice.messages),
                 digest: hex(&notice.digest),
             }),
         }
@@ -107,8 +107,8 @@ struct Round {
 
 /// What was shown.
 struct Posted {
-    reports: Whole,
-    messages: Whole,
+    reports: Count,
+    messages: Count,
     digest: String,
 }
 
