@@ -116,7 +116,7 @@ fn fitted(key: Key, wish: &Wish) -> Result<Report> {
         .line(
             "half_width",
             "95 % interval, to each side",
-            Upper(mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?)),
+            Near(mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?)),
         )
         .line("messages", "messages per report", mechanism.messages())
         .field("local_floor", plan::floor(&mechanism))

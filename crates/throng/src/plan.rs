@@ -88,7 +88,7 @@ fn row(offer: &Offer, heavy: bool) -> Vec<String> {
     let mut row = vec![
         offer.mechanism.key().name().into(),
         digits(Near(offer.standard_error)),
-        digits(Upper(offer.half_width)),
+        digits(Near(offer.half_width)),
         offer.mechanism.messages().to_string(),
         offer.bytes().to_string(),
         offer.mechanism.local_floor().map_or("infinite".into(), |e| digits(Upper(e.get()))),

@@ -103,8 +103,8 @@ fn rows(release: &Value) -> Vec<Vec<String>> {
                 estimate["label"].as_str().unwrap_or("-").to_owned(),
                 shown(&estimate["value"], Near),
                 shown(&estimate["standard_error"], Near),
-                shown(&estimate["interval"][0], Lower),
-                shown(&estimate["interval"][1], Upper),
+                shown(&estimate["interval"][0], Near),
+                shown(&estimate["interval"][1], Near),
                 shown(&release["privacy"]["epsilon"], Upper),
             ]
         })

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
 use throng_account::Probability;
-use throng_account::show::{Lower, Near, Upper};
+use throng_account::show::Near;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::{
     Control, DecodeOptions, Estimate, Mechanism, Selection, Tally, Values, Winner, decode,
@@ -235,7 +235,7 @@ fn remarks(
                     Near(request.values.range()?.mean(&exact, n).value),
                 )
                 .line("mean_estimate", "mean, first run", Near(mean.value))
-                .line("mean_half_width", "  (interval, to each side)", Upper(mean.half_width))
+                .line("mean_half_width", "  (interval, to each side)", Near(mean.half_width))
         }
         _ => report,
     })
@@ -355,7 +355,7 @@ fn first_run(truth: &[f64], run: &[Estimate], names: &[String]) -> Rows {
             digits(Near(truth[i])),
             digits(Near(run[i].value)),
             digits(Near(run[i].standard_error)),
-            format!("{} .. {}", digits(Lower(low)), digits(Upper(high))),
+            format!("{} .. {}", digits(Near(low)), digits(Near(high))),
         ]
     };
     Rows {

@@ -9,7 +9,7 @@ use crate::{Entry, Error, Point, Published};
 use askama::Template;
 use std::cmp::Ordering;
 use std::sync::Arc;
-use throng_account::show::{Count, Lower, Near, Upper};
+use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
 use throng_mechanism::Question;
 use throng_wire::{Collection, Terms};
@@ -175,8 +175,8 @@ impl<'a> View<'a> {
             when: when.clone(),
             value: Near(point.value).to_string(),
             error: Near(point.standard_error).to_string(),
-            low: Lower(point.low).to_string(),
-            high: Upper(point.high).to_string(),
+            low: Near(point.low).to_string(),
+            high: Near(point.high).to_string(),
         });
         Story { name: name.to_owned(), percent, chart: chart.page("story"), rows: rows.collect() }
     }
@@ -210,8 +210,8 @@ impl<'a> View<'a> {
                 point: *point,
                 value: Near(point.value).to_string(),
                 error: Near(point.standard_error).to_string(),
-                low: Lower(point.low).to_string(),
-                high: Upper(point.high).to_string(),
+                low: Near(point.low).to_string(),
+                high: Near(point.high).to_string(),
                 share: format!("{:.2} %", 100.0 * point.value / reports),
             })
             .collect();

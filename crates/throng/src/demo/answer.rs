@@ -55,7 +55,7 @@ pub fn answer(story: Story, release: &Value, epoch: u64, truth: &[(String, f64)]
 /// An answer in one sentence.
 pub fn sentence(story: Story, answer: &Value) -> String {
     let [estimate, truth] = ["estimate", "truth"].map(|name| told(&answer[name], Near));
-    let (low, high) = (told(&answer["interval"][0], Lower), told(&answer["interval"][1], Upper));
+    let (low, high) = (told(&answer["interval"][0], Near), told(&answer["interval"][1], Near));
     let epsilon = told(&answer["epsilon"], |epsilon| Upper(epsilon).places(3));
     let found = answer["estimates"].as_array().map_or(0, Vec::len);
     let counted = story.counted();
@@ -203,10 +203,9 @@ fn ranking(report: Report, release: &Value, truth: &[(String, f64)]) -> Report {
 
 /// Truth, estimate, error and interval.
 fn cells(answer: &Value) -> [String; 5] {
-    let [truth, estimate, error] =
-        ["truth", "estimate", "standard_error"].map(|name| shown(&answer[name], Near));
     let interval = &answer["interval"];
-    [truth, estimate, error, shown(&interval[0], Lower), shown(&interval[1], Upper)]
+    [&answer["truth"], &answer["estimate"], &answer["standard_error"], &interval[0], &interval[1]]
+        .map(|number| shown(number, Near))
 }
 
 /// Where estimate, interval and truth lie, all on one scale.
