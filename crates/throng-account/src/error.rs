@@ -1,3 +1,5 @@
+use crate::show::Upper;
+
 /// Why a question has no answer, by what the caller can do about it.
 ///
 /// ```
@@ -68,7 +70,7 @@ pub enum Error {
 /// How far the most private setting gets.
 fn reached(best: f64) -> String {
     if best.is_finite() {
-        format!("the most private setting tried has epsilon {best:.4}")
+        format!("the most private setting tried has epsilon {}", Upper(best).places(4))
     } else {
         "no setting tried has a finite epsilon".into()
     }

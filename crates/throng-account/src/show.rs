@@ -213,12 +213,16 @@ fn next(text: &str, away: bool) -> String {
             digits[0] = b'9';
             Some(power - 1)
         }
-        power => {
-            if carried {
-                digits.insert(0, b'1');
-            }
-            power
+        // As 9.9 is by 10.0, and 10.0 by 9.9.
+        None if carried => {
+            digits.insert(0, b'1');
+            None
         }
+        None if first == Some(b'0') && digits.get(1).is_some_and(u8::is_ascii_digit) => {
+            digits.remove(0);
+            None
+        }
+        power => power,
     };
     let digits: String = digits.into_iter().map(char::from).collect();
     power.map_or_else(|| format!("{sign}{digits}"), |power| format!("{sign}{digits}e{power}"))

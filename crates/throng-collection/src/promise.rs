@@ -111,7 +111,8 @@ impl Terms {
             let remedy = self.remedy();
             let (crowd, epsilon) = (crowd.get(), epsilon.get());
             let reason = format!(
-                "with {crowd} honest reports delta is {reached:.3e} at epsilon {epsilon}, not {:e}",
+                "with {crowd} honest reports delta is {:e} at epsilon {epsilon}, not {:e}",
+                Upper(reached).rounded(4),
                 delta.get()
             );
             return Err(Error::Promise { reason, remedy });
@@ -129,7 +130,8 @@ impl Terms {
             Err(Error::Account(throng_account::Error::Unreachable { least, .. })) => {
                 let at = delta.get();
                 let reason = format!("no epsilon covers {epochs} epochs at lifetime_delta {at:e}");
-                let remedy = format!("lifetime_delta has to be above {:.3e}", round::up(least));
+                let least = Upper(round::up(least)).rounded(4);
+                let remedy = format!("lifetime_delta has to be above {least:e}");
                 return Err(Error::Promise { reason, remedy });
             }
             Err(error) => return Err(error),

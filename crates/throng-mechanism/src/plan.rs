@@ -6,6 +6,7 @@ use crate::{
     Columns, Error, Histogram, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Rappor,
     Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum,
 };
+use throng_account::show::Upper;
 use throng_account::tail::normal_reach;
 use throng_account::tradeoff::gaussian_delta;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold, calibrate};
@@ -637,8 +638,8 @@ fn reason(ask: &Ask, best: &Offer) -> String {
     };
     let floor = match best.mechanism.local_floor() {
         Some(epsilon) => format!(
-            "should every mix collude, a report by itself still keeps epsilon {:.2}",
-            epsilon.get()
+            "should every mix collude, a report by itself still keeps epsilon {}",
+            Upper(epsilon.get()).places(2)
         ),
         None => "it relies on one honest mix: the value travels in clear inside the bag".into(),
     };

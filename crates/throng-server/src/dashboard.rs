@@ -16,7 +16,6 @@ mod book;
 mod collection;
 mod csv;
 mod health;
-mod number;
 mod operations;
 mod overview;
 mod planner;

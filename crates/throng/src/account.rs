@@ -3,11 +3,12 @@
 mod plain;
 
 use crate::args::{Account, CrowdArgs, FlipArgs, Query, Randomizer};
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, digits};
 use anyhow::Context;
 use throng_account::profile::{
     BitSum, Blanket, Bound, Longitudinal, Rappor, RealSum, Shuffled, TwoMessageCount,
 };
+use throng_account::show::{Lower, Near, Upper};
 use throng_account::spend::{closed_form, shuffled_rounds};
 use throng_account::tradeoff::TradeOff;
 use throng_account::{Crowd, Delta, Epsilon, Error, Guarantee, Probability, Profile, published};
@@ -60,7 +61,7 @@ pub fn run(query: Account) -> anyhow::Result<Report> {
                 }
             };
             let report =
-                crowd.header(name).line("epsilon0", "local epsilon0", epsilon0_of(&blanket));
+                crowd.header(name).line("epsilon0", "local epsilon0", Upper(epsilon0_of(&blanket)));
             let report = answer(report, &blanket, &query)?;
             match query.delta {
                 Some(delta) => blanket_bounds(report, &blanket, reports, Delta::new(delta)?),
@@ -77,10 +78,10 @@ pub fn run(query: Account) -> anyhow::Result<Report> {
             Ok(Report::default()
                 .line("mechanism", "mechanism", "rappor")
                 .field("hashes", hashes)
-                .line("epsilon_one", "epsilon of one report", rappor.one_report().get())
+                .line("epsilon_one", "epsilon of one report", Upper(rappor.one_report().get()))
                 .line("reports", "reports on one value", reports)
-                .line("epsilon_reports", "epsilon of that many", rappor.reports(reports).get())
-                .line("epsilon_forever", "epsilon for ever", rappor.forever().get())
+                .line("epsilon_reports", "epsilon of that many", Upper(rappor.reports(reports).get()))
+                .line("epsilon_forever", "epsilon for ever", Upper(rappor.forever().get()))
                 .note(
                     "Per distinct value: a value that changes costs again. Local guarantees, without \
                      shuffling.",
@@ -102,13 +103,15 @@ fn bit_sum(
     let protocol = BitSum::with_flip(reports, noise.flip(crowd.n)?)?;
     let mut report = crowd
         .header("bit-sum")
-        .line("lambda", "lambda", noise.lambda.unwrap_or(protocol.lambda()))
-        .line("flip", "flip probability", protocol.flip());
+        .line("lambda", "lambda", Near(noise.lambda.unwrap_or(protocol.lambda())))
+        .line("flip", "flip probability", Near(protocol.flip()));
     report = answer(report, &protocol, query)?;
-    report = report.line("local_floor", "local floor", epsilon0_of(&protocol));
+    report = report.line("local_floor", "local floor", Upper(epsilon0_of(&protocol)));
     if let Some(delta) = query.delta {
         report = match published::bit_sum_closed(reports, protocol.lambda(), Delta::new(delta)?) {
-            Ok(epsilon) => report.line("epsilon_published", "Cheu et al. Corollary 17", epsilon),
+            Ok(epsilon) => {
+                report.line("epsilon_published", "Cheu et al. Corollary 17", Upper(epsilon))
+            }
             Err(why) => report.field("epsilon_published", why.to_string()),
         };
     }
@@ -117,20 +120,21 @@ fn bit_sum(
     }
     let curve = TradeOff::new(&protocol)?;
     let betas = alpha.iter().map(|&a| curve.beta(a)).collect::<Result<Vec<_>, _>>()?;
-    let rows = alpha.iter().zip(&betas).map(|(a, b)| vec![number(*a), number(*b)]).collect();
+    let rows =
+        alpha.iter().zip(&betas).map(|(a, b)| vec![digits(Near(*a)), digits(Lower(*b))]).collect();
     Ok(report
         .field("alpha", alpha.to_vec())
         .field("beta", betas)
-        .line("mu", "smallest GDP mu", curve.mu())
+        .line("mu", "smallest GDP mu", Upper(curve.mu()))
         .table(Rows { head: vec!["type I error", "least type II error"], rows }))
 }
 
 fn two_message_count(crowd: &CrowdArgs, p: f64, query: &Query) -> anyhow::Result<Report> {
     let protocol = TwoMessageCount::new(crowd.crowd()?, Probability::new("p", p)?);
-    let report = crowd.header("two-message-count").line("p", "p", p).line(
+    let report = crowd.header("two-message-count").line("p", "p", Near(p)).line(
         "delta_least",
         "least delta of any epsilon",
-        protocol.least_delta(),
+        Upper(protocol.least_delta()),
     );
     let report = answer(report, &protocol, query)?;
     Ok(report.line("local_floor", "local floor", "infinity"))
@@ -138,10 +142,12 @@ fn two_message_count(crowd: &CrowdArgs, p: f64, query: &Query) -> anyhow::Result
 
 fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> anyhow::Result<Report> {
     let protocol = RealSum::with_flip(crowd.crowd()?, noise.flip(crowd.n)?, r)?;
-    let mut report = crowd
-        .header("real-sum")
-        .line("lambda", "lambda", noise.lambda.unwrap_or(2.0 * crowd.n as f64 * protocol.flip()))
-        .line("r", "bits per user", r);
+    let lambda = noise.lambda.unwrap_or(2.0 * crowd.n as f64 * protocol.flip());
+    let mut report = crowd.header("real-sum").line("lambda", "lambda", Near(lambda)).line(
+        "r",
+        "bits per user",
+        r,
+    );
     // What Cheu et al., Theorem 23, would ask of each of the r bit-sums for the same promise.
     let (epsilon, delta) = if let Some(delta) = query.delta {
         let found = protocol.epsilon(Delta::new(delta)?)?;
@@ -152,10 +158,12 @@ fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> anyho
         let epsilon = Epsilon::new(query.epsilon.unwrap_or(0.0))?;
         (epsilon, Delta::new(protocol.delta(epsilon).upper))
     };
-    report = report.line("local_floor", "local floor of a report", epsilon0_of(&protocol));
+    report = report.line("local_floor", "local floor of a report", Upper(epsilon0_of(&protocol)));
     let split = delta.and_then(|delta| published::real_sum_split(epsilon, delta, r));
     report = match split {
-        Ok((each, _)) => report.line("epsilon_per_bit_published", "per bit by Theorem 23", each),
+        Ok((each, _)) => {
+            report.line("epsilon_per_bit_published", "per bit by Theorem 23", Near(each))
+        }
         Err(why) => report.field("epsilon_per_bit_published", why.to_string()),
     };
     Ok(report)
@@ -163,7 +171,7 @@ fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> anyho
 
 fn general(crowd: &CrowdArgs, epsilon0: f64, query: &Query) -> anyhow::Result<Report> {
     let mechanism = Shuffled::new(crowd.crowd()?, Epsilon::new(epsilon0)?)?;
-    let report = crowd.header("general").line("epsilon0", "local epsilon0", epsilon0);
+    let report = crowd.header("general").line("epsilon0", "local epsilon0", Upper(epsilon0));
     let report = answer(report, &mechanism, query)?;
     Ok(match query.delta {
         Some(delta) => bounds(report, &mechanism.bounds(Delta::new(delta)?)?),
@@ -174,8 +182,11 @@ fn general(crowd: &CrowdArgs, epsilon0: f64, query: &Query) -> anyhow::Result<Re
 fn binary_response(crowd: &CrowdArgs, local: Epsilon, query: &Query) -> anyhow::Result<Report> {
     let reports = crowd.crowd()?;
     let protocol = BitSum::from_local(reports, local)?;
-    let report =
-        crowd.header("kary-response").field("k", 2).line("epsilon0", "local epsilon0", local.get());
+    let report = crowd.header("kary-response").field("k", 2).line(
+        "epsilon0",
+        "local epsilon0",
+        Upper(local.get()),
+    );
     let report = answer(report, &protocol, query)?;
     let Some(delta) = query.delta else { return Ok(report) };
     let delta = Delta::new(delta)?;
@@ -215,7 +226,7 @@ fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow
     let renyi = published::swap_renyi_rounds(reports, local, rounds, delta).min(unshuffled);
     let report = crowd
         .header("compose")
-        .line("epsilon0", "local epsilon0", epsilon0)
+        .line("epsilon0", "local epsilon0", Upper(epsilon0))
         .line("rounds", "rounds", rounds);
     let report = with_guarantee(report, &found);
     let others = [
@@ -232,7 +243,9 @@ fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow
         .collect();
     let rows = others
         .iter()
-        .map(|(name, epsilon, source)| vec![(*name).into(), number(*epsilon), (*source).into()])
+        .map(|(name, epsilon, source)| {
+            vec![(*name).into(), digits(Upper(*epsilon)), (*source).into()]
+        })
         .collect();
     Ok(report
         .field("bounds", json)
@@ -248,9 +261,9 @@ fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> anyhow::Resu
         .line("n", "users", n)
         .line("periods", "periods", periods)
         .line("levels", "levels of the tree", levels)
-        .line("local_floor", "local epsilon, whole life", protocol.lifetime().get())
-        .line("delta", "delta", delta)
-        .line("epsilon_upper", "shuffled epsilon, whole life", found.epsilon.get())
+        .line("local_floor", "local epsilon, whole life", Upper(protocol.lifetime().get()))
+        .line("delta", "delta", Upper(delta))
+        .line("epsilon_upper", "shuffled epsilon, whole life", Upper(found.epsilon.get()))
         .field("epsilon_lower", 0.0)
         .field("theorem", found.theorem.name())
         .note("A whole life, level included, is one report of a randomizer that everybody shares."))
@@ -264,9 +277,9 @@ fn answer(report: Report, profile: &dyn Profile, query: &Query) -> anyhow::Resul
     let epsilon = Epsilon::new(query.epsilon.context("--epsilon or --delta is needed")?)?;
     let band = profile.delta(epsilon);
     let mut report = report
-        .line("epsilon", "epsilon", epsilon.get())
-        .line("delta_upper", "delta, at most", band.upper)
-        .line("delta_lower", "delta, at least", band.lower);
+        .line("epsilon", "epsilon", Upper(epsilon.get()))
+        .line("delta_upper", "delta, at most", Upper(band.upper))
+        .line("delta_lower", "delta, at least", Lower(band.lower));
     if let Some(dataset) = profile.witness(epsilon).filter(|_| band.lower > 0.0) {
         report = report.line("dataset", "reached where", dataset.to_string());
     }
@@ -274,18 +287,16 @@ fn answer(report: Report, profile: &dyn Profile, query: &Query) -> anyhow::Resul
 }
 
 fn with_guarantee(report: Report, found: &Guarantee) -> Report {
-    let mut report = report.line("delta", "delta", found.delta.get()).line(
+    let mut report = report.line("delta", "delta", Upper(found.delta.get())).line(
         "epsilon_upper",
         "epsilon, at most",
-        found.epsilon.get(),
+        Upper(found.epsilon.get()),
     );
     match &found.lower {
         Some(witness) => {
-            report = report.line("epsilon_lower", "epsilon, at least", witness.epsilon.get()).line(
-                "dataset",
-                "reached where",
-                witness.dataset.to_string(),
-            );
+            report = report
+                .line("epsilon_lower", "epsilon, at least", Lower(witness.epsilon.get()))
+                .line("dataset", "reached where", witness.dataset.to_string());
         }
         None => report = report.field("epsilon_lower", 0.0),
     }
@@ -310,7 +321,7 @@ fn bounds(report: Report, all: &[Bound]) -> Report {
                 json.push(serde_json::json!(
                     {"name": name, "epsilon": value, "valid": true, "source": source}
                 ));
-                rows.push(vec![name.into(), number(value), source.into()]);
+                rows.push(vec![name.into(), digits(Upper(value)), source.into()]);
             }
             Err(why) => {
                 let why = why.to_string();

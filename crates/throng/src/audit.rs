@@ -2,9 +2,10 @@
 
 use crate::args::Audit as Request;
 use crate::parallel::{generator, seed, spread};
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, digits};
 use anyhow::{Result, bail};
 use throng_account::Delta;
+use throng_account::show::{Lower, Near, Upper};
 use throng_mechanism::{Attack, Audit};
 
 /// Runs both worlds many times and compares what can be told apart with what is claimed.
@@ -38,10 +39,10 @@ pub fn run(request: &Request) -> Result<Report> {
         .line("n", "reports", ask.reports)
         .field("honest", ask.crowd.get())
         .line("runs", "runs in each world", request.runs)
-        .line("delta", "delta", ask.delta.get())
-        .line("epsilon_claimed", "epsilon claimed, at most", epsilon_claimed)
-        .line("epsilon_lower", "epsilon measured, at least", audit.epsilon_lower)
-        .line("confidence", "confidence", audit.confidence)
+        .line("delta", "delta", Upper(ask.delta.get()))
+        .line("epsilon_claimed", "epsilon claimed, at most", Upper(epsilon_claimed))
+        .line("epsilon_lower", "epsilon measured, at least", Lower(audit.epsilon_lower))
+        .line("confidence", "confidence", Near(audit.confidence))
         .field("seed", seed)
         .say("seed", seed.to_string())
         .line("consistent", "consistent with the claim", !caught)
@@ -59,7 +60,13 @@ pub fn run(request: &Request) -> Result<Report> {
         .table(Rows {
             head: vec!["epsilon", "delta measured, at least", "delta claimed, at most"],
             rows: shown
-                .map(|f| vec![number(f.epsilon), number(f.delta_lower), number(f.delta_claimed)])
+                .map(|f| {
+                    vec![
+                        digits(Near(f.epsilon)),
+                        digits(Lower(f.delta_lower)),
+                        digits(Upper(f.delta_claimed)),
+                    ]
+                })
                 .collect(),
         });
     if let Some(worst) = audit.broken().max_by(|a, b| {
@@ -68,9 +75,9 @@ pub fn run(request: &Request) -> Result<Report> {
     }) {
         let text = format!(
             "CAUGHT: at epsilon {} delta is at least {}, but at most {} is claimed.",
-            number(worst.epsilon),
-            number(worst.delta_lower),
-            number(worst.delta_claimed)
+            digits(Near(worst.epsilon)),
+            digits(Lower(worst.delta_lower)),
+            digits(Upper(worst.delta_claimed))
         );
         return Ok(report.field("caught", text.clone()).note(text).failing());
     }

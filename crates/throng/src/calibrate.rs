@@ -2,10 +2,11 @@
 
 use crate::args::{Calibrate, Promise, Wish};
 use crate::plan;
-use crate::report::{Report, number};
+use crate::report::{Report, digits};
 use anyhow::Result;
 use throng_account::calibrate::{self, Calibrated};
 use throng_account::profile::ClonePair;
+use throng_account::show::{Lower, Near, Upper};
 use throng_account::{Crowd, Delta, Epsilon, Error, Probability, Profile};
 use throng_mechanism::Key;
 
@@ -15,28 +16,25 @@ pub fn run(request: Calibrate) -> Result<Report> {
         Calibrate::BitSum(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
             let found = calibrate::bit_sum(crowd, epsilon, delta)?;
-            let report = promise
-                .header("bit-sum")
-                .line("lambda", "lambda", 2.0 * promise.crowd.n as f64 * found.mechanism.flip())
-                .line("flip", "flip probability", found.mechanism.flip());
+            let report = flips(promise.header("bit-sum"), &promise, found.mechanism.flip());
             Ok(coin(report, &found, "flip if u64 <")
                 .line(
                     "standard_error",
                     "standard error of the count",
-                    found.mechanism.standard_error(),
+                    Near(found.mechanism.standard_error()),
                 )
-                .line("local_floor", "local floor", pure(&found.mechanism)))
+                .line("local_floor", "local floor", Upper(pure(&found.mechanism))))
         }
         Calibrate::TwoMessageCount(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
             let found = calibrate::two_message_count(crowd, epsilon, delta)?;
             let report =
-                promise.header("two-message-count").line("p", "p", found.coin.probability());
+                promise.header("two-message-count").line("p", "p", Near(found.coin.probability()));
             Ok(coin(report, &found, "noise 1 if u64 <")
                 .line(
                     "standard_error",
                     "standard error of the count",
-                    found.mechanism.standard_error(),
+                    Near(found.mechanism.standard_error()),
                 )
                 .line("local_floor", "local floor", "infinity"))
         }
@@ -47,16 +45,13 @@ pub fn run(request: Calibrate) -> Result<Report> {
             let found = calibrate::real_sum(crowd, bits, epsilon, delta)?;
             let (noise, rounding) =
                 (found.mechanism.standard_error(), found.mechanism.rounding_error());
-            let report = promise
-                .header("real-sum")
-                .line("r", "bits per user", bits)
-                .line("lambda", "lambda", 2.0 * promise.crowd.n as f64 * found.mechanism.flip())
-                .line("flip", "flip probability", found.mechanism.flip());
+            let report = promise.header("real-sum").line("r", "bits per user", bits);
+            let report = flips(report, &promise, found.mechanism.flip());
             Ok(coin(report, &found, "flip if u64 <")
-                .line("noise_error", "noise in the sum", noise)
-                .line("rounding_error", "rounding in the sum, at most", rounding)
-                .line("standard_error", "standard error, at most", noise.hypot(rounding))
-                .line("local_floor", "local floor of a report", pure(&found.mechanism)))
+                .line("noise_error", "noise in the sum", Near(noise))
+                .line("rounding_error", "rounding in the sum, at most", Upper(rounding))
+                .line("standard_error", "standard error, at most", Upper(noise.hypot(rounding)))
+                .line("local_floor", "local floor of a report", Upper(pure(&found.mechanism))))
         }
         Calibrate::KaryResponse { promise, k } => {
             let (crowd, epsilon, delta) = promise.parts()?;
@@ -69,14 +64,14 @@ pub fn run(request: Calibrate) -> Result<Report> {
             let report = promise.header("kary-response").line("k", "categories", k).line(
                 "epsilon0",
                 "local epsilon0",
-                local,
+                Upper(local),
             );
             // Of a category that nobody holds: each report says it with probability 1/(e^eps0+k-1).
             let (n, rest) = (crowd.get() as f64, local.exp() + k as f64 - 1.0);
             let error = (n / rest * (1.0 - 1.0 / rest)).sqrt() * rest / local.exp_m1();
             Ok(coin(report, &found, "uniform category if u64 <")
-                .line("standard_error", "standard error of a rare count", error)
-                .line("local_floor", "local floor", local))
+                .line("standard_error", "standard error of a rare count", Near(error))
+                .line("local_floor", "local floor", Upper(local)))
         }
         Calibrate::RandomizedResponse(promise) => binary_response(&promise, "randomized-response"),
         Calibrate::Fitted(request) => {
@@ -89,8 +84,8 @@ pub fn run(request: Calibrate) -> Result<Report> {
             let found = ClonePair::strong(crowd, local)?.delta(epsilon);
             Ok(promise
                 .header("general")
-                .line("epsilon0", "largest local epsilon0", local.get())
-                .line("delta_upper", "delta, at most", found.upper)
+                .line("epsilon0", "largest local epsilon0", Lower(local.get()))
+                .line("delta_upper", "delta, at most", Upper(found.upper))
                 .line("standard_error", "standard error", "depends on the randomizer"))
         }
         Calibrate::Crowd { epsilon0, epsilon, delta } => {
@@ -99,11 +94,11 @@ pub fn run(request: Calibrate) -> Result<Report> {
             let found = ClonePair::strong(crowd, local)?.delta(eps);
             Ok(Report::default()
                 .field("mechanism", "crowd")
-                .line("epsilon0", "local epsilon0", epsilon0)
-                .line("epsilon", "epsilon", epsilon)
-                .line("delta", "delta", delta)
+                .line("epsilon0", "local epsilon0", Upper(epsilon0))
+                .line("epsilon", "epsilon", Upper(epsilon))
+                .line("delta", "delta", Upper(delta))
                 .line("n", "smallest crowd", crowd.get())
-                .line("delta_upper", "delta, at most", found.upper))
+                .line("delta_upper", "delta, at most", Upper(found.upper)))
         }
     }
 }
@@ -116,12 +111,12 @@ fn fitted(key: Key, wish: &Wish) -> Result<Report> {
     let mut report = wish
         .promise
         .header(key.name())
-        .line("delta_upper", "delta, at most", delta)
-        .line("standard_error", "standard error", mechanism.standard_error(ask.reports))
+        .line("delta_upper", "delta, at most", Upper(delta))
+        .line("standard_error", "standard error", Near(mechanism.standard_error(ask.reports)))
         .line(
             "half_width",
             "95 % interval, to each side",
-            mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?),
+            Near(mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?)),
         )
         .line("messages", "messages per report", mechanism.messages())
         .field("local_floor", plan::floor(&mechanism))
@@ -129,7 +124,9 @@ fn fitted(key: Key, wish: &Wish) -> Result<Report> {
             "local floor",
             mechanism
                 .local_floor()
-                .map_or("infinite: a report by itself shows the value".into(), |e| number(e.get())),
+                .map_or("infinite: a report by itself shows the value".into(), |e| {
+                    digits(Upper(e.get()))
+                }),
         );
     // Those of split-and-mix are what was asked for, bit by bit.
     let asked = |name: &str| key == Key::SplitAndMix && matches!(name, "epsilon" | "delta");
@@ -148,18 +145,28 @@ fn binary_response(promise: &Promise, name: &str) -> Result<Report> {
     let found = calibrate::bit_sum(crowd, epsilon, delta)?;
     let report = promise
         .header(name)
-        .line("epsilon0", "local epsilon0", pure(&found.mechanism))
-        .line("flip", "flip probability", found.mechanism.flip());
+        .line("epsilon0", "local epsilon0", Upper(pure(&found.mechanism)))
+        .line("flip", "flip probability", Near(found.mechanism.flip()));
     Ok(coin(report, &found, "flip if u64 <")
-        .line("standard_error", "standard error of the count", found.mechanism.standard_error())
-        .line("local_floor", "local floor", pure(&found.mechanism)))
+        .line(
+            "standard_error",
+            "standard error of the count",
+            Near(found.mechanism.standard_error()),
+        )
+        .line("local_floor", "local floor", Upper(pure(&found.mechanism))))
+}
+
+/// Bits that are flipped: how many are in doubt among all reports, and how often one is.
+fn flips(report: Report, promise: &Promise, flip: f64) -> Report {
+    let lambda = 2.0 * promise.crowd.n as f64 * flip;
+    report.line("lambda", "lambda", Near(lambda)).line("flip", "flip probability", Near(flip))
 }
 
 fn coin<M>(report: Report, found: &Calibrated<M>, label: &str) -> Report {
     report.line("threshold", label, found.coin.get()).line(
         "delta_upper",
         "delta, at most",
-        found.delta,
+        Upper(found.delta),
     )
 }
 
@@ -173,9 +180,10 @@ impl Promise {
     }
 
     fn header(&self, mechanism: &str) -> Report {
-        self.crowd
-            .header(mechanism)
-            .line("epsilon", "epsilon", self.epsilon)
-            .line("delta", "delta", self.delta)
+        self.crowd.header(mechanism).line("epsilon", "epsilon", Upper(self.epsilon)).line(
+            "delta",
+            "delta",
+            Upper(self.delta),
+        )
     }
 }

@@ -4,8 +4,8 @@ use crate::args::{
     Below as BelowArg, Collection as Request, NewCollection, Promise as PromiseArgs,
 };
 use crate::args::{CrowdArgs, Wish, Words};
-use crate::plan::{finite, floor};
-use crate::report::Report;
+use crate::plan::finite;
+use crate::report::{Report, Shown};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::fmt;
@@ -14,6 +14,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
+use throng_account::show::Upper;
 use throng_collection::{
     Board, Collection, Error, Promise, Prompt, Spending, Spent, Terms, duration_text, value_name,
 };
@@ -128,8 +129,8 @@ fn new(request: &NewCollection) -> Result<Report> {
         .line("id", "id", collection.id().to_string())
         .line("mechanism", "mechanism", collection.terms.mechanism.key().name())
         .line("quorum", "reports needed", collection.quorum())
-        .line("lifetime_epsilon", "epsilon of all epochs", epsilon.get())
-        .line("lifetime_delta", "delta of all epochs", delta.get()))
+        .line("lifetime_epsilon", "epsilon of all epochs", Upper(epsilon.get()))
+        .line("lifetime_delta", "delta of all epochs", Upper(delta.get())))
 }
 
 fn calibrated(request: &NewCollection) -> Result<Terms> {
@@ -194,7 +195,7 @@ fn show(collection: &Collection) -> Report {
     let plain = collection.plain();
     let lines = numbers(collection).into_iter();
     let report = lines
-        .fold(Report::default(), |report, (key, _, value)| report.field(key, value))
+        .fold(Report::default(), |report, (key, _, value)| report.field(key, value.json))
         .field(
             "question",
             json!({"text": question.text, "value": value_name(mechanism.question()),
@@ -221,7 +222,7 @@ fn check_board(board: &Board) -> Report {
         .line("id", "id", board.id().to_string())
         .field("kind", "board")
         .line("about", "about", board.about.clone())
-        .line("mixes", "mixes", shape.mixes)
+        .line("mixes", "mixes", u64::from(shape.mixes))
         .line("messages", "messages per report", shape.messages)
         .line("payload", "bytes per message", shape.payload)
         .line("bytes_per_report", "bytes per report", shape.report_bytes())
@@ -241,24 +242,28 @@ fn show_board(board: &Board) -> Report {
 }
 
 /// What a program or an operator wants to know, under its key and its label.
-fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Value)> {
+fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Shown)> {
     let Terms { promise, mechanism, .. } = &collection.terms;
     let shape = collection.shape();
+    let local = match mechanism.local_floor() {
+        Some(floor) => Upper(floor.get()).into(),
+        None => "infinity".into(),
+    };
     vec![
         ("id", "id", collection.id().to_string().into()),
         ("mechanism", "mechanism", mechanism.key().name().into()),
-        ("mixes", "mixes", shape.mixes.into()),
+        ("mixes", "mixes", u64::from(shape.mixes).into()),
         ("messages", "messages per report", shape.messages.into()),
         ("payload", "bytes per message", shape.payload.into()),
         ("bytes_per_report", "bytes per report", shape.report_bytes().into()),
         ("quorum", "reports needed", collection.quorum().into()),
         ("crowd", "honest ones among them", promise.crowd.get().into()),
-        ("epsilon", "epsilon", promise.epsilon.get().into()),
-        ("delta", "delta", promise.delta.get().into()),
+        ("epsilon", "epsilon", Upper(promise.epsilon.get()).into()),
+        ("delta", "delta", Upper(promise.delta.get()).into()),
         ("epochs", "epochs", promise.epochs.into()),
-        ("lifetime_epsilon", "epsilon of all epochs", promise.lifetime.0.get().into()),
-        ("lifetime_delta", "delta of all epochs", promise.lifetime.1.get().into()),
-        ("local_floor", "local floor", floor(mechanism)),
+        ("lifetime_epsilon", "epsilon of all epochs", Upper(promise.lifetime.0.get()).into()),
+        ("lifetime_delta", "delta of all epochs", Upper(promise.lifetime.1.get()).into()),
+        ("local_floor", "local floor", local),
     ]
 }
 

@@ -22,7 +22,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use story::People;
-use tell::{Steps, grouped};
+use tell::Steps;
+use throng_account::show::Count;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
 use throng_collection::{Promise, Terms};
@@ -127,9 +128,9 @@ impl Scene<'_> {
         let (seconds, bytes) = (taken.as_secs_f64(), self.chain.collection.shape().report_bytes());
         format!(
             "{} reports of {} bytes, randomized, sealed, acknowledged: {seconds:.1} s, {} a second",
-            grouped(self.clients),
-            grouped(bytes as u64),
-            grouped((self.clients as f64 / seconds).round() as u64)
+            Count(self.clients),
+            Count(bytes as u64),
+            Count((self.clients as f64 / seconds).round() as u64)
         )
     }
 
@@ -149,8 +150,8 @@ impl Scene<'_> {
             let dropped = mix.repeated + mix.malformed;
             let text = format!(
                 "{} {what}, {} repeated or malformed dropped; permuted; {} signed for them",
-                grouped(went_on + dropped),
-                grouped(dropped),
+                Count(went_on + dropped),
+                Count(dropped),
                 mix.to
             );
             steps.next(&mix.mix, &text);
@@ -159,7 +160,7 @@ impl Scene<'_> {
         let dropped = ["replayed", "malformed", "nonsense"].map(|why| dropped[why].as_u64());
         let text = format!(
             "{} reports opened and counted; {} messages dropped",
-            grouped(passage.release["reports"].as_u64().unwrap_or(0)),
+            Count(passage.release["reports"].as_u64().unwrap_or(0)),
             dropped.iter().flatten().sum::<u64>()
         );
         steps.next("analyzer", &text);

@@ -2,10 +2,11 @@
 
 use crate::args::Plan as Request;
 use crate::collection::{draft, write_new};
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, digits};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::fs;
+use throng_account::show::{Near, Upper};
 use throng_account::{Crowd, Epsilon};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::{Ask, Mechanism, Offer, Plan, Question};
@@ -37,8 +38,8 @@ pub fn run(request: &Request) -> Result<Report> {
     let mut report = Report::default()
         .line("n", "reports", ask.reports)
         .line("honest", "honest ones counted on", ask.crowd.get())
-        .line("epsilon", "epsilon", ask.epsilon.get())
-        .line("delta", "delta", ask.delta.get())
+        .line("epsilon", "epsilon", Upper(ask.epsilon.get()))
+        .line("delta", "delta", Upper(ask.delta.get()))
         .line("recommended", "recommended", best.mechanism.key().name())
         .field("reason", plan.reason.clone())
         .field("options", options)
@@ -46,10 +47,10 @@ pub fn run(request: &Request) -> Result<Report> {
         .field("central", model(plan.central))
         .field("local", model(plan.local));
     if let Some(error) = plan.central {
-        report = report.say("error in the central model", number(error));
+        report = report.say("error in the central model", digits(Near(error)));
     }
     if let Some(error) = plan.local {
-        report = report.say("error in the local model", number(error));
+        report = report.say("error in the local model", digits(Near(error)));
     }
     report = report.table(Rows { head, rows });
     report = report.note(sentence(&plan.reason)).note(unit(ask.question));
@@ -86,18 +87,18 @@ fn option(offer: &Offer, recommended: bool) -> Value {
 fn row(offer: &Offer, heavy: bool) -> Vec<String> {
     let mut row = vec![
         offer.mechanism.key().name().into(),
-        number(offer.standard_error),
-        number(offer.half_width),
+        digits(Near(offer.standard_error)),
+        digits(Near(offer.half_width)),
         offer.mechanism.messages().to_string(),
         offer.bytes().to_string(),
-        offer.mechanism.local_floor().map_or("infinite".into(), |e| number(e.get())),
+        offer.mechanism.local_floor().map_or("infinite".into(), |e| digits(Upper(e.get()))),
         match offer.mechanism.influence() {
-            moves if moves.is_finite() => number(moves),
+            moves if moves.is_finite() => digits(Upper(moves)),
             _ => "anything".into(),
         },
     ];
     if heavy {
-        row.insert(2, number(offer.heavy_error));
+        row.insert(2, digits(Near(offer.heavy_error)));
     }
     row
 }
@@ -181,8 +182,8 @@ pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
     Ok(Chart {
         title: format!(
             "Standard error at ε = {}, δ = {}",
-            number(ask.epsilon.get()),
-            number(ask.delta.get())
+            digits(Upper(ask.epsilon.get())),
+            digits(Upper(ask.delta.get()))
         ),
         x: axis("reports, n"),
         y: axis("standard error"),

@@ -1,7 +1,7 @@
 //! `throng results`: what an analyzer has published.
 
 use crate::args::Results;
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, shown};
 use anyhow::{Context, Result, anyhow, bail};
 use reqwest::{StatusCode, Url};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use throng_account::show::{Lower, Near, Upper};
 use throng_collection::Collection;
 use zeroize::Zeroizing;
 
@@ -63,11 +64,7 @@ async fn fetch_all(request: &Results, analyzer: &Analyzer) -> Result<Report> {
 /// What the latest release says of privacy.
 fn privacy(report: Report, release: &Value) -> Report {
     let privacy = &release["privacy"];
-    let text = |name: &str| match &privacy[name] {
-        Value::Number(n) => number(n.as_f64().unwrap_or(f64::NAN)),
-        Value::String(text) => text.clone(),
-        _ => "-".into(),
-    };
+    let text = |name: &str| shown(&privacy[name], Upper);
     report
         .say(
             "latest release",
@@ -75,7 +72,7 @@ fn privacy(report: Report, release: &Value) -> Report {
                 "epsilon {} at delta {} among {} honest reports; {}",
                 text("epsilon"),
                 text("delta"),
-                text("honest"),
+                shown(&privacy["honest"], Lower),
                 text("holds_if")
             ),
         )
@@ -96,20 +93,19 @@ fn rows(release: &Value) -> Vec<Vec<String>> {
         (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
         (first, _) => first.map_or_else(|| "-".into(), |first| first.to_string()),
     };
-    let of = |value: &Value| value.as_f64().map_or_else(|| "-".into(), number);
     let estimates = release["estimates"].as_array().cloned().unwrap_or_default();
     estimates
         .iter()
         .map(|estimate| {
             vec![
                 epochs.clone(),
-                of(&release["reports"]),
+                shown(&release["reports"], Near),
                 estimate["label"].as_str().unwrap_or("-").to_owned(),
-                of(&estimate["value"]),
-                of(&estimate["standard_error"]),
-                of(&estimate["interval"][0]),
-                of(&estimate["interval"][1]),
-                of(&release["privacy"]["epsilon"]),
+                shown(&estimate["value"], Near),
+                shown(&estimate["standard_error"], Near),
+                shown(&estimate["interval"][0], Near),
+                shown(&estimate["interval"][1], Near),
+                shown(&release["privacy"]["epsilon"], Upper),
             ]
         })
         .collect()

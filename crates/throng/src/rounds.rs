@@ -15,6 +15,7 @@ use crate::report::Report;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
+use throng_account::show::{Lower, Near, Upper};
 use throng_chart::Chart;
 
 /// Plays one of them through.
@@ -56,24 +57,16 @@ fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
 }
 
 /// Four significant digits, for JSON and people.
-fn rounded(value: f64) -> f64 {
-    digits(value, f64::round)
+fn rounded(value: f64) -> Near {
+    Near(Near(value).rounded(4))
 }
 
 /// The same of what is a lower bound.
-fn rounded_down(value: f64) -> f64 {
-    digits(value, f64::floor)
+fn rounded_down(value: f64) -> Lower {
+    Lower(Lower(value).rounded(4))
 }
 
 /// The same of what is an upper bound.
-fn rounded_up(value: f64) -> f64 {
-    digits(value, f64::ceil)
-}
-
-fn digits(value: f64, round: fn(f64) -> f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
-    round(value * scale) / scale
+fn rounded_up(value: f64) -> Upper {
+    Upper(Upper(value).rounded(4))
 }

@@ -4,13 +4,14 @@ use crate::args::{Simulate, ValueType};
 use crate::ask::value_of;
 use crate::collection::read_terms;
 use crate::parallel::{generator, seed, spread};
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, digits};
 use crate::values::{Column, synthetic};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
 use throng_account::Probability;
+use throng_account::show::Near;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::{
     Control, DecodeOptions, Estimate, Mechanism, Selection, Tally, Values, Winner, decode,
@@ -44,17 +45,21 @@ pub fn run(mut request: Simulate) -> Result<Report> {
         .line("mechanism", "mechanism", mechanism.key().name())
         .line("n", "reports", n)
         .line("repeat", "runs", request.repeat)
-        .line("rmse", "measured error (root mean square)", found.rmse)
-        .line("rmse_uncertainty", "  (its uncertainty)", found.uncertainty)
-        .line("predicted_rmse", "predicted error", predicted)
+        .line("rmse", "measured error (root mean square)", Near(found.rmse))
+        .line("rmse_uncertainty", "  (its uncertainty)", Near(found.uncertainty))
+        .line("predicted_rmse", "predicted error", Near(predicted))
         .field("claimed_rmse", found.claimed)
-        .line("bias", "bias", found.bias)
-        .line("bias_uncertainty", "  (its uncertainty)", found.bias_uncertainty)
-        .line("confidence", "confidence of the intervals", request.confidence)
-        .line("coverage", "truth inside the interval", found.coverage)
+        .line("bias", "bias", Near(found.bias))
+        .line("bias_uncertainty", "  (its uncertainty)", Near(found.bias_uncertainty))
+        .line("confidence", "confidence of the intervals", Near(request.confidence))
+        .line("coverage", "truth inside the interval", Near(found.coverage))
         .field("seed", seed)
         .say("seed", seed.to_string())
-        .line("reports_per_second", "reports per second", (n * request.repeat) as f64 / seconds);
+        .line(
+            "reports_per_second",
+            "reports per second",
+            Near((n * request.repeat) as f64 / seconds),
+        );
     report = remarks(report, &request, &mechanism, &column.values, &truth, &runs)?;
     if request.norm_sub {
         report = post_processed(report, &mechanism, &truth, &runs, n)?;
@@ -198,7 +203,7 @@ fn remarks(
             let found: usize =
                 runs.iter().map(|run| run.iter().filter(|e| is_found(e)).count()).sum();
             let mean = found as f64 / runs.len() as f64;
-            report.line("found", "strings found per run", mean).line("strings", "of", truth.len()).note(
+            report.line("found", "strings found per run", Near(mean)).line("strings", "of", truth.len()).note(
                 "Error, bias and coverage are those of the strings found, at a false discovery rate \
                  of 5 %. Strings that just pass are found when they come out large.",
             )
@@ -224,9 +229,13 @@ fn remarks(
             let mean = request.values.range()?.mean(&runs[0][0], n);
             let exact = Estimate { value: truth[0], standard_error: 0.0, half_width: 0.0 };
             report
-                .line("mean_truth", "mean, truth", request.values.range()?.mean(&exact, n).value)
-                .line("mean_estimate", "mean, first run", mean.value)
-                .line("mean_half_width", "  (interval, to each side)", mean.half_width)
+                .line(
+                    "mean_truth",
+                    "mean, truth",
+                    Near(request.values.range()?.mean(&exact, n).value),
+                )
+                .line("mean_estimate", "mean, first run", Near(mean.value))
+                .line("mean_half_width", "  (interval, to each side)", Near(mean.half_width))
         }
         _ => report,
     })
@@ -252,7 +261,7 @@ fn post_processed(
         })
         .sum();
     let rmse = (square / (runs.len() * truth.len()) as f64).sqrt();
-    Ok(report.line("rmse_norm_sub", "after Norm-Sub (post-processing)", rmse))
+    Ok(report.line("rmse_norm_sub", "after Norm-Sub (post-processing)", Near(rmse)))
 }
 
 /// How often the commonest attribute is found, and how many stay in question.
@@ -271,10 +280,10 @@ fn winner(
     };
     let right = share(&|w| truth[w.column] == commonest);
     let held = share(&|w| w.contenders.iter().any(|&c| truth[c] == commonest));
-    let mut report = report.line("winner_right", "commonest attribute picked", right).line(
+    let mut report = report.line("winner_right", "commonest attribute picked", Near(right)).line(
         "winner_held",
         "commonest among the contenders",
-        held,
+        Near(held),
     );
     if let Some(first) = found.first() {
         let contenders: Vec<&str> = first.contenders.iter().map(|&c| names[c].as_str()).collect();
@@ -339,14 +348,14 @@ fn first_run(truth: &[f64], run: &[Estimate], names: &[String]) -> Rows {
     let row = |&i: &usize| {
         let (low, high) = run[i].interval();
         if !is_found(&run[i]) {
-            return vec![names[i].clone(), number(truth[i]), "not found".into()];
+            return vec![names[i].clone(), digits(Near(truth[i])), "not found".into()];
         }
         vec![
             names[i].clone(),
-            number(truth[i]),
-            number(run[i].value),
-            number(run[i].standard_error),
-            format!("{} .. {}", number(low), number(high)),
+            digits(Near(truth[i])),
+            digits(Near(run[i].value)),
+            digits(Near(run[i].standard_error)),
+            format!("{} .. {}", digits(Near(low)), digits(Near(high))),
         ]
     };
     Rows {

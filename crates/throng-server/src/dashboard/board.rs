@@ -1,7 +1,6 @@
 //! One board: what takes place, and what became of its rounds.
 
 use super::health::State;
-use super::number::Whole;
 use super::time::Moment;
 use super::{Frame, shown};
 use crate::Error;
@@ -9,6 +8,7 @@ use crate::party::Party;
 use crate::server::Node;
 use askama::Template;
 use std::collections::BTreeMap;
+use throng_account::show::Count;
 use throng_mix::Why;
 use throng_wire::{Notice, hex};
 
@@ -89,8 +89,8 @@ fn rounds(node: &Node, party: &Party, most: usize) -> Result<Vec<Round>, Error> 
             closed: Moment(route.schedule.deadline(number)),
             state,
             notice: notice.map(|(notice, _)| Posted {
-                reports: Whole(notice.reports),
-                messages: Whole(notice.messages),
+                reports: Count(notice.reports),
+                messages: Count(notice.messages),
                 digest: hex(&notice.digest),
             }),
         }
@@ -109,8 +109,8 @@ struct Round {
 
 /// What was shown.
 struct Posted {
-    reports: Whole,
-    messages: Whole,
+    reports: Count,
+    messages: Count,
     digest: String,
 }
 

@@ -1,6 +1,5 @@
 //! One collection: its estimates over time, or by answer, with their intervals.
 
-use super::number::{Short, Upper, Whole};
 use super::post::{plausible, raw, words};
 use super::query::Query;
 use super::time::{Epochs, Moment};
@@ -11,6 +10,7 @@ use crate::{Entry, Error, Point, Published};
 use askama::Template;
 use std::cmp::Ordering;
 use std::sync::Arc;
+use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
 use throng_collection::{Collection, Terms};
 use throng_mechanism::Question;
@@ -38,7 +38,7 @@ pub(crate) fn collection(
         question: &terms.question.text,
         mechanism: terms.mechanism.key().name(),
         latest: latest(terms, releases.last().map(|release| &**release)),
-        percent: view.release.map(|release| Short(100.0 * release.confidence).to_string()),
+        percent: view.release.map(|release| Near(100.0 * release.confidence).to_string()),
         summary: view.release.map(|release| summary(collection, release, ledger.last())),
         post: view.post,
         words: if view.post { words(terms) } else { raw(terms) },
@@ -59,7 +59,7 @@ pub fn latest(terms: &Terms, release: Option<&Published>) -> String {
     let mut points = release.labels.iter().zip(&release.estimates);
     match terms.mechanism.question() {
         Question::Bit => release.estimates.first().map_or_else(String::new, |point| {
-            format!("{} of {} said yes", interval(point), Whole(release.reports))
+            format!("{} of {} said yes", interval(point), Count(release.reports))
         }),
         Question::Real => release
             .estimates
@@ -81,7 +81,7 @@ pub fn latest(terms: &Terms, release: Option<&Published>) -> String {
 fn interval(point: &Point) -> String {
     let reach = (point.high - point.low) / 2.0;
     if reach.is_finite() {
-        format!("{} ± {}", Short(point.value), Upper(reach))
+        format!("{} ± {}", Near(point.value), Upper(reach))
     } else {
         "no estimate: a message was lost".to_owned()
     }
@@ -151,7 +151,7 @@ impl<'a> View<'a> {
         let unit = &self.collection.terms.question.unit;
         let label = if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") };
         let confidence = self.release.map_or(f64::NAN, |release| release.confidence);
-        let percent = Short(100.0 * confidence).to_string();
+        let percent = Near(100.0 * confidence).to_string();
         let mut series =
             Series::new(format!("estimate and its {percent} % interval"), Stroke::Solid, vec![]);
         for (place, dot) in dots.iter().enumerate() {
@@ -174,10 +174,10 @@ impl<'a> View<'a> {
         };
         let rows = dots.iter().rev().map(|Dot { when, point, .. }| Line {
             when: when.clone(),
-            value: Short(point.value).to_string(),
-            error: Short(point.standard_error).to_string(),
-            low: Short(point.low).to_string(),
-            high: Short(point.high).to_string(),
+            value: Near(point.value).to_string(),
+            error: Near(point.standard_error).to_string(),
+            low: Near(point.low).to_string(),
+            high: Near(point.high).to_string(),
         });
         Story { name: name.to_owned(), percent, chart: chart.page("story"), rows: rows.collect() }
     }
@@ -209,10 +209,10 @@ impl<'a> View<'a> {
                 rank,
                 label: label.clone(),
                 point: *point,
-                value: Short(point.value).to_string(),
-                error: Short(point.standard_error).to_string(),
-                low: Short(point.low).to_string(),
-                high: Short(point.high).to_string(),
+                value: Near(point.value).to_string(),
+                error: Near(point.standard_error).to_string(),
+                low: Near(point.low).to_string(),
+                high: Near(point.high).to_string(),
                 share: format!("{:.2} %", 100.0 * point.value / reports),
             })
             .collect();
@@ -243,7 +243,7 @@ impl<'a> View<'a> {
         };
         Some(Answers {
             epochs: Epochs(release.first, release.last).to_string(),
-            percent: Short(100.0 * release.confidence).to_string(),
+            percent: Near(100.0 * release.confidence).to_string(),
             chart: bars.page("answers-chart"),
             drawn: bars.rows.len().min(BARS),
             found: ranked.len(),
@@ -263,7 +263,7 @@ impl<'a> View<'a> {
             first: release.first,
             epochs: Epochs(release.first, release.last).to_string(),
             closed: Moment(schedule.deadline(release.last)).to_string(),
-            reports: Whole(release.reports),
+            reports: Count(release.reports),
             estimate: latest(&self.collection.terms, Some(release)),
             epsilon: Upper(release.privacy.epsilon).to_string(),
             spent: Upper(release.privacy.spent_epsilon).to_string(),
@@ -275,13 +275,13 @@ impl<'a> View<'a> {
 fn summary(collection: &Collection, release: &Published, last: Option<&Entry>) -> Summary {
     let Published { reports, privacy, .. } = release;
     Summary {
-        reports: Whole(*reports),
-        honest: Whole(privacy.honest),
+        reports: Count(*reports),
+        honest: Count(privacy.honest),
         epsilon: Upper(privacy.epsilon).to_string(),
         delta: Upper(privacy.delta).to_string(),
         spent: Upper(last.map_or(0.0, |entry| entry.total.get())).to_string(),
         limit: Upper(privacy.lifetime_epsilon).to_string(),
-        dropped: Whole(release.dropped.iter().map(crate::Left::total).sum()),
+        dropped: Count(release.dropped.iter().map(crate::Left::total).sum()),
         liar: release.influence.map_or("any distance".to_owned(), |one| {
             let unit = &collection.terms.question.unit;
             let space = if unit.is_empty() { "" } else { " " };
@@ -305,7 +305,7 @@ impl Dot {
         if !from_last.is_multiple_of(of.div_ceil(NOTES).max(1)) {
             return String::new();
         }
-        let [value, low, high] = [self.point.value, self.point.low, self.point.high].map(Short);
+        let [value, low, high] = [self.point.value, self.point.low, self.point.high].map(Near);
         format!("{}: {value}, from {low} to {high}", self.when)
     }
 }
@@ -402,20 +402,20 @@ struct Release {
     first: u64,
     epochs: String,
     closed: String,
-    reports: Whole,
+    reports: Count,
     estimate: String,
     epsilon: String,
     spent: String,
 }
 
 struct Summary {
-    reports: Whole,
-    honest: Whole,
+    reports: Count,
+    honest: Count,
     epsilon: String,
     delta: String,
     spent: String,
     limit: String,
-    dropped: Whole,
+    dropped: Count,
     liar: String,
 }
 

@@ -3,7 +3,6 @@
 use super::board::{Brief, brief};
 use super::collection::latest;
 use super::health::State;
-use super::number::{Upper, Whole};
 use super::query::Query;
 use super::time::{Moment, elapsed};
 use super::{Frame, shown};
@@ -11,6 +10,7 @@ use crate::party::Party;
 use crate::server::Node;
 use crate::{Analyzer, Error, Point};
 use askama::Template;
+use throng_account::show::{Count, Upper};
 use throng_chart::sparkline;
 use throng_mechanism::{Mechanism, Question};
 
@@ -78,7 +78,7 @@ fn row(node: &Node, party: &Party, analyzer: &Analyzer) -> Result<Row, Error> {
         running: epoch.is_some(),
         when,
         elapsed: epoch.map(|epoch| elapsed(&collection.schedule, epoch, now)),
-        quorum: Whole(collection.quorum()),
+        quorum: Count(collection.quorum()),
         crowd: crowd(node, party),
         spent: Upper(spent).to_string(),
         limit: Upper(limit).to_string(),
@@ -94,9 +94,9 @@ fn crowd(node: &Node, party: &Party) -> Option<String> {
     let told = node.watch.progress(&party.id()).filter(|told| Some(told.epoch) == epoch)?;
     Some(match told.at_least {
         Some(reports) => {
-            format!("at least {} uploads, {} needed", Whole(reports), Whole(told.crowd))
+            format!("at least {} uploads, {} needed", Count(reports), Count(told.crowd))
         }
-        None => format!("no crowd of {} seen yet", Whole(told.crowd)),
+        None => format!("no crowd of {} seen yet", Count(told.crowd)),
     })
 }
 
@@ -132,7 +132,7 @@ struct Row {
     running: bool,
     when: String,
     elapsed: Option<f64>,
-    quorum: Whole,
+    quorum: Count,
     crowd: Option<String>,
     spent: String,
     limit: String,

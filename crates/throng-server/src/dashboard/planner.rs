@@ -6,7 +6,6 @@
 mod choice;
 mod desk;
 
-use super::number::{Short, Upper, Whole};
 use super::query::Query;
 use super::{Frame, shown};
 use crate::Error;
@@ -15,6 +14,7 @@ use choice::{Choice, DIALS, Dial, Value};
 use desk::Desk;
 use std::time::Duration;
 use throng_account::Epsilon;
+use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Bar, Bars};
 use throng_mechanism::{Ask, Key, Offer, Plan, Question};
 
@@ -78,11 +78,11 @@ struct Answer {
 struct Row {
     name: &'static str,
     page: String,
-    error: Short,
-    heavy: Short,
-    half_width: Short,
+    error: Near,
+    heavy: Near,
+    half_width: Near,
     messages: usize,
-    bytes: Whole,
+    bytes: Count,
     floor: Option<Upper>,
     liar: Option<Upper>,
 }
@@ -123,11 +123,11 @@ impl Row {
         Self {
             name: mechanism.key().name(),
             page: page(mechanism.key()),
-            error: Short(offer.standard_error),
-            heavy: Short(offer.heavy_error),
-            half_width: Short(offer.half_width),
+            error: Near(offer.standard_error),
+            heavy: Near(offer.heavy_error),
+            half_width: Near(offer.half_width),
             messages: mechanism.messages(),
-            bytes: Whole(offer.bytes()),
+            bytes: Count(offer.bytes()),
             floor: mechanism.local_floor().map(Epsilon::get).map(Upper),
             liar: influence.is_finite().then_some(Upper(influence)),
         }
@@ -154,7 +154,7 @@ fn picture(plan: &Plan) -> (String, Vec<String>) {
     let far = all.iter().filter(|(_, error)| !fits(*error));
     let beyond = far
         .map(|(name, error)| {
-            format!("{name}, {} ({} times the least)", Short(*error), (error / least).round())
+            format!("{name}, {} ({} times the least)", Near(*error), (error / least).round())
         })
         .collect();
     let near = all.iter().filter(|(_, error)| fits(*error));
@@ -179,27 +179,27 @@ fn asked(ask: &Ask) -> String {
         Question::Bit => "how many say yes".into(),
         Question::Real => "the mean of a number".into(),
         Question::Category { size } => {
-            format!("how many hold each of {} answers", Whole(size.into()))
+            format!("how many hold each of {} answers", Count(size.into()))
         }
         Question::Text { bits, hashes, cohorts } => format!(
             "which texts are common, by filters of {bits} bits with {hashes} hash functions in {cohorts} cohorts"
         ),
         Question::Attributes { count } => {
-            format!("the commonest of {} things", Whole(count.into()))
+            format!("the commonest of {} things", Count(count.into()))
         }
         Question::State { periods, changes } => format!(
             "how many say yes in each of {} periods, with at most {changes} {}",
-            Whole(periods),
+            Count(periods),
             if changes == 1 { "change" } else { "changes" }
         ),
     };
     let honest = match ask.crowd.get() {
         honest if honest == ask.reports => String::new(),
-        honest => format!(", {} of them honest", Whole(honest)),
+        honest => format!(", {} of them honest", Count(honest)),
     };
     format!(
         "To learn {what} from {} reports{honest}, at ε = {} and δ = {:e}",
-        Whole(ask.reports),
+        Count(ask.reports),
         ask.epsilon.get(),
         ask.delta.get()
     )
@@ -289,7 +289,7 @@ mod tests {
         let html = Planner::default().page(query, frame()).unwrap();
         let ask = Choice::parse(&Query::parse(query)).ask().unwrap();
         let offer = &Plan::new(&ask).offers[0];
-        assert!(html.contains(&format!(">{}<", Short(offer.standard_error))), "{html}");
+        assert!(html.contains(&format!(">{}<", Near(offer.standard_error))), "{html}");
         for part in [
             "18,000 of them honest",
             "ε = 1.5",

@@ -7,7 +7,6 @@ mod trade;
 pub(crate) use curve::Curves;
 
 use super::book::proof;
-use super::number::{Upper, Whole};
 use super::query::Query;
 use super::time::Epochs;
 use super::{Frame, shown};
@@ -20,6 +19,7 @@ use curve::Curve;
 use picture::{Picture, budget, profile, trade_off};
 use std::sync::Arc;
 use throng_account::Crowd;
+use throng_account::show::{Count, Lower, Upper};
 use throng_collection::{Collection, Promise, Spending, Spent, Terms};
 use throng_mechanism::Question;
 
@@ -74,7 +74,7 @@ struct Page<'a> {
 struct Shown<'a> {
     first: u64,
     epochs: Epochs,
-    reports: Whole,
+    reports: Count,
     rows: [Row; 4],
     /// Below this no analysis can go.
     lower: Option<Lower>,
@@ -139,7 +139,7 @@ impl<'a> View<'a> {
         Ok(Shown {
             first: release.first,
             epochs: Epochs(release.first, release.last),
-            reports: Whole(release.reports),
+            reports: Count(release.reports),
             rows: rows(terms, release)?,
             lower: privacy.epsilon_lower.map(Lower),
             lower_delta: Lower(privacy.delta),
@@ -192,14 +192,14 @@ fn rows(terms: &Terms, release: &Published) -> Result<[Row; 4], Error> {
             ),
             epsilon: Upper(privacy.epsilon).to_string(),
             delta: Upper(privacy.delta).to_string(),
-            counted: Whole(privacy.honest).to_string(),
+            counted: Count(privacy.honest).to_string(),
         },
         Row {
             who: "One mix, and all who report.",
             what: "The same, with the whole crowd to hide in.".to_owned(),
             epsilon: Upper(all.0).to_string(),
             delta: Upper(all.1).to_string(),
-            counted: Whole(*reports).to_string(),
+            counted: Count(*reports).to_string(),
         },
         Row {
             who: "Nobody.",
@@ -279,16 +279,6 @@ fn about(terms: &Terms, epochs: u64) -> &'static str {
              group privacy."
         }
         Spending::PerEpoch => "",
-    }
-}
-
-/// A number with four digits that is no larger than what it stands for.
-struct Lower(f64);
-
-impl std::fmt::Display for Lower {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mirrored = Upper(-self.0).to_string();
-        f.write_str(mirrored.strip_prefix('-').unwrap_or(&mirrored))
     }
 }
 
@@ -435,18 +425,6 @@ mod tests {
             let named = format!("(docs/privacy.md, {section})");
             assert!(theorem.source().ends_with(&named), "{theorem:?}: {section}");
             assert!(proof(section).starts_with(&format!("/docs/privacy.md#{section}-")));
-        }
-    }
-
-    #[test]
-    fn what_is_a_lower_bound_is_never_shown_larger_than_it_is() {
-        assert_eq!(Lower(0.876_49).to_string(), "0.8764");
-        assert_eq!((Lower(0.0).to_string(), Lower(2.0).to_string()), ("0".into(), "2".into()));
-        let mut number = 1.234567e-9;
-        while number < 1e9 {
-            let shown: f64 = Lower(number).to_string().replace(',', "").parse().unwrap();
-            assert!((0.9979 * number..=number).contains(&shown), "{number} as {shown}");
-            number *= 1.037;
         }
     }
 }

@@ -10,6 +10,7 @@ use throng_account::profile::{
     AdditiveHistogram, BitSum, Blanket, BurstCount, BurstHistogram, Bursts, ClonePair, CoinCount,
     Columns, Declared, SlicedSum,
 };
+use throng_account::show::Upper;
 use throng_account::{Delta, Epsilon, Error, Probability, Profile, Threshold, UpperOnly};
 use throng_mechanism::{Protocol, SplitAndMix, SubsetSelection};
 
@@ -103,7 +104,7 @@ pub fn run(query: Plain) -> Result<Report> {
 fn known(name: &str, crowd: &CrowdArgs, profile: &dyn Profile, query: &Query) -> Result<Report> {
     let report = answer(crowd.header(name), profile, query)?;
     Ok(match profile.pure() {
-        Some(local) => report.line("local_floor", "local floor", local.get()),
+        Some(local) => report.line("local_floor", "local floor", Upper(local.get())),
         None => report.line("local_floor", "local floor", "infinity"),
     })
 }

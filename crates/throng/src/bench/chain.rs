@@ -10,6 +10,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
+use throng_account::show::Near;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{Ask, Key, Question};
@@ -102,12 +103,12 @@ pub fn mix() -> Result<Report> {
     let ratio = open / raw;
     Ok(Report::default()
         .field("agreements_per_second", raw)
-        .line("opens_per_second", "layers opened a second, all cores", open.round())
-        .line("open_over_agreement", "over agreements of the same library", round(ratio))
-        .line("mixed_per_second", "reports a second, from log to sealed batch", epoch.rate.round())
-        .line("mix_over_open", "over layers opened", round(epoch.rate / open))
+        .line("opens_per_second", "layers opened a second, all cores", Near(open.round()))
+        .line("open_over_agreement", "over agreements of the same library", Near(round(ratio)))
+        .line("mixed_per_second", "reports a second, from log to sealed batch", Near(epoch.rate.round()))
+        .line("mix_over_open", "over layers opened", Near(round(epoch.rate / open)))
         .line("bytes_per_report", "bytes of a report on the wire", epoch.bytes)
-        .line("memory_per_million", "MB of memory per million reports while mixing", epoch.memory)
+        .line("memory_per_million", "MB of memory per million reports while mixing", Near(epoch.memory))
         .note(format!(
             "aws-lc does {raw:.0} X25519 agreements a second on all cores in this run, which bounds \
              opening. An epoch of {} reports was read from disk, freed of copies, opened, permuted, \

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use chacha20::rand_core::Rng;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use throng_account::show::Near;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
 use throng_collection::{Collection, Promise, Prompt, Terms};
@@ -59,14 +60,14 @@ async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
     let rate = CLIENTS as f64 / all.as_secs_f64();
     Ok(Report::default()
         .field("agreements_per_second", raw)
-        .line("reports_per_second", "reports a second, from value to release", rate.round())
+        .line("reports_per_second", "reports a second, from value to release", Near(rate.round()))
         .line(
             "over_unavoidable",
             "over the X25519 of everyone alone",
-            (unavoidable / all.as_secs_f64() * 1_000.0).round() / 1_000.0,
+            Near((unavoidable / all.as_secs_f64() * 1_000.0).round() / 1_000.0),
         )
-        .line("accepted_per_second", "durable uploads a second, one report each", single.round())
-        .line("accepted_in_bulk", "durable reports a second, in bodies of 64 KiB", bulk.round())
+        .line("accepted_per_second", "durable uploads a second, one report each", Near(single.round()))
+        .line("accepted_in_bulk", "durable reports a second, in bodies of 64 KiB", Near(bulk.round()))
         .line("bytes_per_report", "bytes per report", each)
         .table(Rows {
             head: vec!["where the time goes", "seconds"],

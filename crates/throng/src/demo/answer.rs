@@ -1,9 +1,10 @@
 //! What the releases say, beside the truth.
 
 use super::story::Story;
-use super::tell::{at_most, grouped};
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, digits, shown};
 use serde_json::{Value, json};
+use std::fmt::Display;
+use throng_account::show::{Lower, Near, Upper};
 use throng_collection::Collection;
 
 /// A release as the demonstration prints it: the truth beside every estimate. What is asked for first,
@@ -53,15 +54,16 @@ pub fn answer(story: Story, release: &Value, epoch: u64, truth: &[(String, f64)]
 
 /// An answer in one sentence.
 pub fn sentence(story: Story, answer: &Value) -> String {
-    let of = |value: &Value| value.as_f64().map_or_else(|| "-".into(), rounded);
+    let [estimate, truth] = ["estimate", "truth"].map(|name| told(&answer[name], Near));
+    let (low, high) = (told(&answer["interval"][0], Near), told(&answer["interval"][1], Near));
+    let epsilon = told(&answer["epsilon"], |epsilon| Upper(epsilon).places(3));
     let found = answer["estimates"].as_array().map_or(0, Vec::len);
     let counted = story.counted();
     let label = answer["label"].as_str().unwrap_or_default();
     let what = match story {
         Story::Names if found == 0 => {
             return format!(
-                "no name is common enough to be found; the commonest, {label}, is held by {} {counted}",
-                of(&answer["truth"])
+                "no name is common enough to be found; the commonest, {label}, is held by {truth} {counted}"
             );
         }
         Story::Names => format!("{found} names found, the first {label}: "),
@@ -70,12 +72,7 @@ pub fn sentence(story: Story, answer: &Value) -> String {
         Story::Crash | Story::Delays => String::new(),
     };
     format!(
-        "{what}estimate {}, truth {} {counted}; 95 %: {} to {}; epsilon {}",
-        of(&answer["estimate"]),
-        of(&answer["truth"]),
-        of(&answer["interval"][0]),
-        of(&answer["interval"][1]),
-        answer["epsilon"].as_f64().map_or_else(|| "-".into(), |epsilon| at_most(epsilon, 3)),
+        "{what}estimate {estimate}, truth {truth} {counted}; 95 %: {low} to {high}; epsilon {epsilon}"
     )
 }
 
@@ -94,23 +91,23 @@ pub fn summary(
     if let Some(last) = releases.last() {
         let floor = match &last["local_floor"] {
             Value::String(_) => "infinite: a report by itself shows the value".into(),
-            floor => of(floor),
+            floor => shown(floor, Upper),
         };
         report = report
             .say(
                 "against everyone, one mix honest",
                 format!(
                     "epsilon {} at delta {}, counting on {} honest reports",
-                    of(&last["epsilon"]),
-                    of(&last["delta"]),
-                    of(&last["honest"])
+                    shown(&last["epsilon"], Upper),
+                    shown(&last["delta"], Upper),
+                    shown(&last["honest"], Lower)
                 ),
             )
             .say("with nobody honest", format!("epsilon {floor} (local floor)"));
     }
     report = report
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes())
-        .line("reports_per_second", "reports per second, end to end", rate.round());
+        .line("reports_per_second", "reports per second, end to end", Near(rate.round()));
     if !story.has_several_answers() || releases.len() > 1 {
         report = over_time(report, releases, story.has_several_answers());
     }
@@ -128,9 +125,10 @@ fn over_time(report: Report, releases: &[Value], several: bool) -> Report {
     let mut rows: Vec<Vec<String>> = releases
         .iter()
         .map(|release| {
-            let mut row = vec![of(&release["epoch"])];
-            row.extend(told(release));
-            row.extend(["reports", "epsilon", "spent_epsilon"].map(|name| of(&release[name])));
+            let mut row = vec![shown(&release["epoch"], Near)];
+            row.extend(cells(release));
+            row.push(shown(&release["reports"], Near));
+            row.extend(["epsilon", "spent_epsilon"].map(|name| shown(&release[name], Upper)));
             row
         })
         .collect();
@@ -158,7 +156,7 @@ fn shares(report: Report, release: &Value) -> Report {
     };
     let row = |estimate: &Value| {
         let mut row = vec![estimate["label"].as_str().unwrap_or("-").to_owned()];
-        row.extend(told(estimate));
+        row.extend(cells(estimate));
         row.extend([percent(&estimate["truth"]), percent(&estimate["estimate"])]);
         row
     };
@@ -173,13 +171,13 @@ fn shares(report: Report, release: &Value) -> Report {
 fn ranking(report: Report, release: &Value, truth: &[(String, f64)]) -> Report {
     let found = release["estimates"].as_array().map_or(&[][..], Vec::as_slice);
     let row = |(place, (label, count)): (usize, &(String, f64))| {
-        let mut row = vec![(place + 1).to_string(), label.clone(), number(*count)];
+        let mut row = vec![(place + 1).to_string(), label.clone(), digits(Near(*count))];
         let Some(estimate) = found.get(place) else {
             row.extend(vec!["-".into(); 6]);
             return row;
         };
         row.push(estimate["label"].as_str().unwrap_or("-").into());
-        row.extend(told(estimate));
+        row.extend(cells(estimate));
         row
     };
     let rows = truth.iter().take(RANKS).enumerate().map(row).collect();
@@ -204,10 +202,10 @@ fn ranking(report: Report, release: &Value, truth: &[(String, f64)]) -> Report {
 }
 
 /// Truth, estimate, error and interval.
-fn told(answer: &Value) -> [String; 5] {
+fn cells(answer: &Value) -> [String; 5] {
     let interval = &answer["interval"];
     [&answer["truth"], &answer["estimate"], &answer["standard_error"], &interval[0], &interval[1]]
-        .map(of)
+        .map(|number| shown(number, Near))
 }
 
 /// Where estimate, interval and truth lie, all on one scale.
@@ -239,19 +237,9 @@ fn pictures(releases: &[Value]) -> Vec<String> {
     releases.iter().map(draw).collect()
 }
 
-fn of(value: &Value) -> String {
-    value.as_f64().map_or_else(|| "-".into(), number)
-}
-
-/// For a sentence: whole numbers where they are large, a few digits where they are small.
-fn rounded(value: f64) -> String {
-    if value.abs() < 1_000.0 {
-        let digits = if value.abs() < 100.0 { 2 } else { 1 };
-        let text = format!("{value:.digits$}");
-        return text.trim_end_matches('0').trim_end_matches('.').into();
-    }
-    let sign = if value < 0.0 { "-" } else { "" };
-    format!("{sign}{}", grouped(value.abs().round() as u64))
+/// A number in a sentence, if there is one.
+fn told<T: Display>(value: &Value, side: impl FnOnce(f64) -> T) -> String {
+    value.as_f64().map_or_else(|| "-".into(), |number| side(number).to_string())
 }
 
 /// Names that are listed.
@@ -274,7 +262,7 @@ mod tests {
             (591.72, "591.7"),
             (-13804.6, "-13,805"),
         ] {
-            assert_eq!(rounded(value), text);
+            assert_eq!(told(&json!(value), Near), text);
         }
     }
 

@@ -1,9 +1,9 @@
 //! The questions that can be demonstrated, each with people to ask and with the truth about them.
 
 use super::samples::{aircraft, apportion, browsers, delays, drawn, names};
-use super::tell::grouped;
 use crate::parallel::generator;
 use clap::ValueEnum;
+use throng_account::show::Count;
 use throng_collection::Prompt;
 use throng_mechanism::{Key, Question, Range, Values, sample};
 
@@ -137,14 +137,14 @@ impl People {
 
     /// Who is asked, and where their values come from.
     pub fn about(&self) -> String {
-        let clients = grouped(self.clients);
+        let clients = Count(self.clients);
         match self.story {
             Story::Crash => format!(
                 "{clients} clients answer. Their answers are simulated: three in a hundred crash, and \
                  with every further epoch one more in a hundred."
             ),
             Story::Delays => {
-                let (rows, (low, high)) = (grouped(self.delays.len() as u64), DELAYS);
+                let (rows, (low, high)) = (Count(self.delays.len() as u64), DELAYS);
                 let parts = match self.epochs {
                     1 => String::new(),
                     epochs => format!(
@@ -171,7 +171,7 @@ impl People {
                     "{clients} clients answer, each for one of {} real aircraft that flew out of New York \
                      City in 2013, in the first {} periods of 11 days. {FOLLOWED} changes of each are \
                      followed; {many} of the aircraft have more, which go uncounted.",
-                    grouped(self.flown.len() as u64),
+                    Count(self.flown.len() as u64),
                     self.epochs
                 )
             }

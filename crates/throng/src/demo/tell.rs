@@ -1,5 +1,6 @@
 //! What happens, told on standard error as it happens: numbered steps with their titles on the left.
 
+use throng_account::show::{Count, Upper};
 use throng_collection::{Collection, Promise, Spending};
 
 /// What is about to happen.
@@ -54,29 +55,6 @@ impl Steps {
     }
 }
 
-/// With a comma between thousands.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).unwrap_or_default())
-        .collect();
-    groups.join(",")
-}
-
-/// So many digits after the point, rounded up: for what is a bound.
-pub fn at_most(value: f64, digits: i32) -> String {
-    let unit = 10_f64.powi(digits);
-    let mut up = (value * unit).ceil() / unit;
-    // The quotient may fall short by an ulp.
-    if up < value {
-        up += 1.0 / unit;
-    }
-    format!("{up:.*}", digits as usize)
-}
-
 /// The promise in a few sentences; `throng collection show` has all of it.
 fn promise(collection: &Collection) -> String {
     let Promise { epsilon, delta, crowd, .. } = collection.terms.promise;
@@ -88,12 +66,12 @@ fn promise(collection: &Collection) -> String {
         "Promise: whatever is released is, with one answer of a client, at most {} times as likely as with \
          another (epsilon {}), and 1 in {} more (delta {:e}), as long as {one} and {} of at least {} \
          reports are honest. {}{}",
-        at_most(epsilon.get().exp(), 2),
+        Upper(epsilon.get().exp()).places(2),
         epsilon.get(),
-        grouped((1.0 / delta.get()).floor() as u64),
+        Count((1.0 / delta.get()).floor() as u64),
         delta.get(),
-        grouped(crowd.get()),
-        grouped(collection.quorum()),
+        Count(crowd.get()),
+        Count(collection.quorum()),
         floor(collection),
         lifetime(collection),
     )
@@ -106,7 +84,7 @@ fn floor(collection: &Collection) -> String {
     };
     match collection.terms.mechanism.local_floor() {
         Some(floor) => {
-            let floor = at_most(floor.get(), 2);
+            let floor = Upper(floor.get()).places(2);
             format!("Should all parties collude, {what} still keeps epsilon {floor}.")
         }
         None => "Should all parties collude, nothing protects a client.".into(),
@@ -168,16 +146,6 @@ const TITLE: usize = 14;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_and_bounds_rounded_up() {
-        for (number, text) in [(7, "7"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")]
-        {
-            assert_eq!(grouped(number), text);
-        }
-        assert_eq!(at_most(1_f64.exp(), 2), "2.72");
-        assert_eq!((at_most(0.91301, 3), at_most(0.5, 3)), ("0.914".into(), "0.500".into()));
-    }
 
     #[test]
     fn lines_break_between_words() {

@@ -5,7 +5,7 @@ use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::Attack;
 use crate::collection::Usage;
 use crate::parallel::fresh_generator;
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, digits};
 use anyhow::{Result, bail};
 use chacha20::ChaCha12Rng;
 use serde_json::json;
@@ -99,26 +99,26 @@ fn report(
         vec![
             format!("{epsilon:.1}"),
             format!("{per_root_n:.3}"),
-            number(rounded_down(*floor_per_root_n)),
+            digits(rounded_down(*floor_per_root_n)),
             format!("{recovered:.3}"),
-            number(rounded_up(*ceiling)),
+            digits(rounded_up(*ceiling)),
         ]
     });
     let sweep: Vec<_> = swept
         .iter()
         .map(|point| {
             json!({
-                "epsilon": rounded(point.epsilon),
-                "rmse_per_root_n": rounded(point.per_root_n),
-                "lower_bound_per_root_n": rounded_down(point.floor_per_root_n),
-                "recovered": rounded(point.recovered),
-                "ceiling": rounded_up(point.ceiling),
+                "epsilon": rounded(point.epsilon).0,
+                "rmse_per_root_n": rounded(point.per_root_n).0,
+                "lower_bound_per_root_n": rounded_down(point.floor_per_root_n).0,
+                "recovered": rounded(point.recovered).0,
+                "ceiling": rounded_up(point.ceiling).0,
             })
         })
         .collect();
     let steps: Vec<_> = steps
         .iter()
-        .map(|(asked, found)| json!({ "questions": asked, "recovered": rounded(*found) }))
+        .map(|(asked, found)| json!({ "questions": asked, "recovered": rounded(*found).0 }))
         .collect();
     Report::default()
         .line("n", "users of the whole protocol", request.n)

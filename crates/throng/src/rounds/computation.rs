@@ -213,7 +213,7 @@ impl Cost {
             json!({
                 "messages": share.messages,
                 "bytes_sent": share.bytes,
-                "work_seconds": super::rounded(share.work.as_secs_f64()),
+                "work_seconds": super::rounded(share.work.as_secs_f64()).0,
             })
         };
         json!({
@@ -222,7 +222,7 @@ impl Cost {
             "participant": share(self.ordinary),
             "member": share(self.member),
             "bytes_read": self.read,
-            "seconds": super::rounded(self.seconds),
+            "seconds": super::rounded(self.seconds).0,
         })
     }
 

@@ -4,7 +4,7 @@ use super::hall::{Hall, Round};
 use super::{boards, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::{Keys, MethodArg};
 use crate::parallel::fresh_generator;
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, digits};
 use anyhow::Result;
 use chacha20::ChaCha12Rng;
 use std::collections::BTreeMap;
@@ -189,7 +189,7 @@ impl Told {
         let why: Vec<String> = why.map(|(why, times)| format!("{times} {why}")).collect();
         let counts = [round as u32 + 1, told.tried, told.failed].map(|count| count.to_string());
         let mut row = counts.to_vec();
-        row.extend([why.join(", "), number(rounded(told.taken.as_secs_f64()))]);
+        row.extend([why.join(", "), digits(rounded(told.taken.as_secs_f64()))]);
         row
     }
 }

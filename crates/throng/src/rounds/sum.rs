@@ -9,6 +9,7 @@ use crate::report::{Report, Rows};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+use throng_account::show::{Near, Upper};
 use throng_account::{Delta, Epsilon};
 use throng_mechanism::sample;
 use throng_rounds::{Circuit, Committee, Noise, Seat, Value};
@@ -42,10 +43,10 @@ pub async fn run(request: &Sum) -> Result<Report> {
     let costs: Vec<&Cost> = told.iter().map(|told| &told.cost).collect();
     let right = told.iter().all(|told| told.within);
     let report = Report::default()
-        .line("epsilon", "epsilon", noise.epsilon().get())
+        .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", sensitivity)
-        .line("standard_deviation", "standard deviation of the noise", noise.standard_deviation())
+        .line("standard_deviation", "standard deviation of the noise", Near(noise.standard_deviation()))
         .field("seed", seed)
         .field("runs", told.iter().map(Told::json).collect::<Vec<_>>())
         .table(Rows { head: vec!["n", "left out", "members lost", "true sum", "released", "error"], rows })

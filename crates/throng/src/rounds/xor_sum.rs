@@ -6,10 +6,11 @@ use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::XorSum;
 use crate::collection::Usage;
 use crate::parallel::{fresh_generator, generator, seed};
-use crate::report::{Report, Rows, number};
+use crate::report::{Report, Rows, digits};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
+use throng_account::show::Upper;
 use throng_account::{Delta, Epsilon};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_collection::Board;
@@ -51,10 +52,10 @@ pub async fn run(request: &XorSum) -> Result<Report> {
         "no less than",
     ];
     let report = Report::default()
-        .line("epsilon", "epsilon", noise.epsilon().get())
+        .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta of many rounds", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", SENSITIVITY)
-        .line("repeat", "releases, to measure errors by", request.repeat)
+        .line("repeat", "releases, to measure errors by", u64::from(request.repeat))
         .field("seed", seed)
         .field("runs", told.iter().map(|told| told.json(request.repeat)).collect::<Vec<_>>())
         .field("files", files)
@@ -180,7 +181,7 @@ impl Told {
             [self.errors.0, self.predicted.0, self.first.1, self.errors.1, self.predicted.1];
         let mut row = vec![self.n.to_string(), self.truth.to_string(), self.first.0.to_string()];
         row.extend(numbers.map(|number| format!("{number:.2}")));
-        row.push(number(rounded_down(self.floor)));
+        row.push(digits(rounded_down(self.floor)));
         row
     }
 
@@ -191,14 +192,14 @@ impl Told {
             "repeat": repeat,
             "many_rounds": {
                 "first": self.first.0,
-                "rmse": rounded(self.errors.0),
-                "predicted": rounded(self.predicted.0),
+                "rmse": rounded(self.errors.0).0,
+                "predicted": rounded(self.predicted.0).0,
             },
             "one_round": {
-                "first": rounded(self.first.1),
-                "rmse": rounded(self.errors.1),
-                "predicted": rounded(self.predicted.1),
-                "lower_bound": rounded_down(self.floor),
+                "first": rounded(self.first.1).0,
+                "rmse": rounded(self.errors.1).0,
+                "predicted": rounded(self.predicted.1).0,
+                "lower_bound": rounded_down(self.floor).0,
             },
             "cost": self.cost.json(),
         })

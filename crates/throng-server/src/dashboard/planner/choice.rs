@@ -1,8 +1,8 @@
 //! What is chosen on the planner's form: sliders over lists of values, or exact numbers.
 
-use crate::dashboard::number::Whole;
 use crate::dashboard::query::Query;
 use std::fmt::Write;
+use throng_account::show::Count;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Ask, Question};
 
@@ -217,7 +217,7 @@ impl Dial {
 fn words(number: f64) -> String {
     match number {
         number if !number.is_finite() => "none".into(),
-        number if number >= 1000.0 => Whole(number as u64).to_string(),
+        number if number >= 1000.0 => Count(number as u64).to_string(),
         number if number < 1e-3 && number > 0.0 => format!("{number:e}"),
         number => number.to_string(),
     }

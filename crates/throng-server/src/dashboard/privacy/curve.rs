@@ -1,9 +1,9 @@
 //! δ against ε, for the crowd of one release, drawn once and kept.
 
 use crate::Error;
-use crate::dashboard::number::Short;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use throng_account::show::{Near, Upper};
 use throng_account::spend::group;
 use throng_account::{Band, Crowd, Epsilon};
 use throng_collection::Terms;
@@ -55,11 +55,10 @@ impl Curve {
         let promised = 1.05 * terms.promise.epsilon.get();
         let end =
             if promised <= 3.0 * reached { promised.max(1.5 * reached) } else { 1.5 * reached };
-        let step = two_digits(end.max(LEAST) / STEPS);
+        let step = Upper(end.max(LEAST) / STEPS).rounded(2);
         let place = |number: u32| {
             // The number that a table shows, so that what stands beside it is about that very number.
-            let shown = Short(f64::from(number) * step).to_string().replace(',', "");
-            let epsilon = Epsilon::new(shown.parse().unwrap_or(f64::from(number) * step))?;
+            let epsilon = Epsilon::new(Near(f64::from(number) * step).rounded(4))?;
             Ok(Place { epsilon: epsilon.get(), delta: profile.delta(epsilon) })
         };
         (0..=STEPS as u32).map(place).collect::<Result<_, Error>>().map(Self)
@@ -82,12 +81,6 @@ impl Curve {
     pub fn has_lower(&self) -> bool {
         self.0.iter().any(|place| place.delta.lower > 0.0)
     }
-}
-
-/// Rounded up to two digits.
-fn two_digits(value: f64) -> f64 {
-    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
-    (value / unit).ceil() * unit
 }
 
 /// Points beside the first. Two digits times so many have four.
@@ -136,7 +129,7 @@ pub mod tests {
         assert_eq!(places.len(), 61);
         let profile = terms.profile(honest).unwrap();
         for Place { epsilon, delta } in &places {
-            assert_eq!(Short(*epsilon).to_string().parse(), Ok(*epsilon));
+            assert_eq!(Near(*epsilon).to_string().parse(), Ok(*epsilon));
             assert_eq!(*delta, profile.delta(Epsilon::new(*epsilon).unwrap()));
         }
         let end = places.last().unwrap();

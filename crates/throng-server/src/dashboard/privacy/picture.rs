@@ -1,11 +1,10 @@
 //! The charts of the privacy page, each with its numbers beside it.
 
-use super::Lower;
 use super::curve::Curve;
 use super::trade::Bound;
-use crate::dashboard::number::{Short, Upper, Whole};
 use crate::dashboard::time::Epochs;
 use crate::{Entry, Published};
+use throng_account::show::{Count, Lower, Near, Upper};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_collection::{Promise, Terms};
 
@@ -77,7 +76,7 @@ pub fn trade_off(curve: &Curve) -> (Picture, String) {
     };
     let row = |alpha: &f64| {
         let beta = Lower(bound.beta(*alpha)).to_string();
-        vec![alpha.to_string(), beta, Short(1.0 - alpha).to_string()]
+        vec![alpha.to_string(), beta, Near(1.0 - alpha).to_string()]
     };
     let meaning = format!(
         "Who wants to find out which of two answers somebody gave, and accuses wrongly in at most 5 of 100 \
@@ -120,7 +119,7 @@ pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
     let row = |entry: &Entry| {
         vec![
             Epochs(entry.first, entry.last).to_string(),
-            Whole(entry.honest).to_string(),
+            Count(entry.honest).to_string(),
             Upper(entry.total.get()).to_string(),
             Lower(left(entry)).to_string(),
         ]
