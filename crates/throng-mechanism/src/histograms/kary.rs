@@ -9,7 +9,7 @@
 //!
 //! How wrong n̂_v is depends on n_v: the variance of c_v is that of two binomials (`rates`).
 
-use crate::rates::{Rates, round_up, within};
+use crate::histograms::rates::{Rates, round_up, within};
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, Threshold};
@@ -155,7 +155,7 @@ pub(crate) const MAX_CATEGORIES: u32 = 1_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
     use throng_account::{Blanket, Crowd, Delta, Profile, calibrate};
 

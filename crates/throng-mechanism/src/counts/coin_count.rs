@@ -132,7 +132,7 @@ const NULL: u64 = 2;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{assert_inverse, assert_sampled, assert_view, rng};
     use throng_account::Crowd;
 

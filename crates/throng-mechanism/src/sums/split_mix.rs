@@ -32,8 +32,8 @@
 //! free. Twice this is the distance of two datasets. The tests enumerate the distances and `E[q^C]`
 //! for small cases; there the printed bound holds with room to spare.
 
-use crate::laplace::{grid_law, laplace_reach, laplace_variance, on_grid};
 use crate::sample::WideCatalogue;
+use crate::sums::laplace::{grid_law, laplace_reach, laplace_variance, on_grid};
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Delta, Epsilon, Probability};
@@ -372,7 +372,7 @@ const TWO_128: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_inverse_within, assert_sampled, assert_view, binomial_tails,
         confidence, hockey_stick, join, rng,

@@ -148,7 +148,7 @@ impl Protocol for AdditiveHistogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{assert_inverse, assert_sampled, assert_view, confidence, rng};
     use throng_account::Crowd;
 

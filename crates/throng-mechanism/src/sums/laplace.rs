@@ -231,7 +231,7 @@ pub(crate) fn laplace_reach(copies: f64, x: f64, rounding: f64, confidence: Prob
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_inverse_within, assert_local, assert_sampled, confidence, rng,
     };

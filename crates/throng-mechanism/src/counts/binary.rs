@@ -9,7 +9,7 @@
 //! analyzer   (Σy − nb)/(1 − 2b)              standard error √(n·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::two_message::{absorb_bit, absorb_bits};
+use crate::counts::two_message::{absorb_bit, absorb_bits};
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, Threshold};

@@ -11,7 +11,7 @@
 //! analyzer   (Σy − nrb)/(r(1 − 2b))
 //! ```
 
-use crate::two_message::{absorb_bit, absorb_bits};
+use crate::counts::two_message::{absorb_bit, absorb_bits};
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;

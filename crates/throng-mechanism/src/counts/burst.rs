@@ -320,7 +320,7 @@ const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{assert_inverse, assert_sampled, assert_view, confidence, rng};
     use throng_account::Crowd;
 

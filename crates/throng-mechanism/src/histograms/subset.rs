@@ -10,9 +10,9 @@
 //! local      ε₀ = ln(i(k−s)/((1−i)s))      the odds of any set with x to any without
 //! ```
 
-use crate::kary::MAX_CATEGORIES;
+use crate::histograms::kary::MAX_CATEGORIES;
+use crate::histograms::rates::{Rates, round_up, within};
 use crate::packed::{column_sums, ones};
-use crate::rates::{Rates, round_up, within};
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, Threshold};
@@ -250,7 +250,7 @@ const TWO_64: u128 = 1 << 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails, hockey_stick,
         rng,

@@ -1,6 +1,6 @@
 //! What a client of `rappor` remembers.
 
-use crate::bloom::WORDS;
+use crate::strings::bloom::WORDS;
 use crate::{Error, Filter, Rappor};
 use rand_core::CryptoRng;
 

@@ -11,8 +11,8 @@
 //!            standard error √(n_j·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::kary::count_symbol;
-use crate::rates::Rates;
+use crate::histograms::kary::count_symbol;
+use crate::histograms::rates::Rates;
 use crate::{Error, Estimate, Law, Protocol, Tally, sample};
 use rand_core::CryptoRng;
 use throng_account::{Probability, Threshold, normal_reach};
@@ -301,7 +301,7 @@ const MAX_COLUMNS: u32 = 100_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_sampled, assert_view, confidence, hockey_stick, rng,
     };

@@ -23,8 +23,9 @@
 //! are there. Selecting with a penalty on the shares, the LASSO of the RAPPOR paper, fits the noise
 //! that the tests then look at, and finds too many.
 
-use crate::chance::{Hashing, Scores};
-use crate::{Bloom, Estimate, Rappor, Tally, cholesky};
+use crate::strings::chance::{Hashing, Scores};
+use crate::strings::cholesky;
+use crate::{Bloom, Estimate, Rappor, Tally};
 use throng_account::Probability;
 
 /// What counts as an error when many candidates are tested at once.

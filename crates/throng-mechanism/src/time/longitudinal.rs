@@ -418,7 +418,7 @@ const SLACK: f64 = 1e-9;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails, confidence,
         join, rng,
