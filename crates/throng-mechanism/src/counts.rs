@@ -2,5 +2,10 @@
 
 pub(crate) mod binary;
 pub(crate) mod burst;
-pub(crate) mod coin_count;
+mod coin_count;
 pub(crate) mod two_message;
+
+pub use binary::BinaryResponse;
+pub use burst::BurstCount;
+pub use coin_count::CoinCount;
+pub use two_message::TwoMessageCount;

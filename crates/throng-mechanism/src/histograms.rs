@@ -1,9 +1,18 @@
 //! Histograms: how many hold each of k categories (`docs/mechanisms/histograms.md`).
 
-pub(crate) mod additive;
-pub(crate) mod buckets;
+mod additive;
+mod buckets;
+mod burst;
 pub(crate) mod columns;
 pub(crate) mod kary;
 pub(crate) mod rates;
-pub(crate) mod simplex;
-pub(crate) mod subset;
+mod simplex;
+mod subset;
+
+pub use additive::AdditiveHistogram;
+pub use buckets::{Buckets, Collisions};
+pub use burst::BurstHistogram;
+pub use columns::{Columns, Histogram};
+pub use kary::KaryResponse;
+pub use simplex::norm_sub;
+pub use subset::SubsetSelection;

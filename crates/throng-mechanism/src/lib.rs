@@ -8,16 +8,10 @@
 //!
 //! # fn main() -> Result<(), throng_mechanism::Error> {
 //! // How many of 10,000 people say yes, so that nobody learns more than (1, 1e-6) about one of them?
-//! let plan = Plan::new(&Ask {
-//!     question: Question::Bit,
-//!     reports: 10_000,
-//!     crowd: Crowd::new(10_000)?,
-//!     epsilon: Epsilon::new(1.0)?,
-//!     delta: Delta::new(1e-6)?,
-//!     max_messages: 16,
-//!     local_floor: None,
-//!     fragile: false,
-//! });
+//! let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+//! let ask = Ask::new(Question::Bit, Crowd::new(10_000)?, epsilon, delta);
+//! // Among those with about the same error, the one with the fewest messages.
+//! let plan = Plan::new(&ask, |mechanism| mechanism.messages() as u64);
 //! let mechanism = &plan.offers[0].mechanism;
 //!
 //! // Three thousand do. Everyone reports, the reports are shuffled, the bag is counted.
@@ -37,7 +31,7 @@
 //! | one of k | [`KaryResponse`], [`SubsetSelection`], [`Histogram`], [`AdditiveHistogram`], [`BurstHistogram`], [`Buckets`], [`norm_sub`] |
 //! | attributes | [`Selection`] |
 //! | a string | [`Rappor`] with its [`Memory`], decoded by [`decode`] |
-//! | a bit over time | [`Longitudinal`] with its [`Client`] |
+//! | a bit over time | [`Longitudinal`] with its [`Follower`] |
 //! | a vector, a model | [`VectorSum`], [`logistic_regression`] |
 //! | all data in one hand, to compare with | [`CentralSum`], [`CentralSelection`] |
 //!
@@ -48,15 +42,15 @@
 
 mod attack;
 mod audit;
+mod catalogue;
+mod claims;
 mod counts;
 mod error;
 mod estimate;
 mod histograms;
 mod mechanism;
 pub mod packed;
-mod parameters;
 mod plan;
-mod promise;
 mod protocol;
 mod queries;
 pub mod sample;
@@ -69,34 +63,19 @@ mod testing;
 mod time;
 mod value;
 
-pub use attack::Attack;
+pub use attack::{Attack, Scene, Score};
 pub use audit::{Audit, Finding};
-pub use counts::binary::BinaryResponse;
-pub use counts::burst::{BurstCount, BurstHistogram};
-pub use counts::coin_count::CoinCount;
-pub use counts::two_message::TwoMessageCount;
+pub use catalogue::{Key, Mechanism};
+pub use claims::{Claims, Parameters, Spending};
+pub use counts::*;
 pub use error::Error;
 pub use estimate::{Estimate, Noise};
-pub use histograms::additive::AdditiveHistogram;
-pub use histograms::buckets::{Buckets, Collisions};
-pub use histograms::columns::{Columns, Histogram, Selection, Winner};
-pub use histograms::kary::KaryResponse;
-pub use histograms::simplex::norm_sub;
-pub use histograms::subset::SubsetSelection;
-pub use mechanism::{Key, Mechanism};
-pub use parameters::Parameters;
+pub use histograms::*;
 pub use plan::{Ask, Offer, Plan, Question};
 pub use protocol::{Law, Protocol, Tally};
-pub use queries::central::{CentralSelection, CentralSum};
-pub use queries::regression::{Example, Training, VectorSum, dot, logistic, logistic_regression};
+pub use queries::*;
 pub use simulate::simulate;
-pub use strings::bloom::{Bloom, Filter};
-pub use strings::decode::{Control, DecodeOptions, Decoded, decode};
-pub use strings::memory::Memory;
-pub use strings::rappor::Rappor;
-pub use sums::laplace::LaplaceMean;
-pub use sums::sliced_sum::SlicedSum;
-pub use sums::split_mix::SplitAndMix;
-pub use sums::unary_sum::UnarySum;
-pub use time::longitudinal::{Client, Longitudinal};
-pub use value::{Range, Value, Values};
+pub use strings::*;
+pub use sums::*;
+pub use time::*;
+pub use value::{Kind, Range, Value, Values};

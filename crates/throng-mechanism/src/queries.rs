@@ -1,5 +1,10 @@
 //! Selection, means of vectors, learning, and what one trusted party would do
 //! (`docs/mechanisms/selection-and-queries.md`).
 
-pub(crate) mod central;
-pub(crate) mod regression;
+mod central;
+mod regression;
+pub(crate) mod selection;
+
+pub use central::{CentralSelection, CentralSum};
+pub use regression::{Example, Training, VectorSum, dot, logistic, logistic_regression};
+pub use selection::{Selection, Winner};

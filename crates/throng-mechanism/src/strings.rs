@@ -3,7 +3,12 @@
 pub(crate) mod bloom;
 mod chance;
 mod cholesky;
-pub(crate) mod decode;
-pub(crate) mod memory;
-pub(crate) mod rappor;
+mod decode;
+mod memory;
+mod rappor;
 pub(crate) mod siphash;
+
+pub use bloom::{Bloom, Filter};
+pub use decode::{Control, DecodeOptions, Decoded, decode};
+pub use memory::Memory;
+pub use rappor::Rappor;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_account::Crowd;
-use throng_mechanism::{Mechanism, Tally};
+use throng_mechanism::Tally;
 use throng_wire::{Account, Collection, Identity, Receipt, Route, SignedManifest};
 
 /// One collection at its analyzer.
@@ -236,7 +236,7 @@ impl<S: Store> Analyzer<S> {
     /// Adds what was counted before, where an estimate is about all epochs so far, and returns what was
     /// counted now, to be kept.
     fn follow(&self, slot: &Slot, tally: &mut Tally) -> Result<Option<Vec<u8>>, Error> {
-        if !matches!(self.collection.terms.mechanism, Mechanism::Longitudinal(_)) {
+        if self.collection.terms.mechanism.epochs().is_none() {
             return Ok(None);
         }
         let counted = tally.to_words().into_iter().flat_map(u64::to_be_bytes).collect();

@@ -65,7 +65,7 @@ pub use bulletin::{Bag, Bulletin, Notice, SignedNotice};
 pub use bytes::{hex, unhex};
 pub use collection::{
     Account, Below, Board, Chain, Collection, Party, Promise, Prompt, Schedule, Spending, Spent,
-    Terms, duration_text, seconds, value_name,
+    Terms, duration_text, report_bytes, seconds,
 };
 pub use directory::{Directory, KeyStatement, SignedDirectory};
 pub use error::Error;

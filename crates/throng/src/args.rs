@@ -11,7 +11,7 @@ pub use account::{BurstArgs, CoinArgs, Plain};
 pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use collection::{Below, Collection, NewCollection, Words};
 pub use operate::{Doctor, Manual, Token};
-pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValueType, ValuesArgs, Wish};
+pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValuesArgs, Wish};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use crate::args::{
     Below as BelowArg, Collection as Request, NewCollection, Promise as PromiseArgs,
 };
 use crate::args::{CrowdArgs, Wish, Words};
-use crate::plan::{finite, floor};
+use crate::plan::{bytes, finite, floor};
 use crate::report::Report;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -14,10 +14,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
-use throng_mechanism::{Ask, Mechanism, Plan, Question};
+use throng_mechanism::{Ask, Kind, Mechanism, Plan};
 use throng_wire::{
     Below, Board, Chain, Collection, Error, Identity, Party, Promise, Prompt, Schedule, Spending,
-    Spent, Terms, duration_text, value_name,
+    Spent, Terms, duration_text,
 };
 use zeroize::Zeroizing;
 
@@ -70,7 +70,7 @@ pub fn draft(ask: &Ask, mechanism: Mechanism, corrupt: f64) -> Terms {
         epochs: 1,
         lifetime: (ask.epsilon, ask.delta),
     };
-    Terms { question: Prompt::new(usual_text(ask.question)), promise, mechanism }
+    Terms { question: Prompt::new(usual_text(ask.question.kind())), promise, mechanism }
 }
 
 /// Writes a new file; refuses to replace one.
@@ -146,9 +146,9 @@ fn calibrated(request: &NewCollection) -> Result<Terms> {
             let mechanism = ask.calibrate(key)?;
             (ask, mechanism)
         }
-        (None, Some(value)) => {
-            let ask = wish.of_value(value)?;
-            let plan = Plan::new(&ask);
+        (None, Some(kind)) => {
+            let ask = wish.of_kind(kind)?;
+            let plan = Plan::new(&ask, bytes);
             let best = plan.offers.into_iter().next();
             (ask, best.context("no mechanism keeps this promise; see throng plan")?.mechanism)
         }
@@ -197,7 +197,7 @@ fn show(collection: &Collection) -> Report {
         .fold(Report::default(), |report, (key, _, value)| report.field(key, value))
         .field(
             "question",
-            json!({"text": question.text, "value": value_name(mechanism.question()),
+            json!({"text": question.text, "value": mechanism.kind().name(),
                 "low": question.low, "high": question.high, "unit": question.unit,
                 "labels": question.labels}),
         )
@@ -311,13 +311,13 @@ fn usage(error: Error) -> anyhow::Error {
     }
 }
 
-fn usual_text(question: Question) -> &'static str {
-    match question {
-        Question::Bit => "How many say yes?",
-        Question::Real => "What is the mean?",
-        Question::Category { .. } => "How many hold each category?",
-        Question::Text { .. } => "Which strings are common?",
-        Question::Attributes { .. } => "Which attribute is the commonest?",
-        Question::State { .. } => "How many say yes, over time?",
+fn usual_text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bit => "How many say yes?",
+        Kind::Real => "What is the mean?",
+        Kind::Category => "How many hold each category?",
+        Kind::Text => "Which strings are common?",
+        Kind::Attributes => "Which attribute is the commonest?",
+        Kind::State => "How many say yes, over time?",
     }
 }

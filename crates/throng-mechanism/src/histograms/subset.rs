@@ -10,12 +10,13 @@
 //! local      ε₀ = ln(i(k−s)/((1−i)s))      the odds of any set with x to any without
 //! ```
 
+use crate::claims::{Given, surer, within_floor};
 use crate::histograms::kary::MAX_CATEGORIES;
 use crate::histograms::rates::{Rates, round_up, within};
 use crate::packed::{column_sums, ones};
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability, Threshold};
+use throng_account::{Blanket, Crowd, Epsilon, Probability, Profile, Threshold};
 
 /// One message of ⌈k/64⌉ words: bit `v % 64` of word `v / 64` is set if category v is in the set.
 ///
@@ -92,19 +93,30 @@ impl SubsetSelection {
         self.epsilon
     }
 
-    /// Standard error of the estimated count of a category that nearly nobody of `reports` holds.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(0.0, reports)
-    }
-
     /// Standard error of the estimated count of a category that `holders` of `reports` users hold.
     pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
         self.rates().standard_error(holders, reports)
     }
 
-    /// How far one user who sends whatever they like moves an estimate, at most.
-    pub fn influence(&self) -> f64 {
-        1.0 / self.rates().gap
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.small("categories")?, given.small("size")?, given.coin("include")?)
+    }
+
+    /// With about the largest ε₀ that its own blanket hides, from one that any randomizer may have.
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let (size, any) = (ask.question.categories()?, ask.local_epsilon()?);
+        let mut best = Self::local(size, any)?;
+        let (mut low, mut high) = (any.get(), 1.5 * any.get());
+        for _ in 0..12 {
+            let middle = 0.5 * (low + high);
+            let tried = Self::local(size, Epsilon::new(middle)?)?;
+            if tried.profile(ask.crowd)?.delta(ask.epsilon).upper <= ask.delta.get() {
+                (low, best) = (middle, tried);
+            } else {
+                high = middle;
+            }
+        }
+        Ok(best)
     }
 
     fn with_size(categories: u32, size: u32, epsilon: Epsilon) -> Result<Self, Error> {
@@ -215,6 +227,58 @@ impl Protocol for SubsetSelection {
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let (n, rates) = (tally.n(), self.rates());
         tally.cells().iter().map(|&c| rates.estimate(c as f64, n, confidence)).collect()
+    }
+}
+
+impl Claims for SubsetSelection {
+    fn question(&self) -> Question {
+        Question::Category { size: self.categories }
+    }
+
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        let (k, size) = (self.categories.into(), self.size.into());
+        Ok(Box::new(Blanket::subset_selection(crowd, self.epsilon, k, size)?))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        Some(self.epsilon)
+    }
+
+    /// Variance is linear in the number of holders, so its mean is that of the mean cell.
+    fn standard_error(&self, reports: f64) -> f64 {
+        self.standard_error_at(reports / f64::from(self.categories), reports)
+    }
+
+    fn heavy_error(&self, reports: f64) -> f64 {
+        self.standard_error_at(0.1 * reports, reports)
+    }
+
+    fn influence(&self) -> f64 {
+        1.0 / self.rates().gap
+    }
+
+    fn message_bits(&self) -> u32 {
+        self.categories
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![
+            ("categories", vec![self.categories.into()]),
+            ("size", vec![self.size.into()]),
+            ("include", vec![self.include.get()]),
+        ]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        vec![
+            ("categories", vec![self.categories.into()]),
+            ("size", vec![self.size.into()]),
+            ("include", vec![surer(self.include.get(), factor)]),
+        ]
+    }
+
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
     }
 }
 

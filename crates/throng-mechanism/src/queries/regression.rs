@@ -10,7 +10,7 @@
 //! rounds: [`throng_account::Columns`] accounts for them, whatever the questions, as long as their
 //! number is fixed in advance.
 
-use crate::{Error, Estimate, Law, Protocol, Tally, UnarySum};
+use crate::{Claims, Error, Estimate, Law, Protocol, Tally, UnarySum};
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 
@@ -18,7 +18,7 @@ use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 ///
 /// ```
 /// # use throng_account::Threshold;
-/// use throng_mechanism::{Protocol, UnarySum, VectorSum};
+/// use throng_mechanism::{Claims, Protocol, UnarySum, VectorSum};
 ///
 /// // Two coordinates of three bits each, one in four of them flipped.
 /// let sum = VectorSum::new(2, UnarySum::new(3, Threshold::new(1 << 62)?)?)?;

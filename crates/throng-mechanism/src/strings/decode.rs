@@ -452,6 +452,7 @@ const CUT: f64 = 3.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Claims;
     use crate::testing::{binomial_tails, rng};
     use crate::{Protocol, sample};
     use throng_account::Threshold;

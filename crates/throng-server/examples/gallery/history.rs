@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::Write;
 use throng_account::{Crowd, Epsilon};
-use throng_mechanism::Mechanism;
 use throng_server::{
     Change, Count, DiskStore, Holds, Ledger, Slot, Stage, Store, Why, release_with,
 };
@@ -124,7 +123,7 @@ fn event(collection: &Collection, first: u64, last: u64) -> Event {
     // Few different crowds, and so close to the promised one that the accountant takes them for it, so that
     // few profiles are looked at. Those who are followed stay.
     let more = match first * 7 % 5 {
-        _ if matches!(collection.terms.mechanism, Mechanism::Longitudinal(_)) => 0,
+        _ if collection.terms.mechanism.epochs().is_some() => 0,
         0 | 3 => quorum / 41,
         1 => quorum / 23,
         _ => quorum / 13,

@@ -2,7 +2,7 @@
 //!
 //! Comments, order and spelling of the file are not in them, so they do not change the id.
 
-use super::{Below, Chain, Collection, Party, Prompt, Schedule, Terms, value_name};
+use super::{Below, Chain, Collection, Party, Prompt, Schedule, Terms};
 use crate::CollectionId;
 use crate::bytes::Writer;
 use sha2::{Digest, Sha256};
@@ -47,7 +47,7 @@ pub(super) fn course(to: &mut Writer, schedule: &Schedule, chain: &Chain) {
 
 fn terms(to: &mut Writer, Terms { question, promise, mechanism }: &Terms) {
     let Prompt { text, low, high, unit, labels } = question;
-    to.text(text).text(value_name(mechanism.question())).f64(*low).f64(*high).text(unit);
+    to.text(text).text(mechanism.kind().name()).f64(*low).f64(*high).text(unit);
     to.u32(labels.len() as u32);
     for label in labels {
         to.text(label);

@@ -5,40 +5,7 @@ use super::{Promise, Terms};
 use crate::Error;
 use std::collections::BTreeMap;
 use throng_account::{Composition, Crowd, Delta, Epsilon, Profile, terms_visited};
-use throng_mechanism::Mechanism;
-
-/// How the losses of several epochs add up.
-///
-/// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
-/// # use throng_mechanism::{Bloom, Mechanism, Rappor};
-/// # use throng_wire::{Promise, Prompt, Spending, Terms};
-/// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
-/// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
-/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// # let lifetime = (rappor.privacy().forever(), delta);
-/// # let promise =
-/// #     Promise { epsilon, delta, crowd: Crowd::new(1000)?, corrupt: 0.0, epochs: 10, lifetime };
-/// # let question = Prompt::new("Which browser is it?");
-/// # let terms = Terms { question, promise, mechanism: Mechanism::Rappor(rappor) };
-/// // `rappor` in ten epochs, and in one.
-/// assert_eq!(terms.spending(), Spending::Memoized);
-/// let once = Terms { promise: Promise { epochs: 1, ..terms.promise }, ..terms };
-/// assert_eq!(once.spending(), Spending::PerEpoch);
-/// # Ok::<(), throng_wire::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spending {
-    /// Every epoch draws its randomness anew: releases compose.
-    PerEpoch,
-    /// One profile covers all that a client ever sends, provided that the same crowd reports in every
-    /// period and that values do not react to what was released: charged once (`longitudinal`).
-    Lifetime,
-    /// Reports of one person hang together through what its client remembers, so nothing is claimed of
-    /// the crowd for all of them together, only what they keep by themselves, for one string that is
-    /// never changed: charged once, with δ = 0 (`rappor` in several epochs).
-    Memoized,
-}
+use throng_mechanism::Spending;
 
 /// One release that has been made.
 ///
@@ -69,12 +36,30 @@ pub struct Spent {
 }
 
 impl Terms {
-    /// How the losses of several epochs add up.
+    /// How the losses of several epochs add up. A memory that is used once changes nothing.
+    ///
+    /// ```
+    /// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
+    /// # use throng_mechanism::{Bloom, Mechanism, Rappor};
+    /// # use throng_wire::{Promise, Prompt, Spending, Terms};
+    /// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+    /// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+    /// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+    /// # let lifetime = (rappor.privacy().forever(), delta);
+    /// # let promise =
+    /// #     Promise { epsilon, delta, crowd: Crowd::new(1000)?, corrupt: 0.0, epochs: 10, lifetime };
+    /// # let question = Prompt::new("Which browser is it?");
+    /// # let terms = Terms { question, promise, mechanism: Mechanism::Rappor(rappor) };
+    /// // `rappor` in ten epochs, and in one.
+    /// assert_eq!(terms.spending(), Spending::Memoized);
+    /// let once = Terms { promise: Promise { epochs: 1, ..terms.promise }, ..terms };
+    /// assert_eq!(once.spending(), Spending::PerEpoch);
+    /// # Ok::<(), throng_wire::Error>(())
+    /// ```
     pub fn spending(&self) -> Spending {
-        match self.mechanism {
-            Mechanism::Longitudinal(_) => Spending::Lifetime,
-            Mechanism::Rappor(_) if self.promise.epochs > 1 => Spending::Memoized,
-            _ => Spending::PerEpoch,
+        match self.mechanism.spending() {
+            Spending::Memoized if self.promise.epochs <= 1 => Spending::PerEpoch,
+            spending => spending,
         }
     }
 
@@ -300,16 +285,14 @@ impl Account {
         let Some(smallest) = releases.iter().map(|(release, _)| release.honest).min() else {
             return Ok(Epsilon::ZERO);
         };
-        match (self.terms.spending(), &self.terms.mechanism) {
-            (Spending::Lifetime, _) => {
-                Ok(self.terms.profile(smallest)?.epsilon(self.delta)?.epsilon)
-            }
-            (Spending::Memoized, Mechanism::Rappor(m)) => {
+        match self.terms.spending() {
+            Spending::PerEpoch => self.composed(releases),
+            Spending::Lifetime => Ok(self.terms.profile(smallest)?.epsilon(self.delta)?.epsilon),
+            Spending::Memoized => {
                 let reports = releases.iter().map(|(release, times)| release.epochs.max(1) * times);
-                let (these, all) = (m.privacy().reports(reports.sum()), m.privacy().forever());
-                Ok(if these < all { these } else { all })
+                let together = self.terms.mechanism.memoized(reports.sum());
+                together.map_or_else(|| self.composed(releases), Ok)
             }
-            _ => self.composed(releases),
         }
     }
 
@@ -391,7 +374,7 @@ mod tests {
     use super::*;
     use crate::collection::testing::{collection, rich_collection, terms};
     use crate::{Below, Collection};
-    use throng_mechanism::{Key, Question};
+    use throng_mechanism::{Key, Mechanism, Question};
 
     fn spent(epochs: u64, honest: u64) -> Spent {
         Spent { epochs, honest: Crowd::new(honest).unwrap() }

@@ -2,7 +2,7 @@
 
 use super::promise::four_digits;
 use super::{Account, Below, Collection, Promise, Spending, Spent, duration_text};
-use throng_mechanism::{Mechanism, Question};
+use throng_mechanism::{Kind, Question};
 
 impl Collection {
     /// What is promised to whom and on what it rests, in short sentences with the numbers. Numbers that
@@ -187,8 +187,8 @@ impl Collection {
         }
         let question = &self.terms.question;
         let moved = four_digits(moves);
-        match self.terms.mechanism {
-            _ if self.terms.mechanism.question() == Question::Real => {
+        match self.terms.mechanism.kind() {
+            Kind::Real => {
                 let mean =
                     four_digits(moves * (question.high - question.low) / self.quorum() as f64);
                 let unit = if question.unit.is_empty() { "" } else { " " };
@@ -198,10 +198,10 @@ impl Collection {
                     grouped(self.quorum())
                 )
             }
-            Mechanism::Longitudinal(_) => {
+            Kind::State => {
                 format!("One person who lies moves the count of a round by at most {moved}.")
             }
-            _ => {
+            Kind::Bit | Kind::Category | Kind::Text | Kind::Attributes => {
                 format!("One person who lies moves a count by at most {moved}, an honest one by 1.")
             }
         }
