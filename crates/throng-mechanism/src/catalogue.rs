@@ -9,8 +9,8 @@ use crate::mechanism::{Body, Device};
 use crate::time::follower::Follower;
 use crate::{
     AdditiveHistogram, Ask, BinaryResponse, BurstCount, BurstHistogram, CoinCount, Error,
-    Histogram, KaryResponse, Kind, LaplaceMean, Longitudinal, Memory, Protocol, Rappor, Selection,
-    SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum, Value,
+    Histogram, Inquiry, KaryResponse, Kind, LaplaceMean, Longitudinal, Memory, Protocol, Rappor,
+    Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum, Value,
 };
 use rand_core::CryptoRng;
 
@@ -145,6 +145,8 @@ pub(crate) struct Row {
     pub fit: fn(&Ask) -> Result<Mechanism, Error>,
     /// Why it is no offer, as far as that is known without calibrating.
     pub worth: fn(&Ask) -> Result<(), Error>,
+    /// How an accountant asks about it, where a profile says all.
+    inquiry: Option<&'static Inquiry>,
     /// Whether calibrating takes seconds. It is then done at several lengths: more messages buy a
     /// smaller error.
     slow: bool,
@@ -163,6 +165,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| BurstCount::read(given).map(Mechanism::BurstCount),
         fit: |ask| BurstCount::fit(ask).map(Mechanism::BurstCount),
         worth: BurstCount::worth,
+        inquiry: Some(&BurstCount::INQUIRY),
         slow: true,
         fragile: false,
     },
@@ -175,6 +178,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| CoinCount::read(given).map(Mechanism::CoinCount),
         fit: |ask| CoinCount::fit(ask).map(Mechanism::CoinCount),
         worth: |_| Ok(()),
+        inquiry: Some(&CoinCount::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -187,6 +191,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| BinaryResponse::read(given).map(Mechanism::BitSum),
         fit: |ask| BinaryResponse::fit(ask).map(Mechanism::BitSum),
         worth: |_| Ok(()),
+        inquiry: None,
         slow: false,
         fragile: false,
     },
@@ -199,6 +204,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| TwoMessageCount::read(given).map(Mechanism::TwoMessageCount),
         fit: |ask| TwoMessageCount::fit(ask).map(Mechanism::TwoMessageCount),
         worth: |_| Ok(()),
+        inquiry: None,
         slow: false,
         fragile: false,
     },
@@ -211,6 +217,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| BinaryResponse::read(given).map(Mechanism::RandomizedResponse),
         fit: |ask| BinaryResponse::fit(ask).map(Mechanism::RandomizedResponse),
         worth: |_| Ok(()),
+        inquiry: Some(&BinaryResponse::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -223,6 +230,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| SlicedSum::read(given).map(Mechanism::SlicedSum),
         fit: |ask| SlicedSum::fit(ask).map(Mechanism::SlicedSum),
         worth: |_| Ok(()),
+        inquiry: Some(&SlicedSum::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -235,6 +243,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| UnarySum::read(given).map(Mechanism::RealSum),
         fit: |ask| UnarySum::fit(ask).map(Mechanism::RealSum),
         worth: |_| Ok(()),
+        inquiry: None,
         slow: false,
         fragile: false,
     },
@@ -247,6 +256,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| UnarySum::read_one(given).map(Mechanism::OneBitMean),
         fit: |ask| UnarySum::fit_one(ask).map(Mechanism::OneBitMean),
         worth: |_| Ok(()),
+        inquiry: Some(&UnarySum::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -259,6 +269,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| LaplaceMean::read(given).map(Mechanism::LaplaceMean),
         fit: |ask| LaplaceMean::fit(ask).map(Mechanism::LaplaceMean),
         worth: |_| Ok(()),
+        inquiry: Some(&LaplaceMean::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -271,6 +282,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| SplitAndMix::read(given).map(Mechanism::SplitAndMix),
         fit: |ask| SplitAndMix::fit(ask).map(Mechanism::SplitAndMix),
         worth: |_| Ok(()),
+        inquiry: None,
         slow: false,
         fragile: true,
     },
@@ -283,6 +295,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| BurstHistogram::read(given).map(Mechanism::BurstHistogram),
         fit: |ask| BurstHistogram::fit(ask).map(Mechanism::BurstHistogram),
         worth: BurstHistogram::worth,
+        inquiry: Some(&BurstHistogram::INQUIRY),
         slow: true,
         fragile: false,
     },
@@ -295,6 +308,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| AdditiveHistogram::read(given).map(Mechanism::AdditiveHistogram),
         fit: |ask| AdditiveHistogram::fit(ask).map(Mechanism::AdditiveHistogram),
         worth: |_| Ok(()),
+        inquiry: Some(&AdditiveHistogram::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -307,6 +321,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| Histogram::read(given).map(Mechanism::Histogram),
         fit: |ask| Histogram::fit(ask).map(Mechanism::Histogram),
         worth: Histogram::worth,
+        inquiry: Some(&Histogram::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -319,6 +334,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| KaryResponse::read(given).map(Mechanism::KaryResponse),
         fit: |ask| KaryResponse::fit(ask).map(Mechanism::KaryResponse),
         worth: |_| Ok(()),
+        inquiry: Some(&KaryResponse::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -331,6 +347,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| SubsetSelection::read(given).map(Mechanism::SubsetSelection),
         fit: |ask| SubsetSelection::fit(ask).map(Mechanism::SubsetSelection),
         worth: |_| Ok(()),
+        inquiry: Some(&SubsetSelection::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -343,6 +360,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| Rappor::read(given).map(Mechanism::Rappor),
         fit: |ask| Rappor::fit(ask).map(Mechanism::Rappor),
         worth: |_| Ok(()),
+        inquiry: None,
         slow: false,
         fragile: false,
     },
@@ -355,6 +373,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| Longitudinal::read(given).map(Mechanism::Longitudinal),
         fit: |ask| Longitudinal::fit(ask).map(Mechanism::Longitudinal),
         worth: |_| Ok(()),
+        inquiry: None,
         slow: false,
         fragile: false,
     },
@@ -367,6 +386,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
         read: |given| Selection::read(given).map(Mechanism::Selection),
         fit: |ask| Selection::fit(ask).map(Mechanism::Selection),
         worth: Selection::worth,
+        inquiry: Some(&Selection::INQUIRY),
         slow: false,
         fragile: false,
     },
@@ -418,6 +438,11 @@ impl Key {
     /// The page of `docs/mechanisms` that says how it works, without its ending, and the section there.
     pub fn section(self) -> (&'static str, &'static str) {
         self.row().section
+    }
+
+    /// How an accountant asks about it, where a profile says all there is to say.
+    pub fn inquiry(self) -> Option<&'static Inquiry> {
+        self.row().inquiry
     }
 
     /// What is calibrated, as the beginning of a phrase that ends with its name: "The flip" of

@@ -35,7 +35,8 @@
 //! | a vector, a model | [`VectorSum`], [`logistic_regression`] |
 //! | all data in one hand, to compare with | [`CentralSum`], [`CentralSelection`] |
 //!
-//! A mechanism is a [`Protocol`]; [`Mechanism`] is any of them under its stable [`Key`]. [`Plan`] calibrates
+//! A mechanism is a [`Protocol`] with its [`Claims`], both in one file; [`Mechanism`] is any of them under
+//! its stable [`Key`], and [`Kind`] says what its users hold. [`Plan`] calibrates
 //! what answers a question and recommends one; [`simulate`] runs a crowd in process; [`Attack`] and
 //! [`Audit`] measure privacy from outside. All randomness comes from an argument and is drawn in
 //! [`sample`], by comparing integers with the integers that the accountant is given.
@@ -48,6 +49,7 @@ mod counts;
 mod error;
 mod estimate;
 mod histograms;
+mod inquiry;
 mod mechanism;
 pub mod packed;
 mod plan;
@@ -71,6 +73,7 @@ pub use counts::*;
 pub use error::Error;
 pub use estimate::{Estimate, Noise};
 pub use histograms::*;
+pub use inquiry::{Inquiry, Setting, Settings};
 pub use plan::{Ask, Offer, Plan, Question};
 pub use protocol::{Law, Protocol, Tally};
 pub use queries::*;

@@ -12,7 +12,10 @@
 use crate::attack::{Scene, Score, first_cell};
 use crate::claims::{Given, rarer, within_floor};
 use crate::counts::two_message::{absorb_bit, absorb_bits};
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
 use throng_account::{BitSum, Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
@@ -59,6 +62,14 @@ impl BinaryResponse {
     pub fn flip(&self) -> Threshold {
         self.flip
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Binary response with a known local epsilon, shuffled: exact over all datasets",
+        example: "--n 1e4 --epsilon0 2 --delta 1e-6",
+        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| Ok(Box::new(BitSum::from_local(crowd, settings.local()?)?)),
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(given.coin("flip")?)

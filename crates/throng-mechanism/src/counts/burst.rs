@@ -25,10 +25,12 @@
 
 use crate::attack::{Scene, Score};
 use crate::claims::{Given, rarer};
+use crate::inquiry::{Settings, weights};
 use crate::protocol::supposed_half_width;
 use crate::slots::{count_bits, symbol_or_null, with_symbols};
 use crate::{
-    Ask, Claims, Error, Estimate, Law, Noise, Parameters, Protocol, Question, Tally, sample,
+    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
+    Tally, sample,
 };
 use rand_core::CryptoRng;
 use throng_account::{Bursts, Crowd, Epsilon, Probability, Profile, calibrate};
@@ -65,6 +67,16 @@ impl BurstCount {
     pub fn bursts(&self) -> &Bursts {
         &self.events.bursts
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "The true bit and at most one burst of noise: exact",
+        example: "--n 1e4 --pairs 0.01,0.005 \\\n      --plus 3e-5,1e-5 --minus 3e-5,1e-5 --epsilon 1",
+        settings: &[Setting::Bursts],
+        profile: |settings, crowd| {
+            Ok(Box::new(throng_account::BurstCount::new(crowd, told_bursts(settings)?)?))
+        },
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(read_bursts(given)?)
@@ -266,6 +278,12 @@ impl Events {
 pub(crate) fn read_bursts(given: &Given<'_, '_>) -> Result<Bursts, Error> {
     let weights = |name| given.list(name).map(<[u64]>::to_vec);
     Ok(Bursts::new(weights("pairs")?, weights("plus")?, weights("minus")?)?)
+}
+
+/// The catalogue as an accountant is told of it.
+pub(crate) fn told_bursts(settings: &Settings) -> Result<Bursts, Error> {
+    let Settings { pairs, plus, minus, .. } = settings;
+    Ok(Bursts::new(weights(pairs)?, weights(plus)?, weights(minus)?)?)
 }
 
 /// The weights of all events after `change`.

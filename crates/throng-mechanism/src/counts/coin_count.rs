@@ -20,7 +20,8 @@ use crate::plan::small;
 use crate::protocol::supposed_half_width;
 use crate::slots::{MAX_SLOTS, count_bits, symbol_or_null, with_slots};
 use crate::{
-    Ask, Claims, Error, Estimate, Law, Noise, Parameters, Protocol, Question, Tally, sample,
+    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
+    Tally, sample,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
@@ -64,6 +65,17 @@ impl CoinCount {
     pub fn chance(&self) -> Threshold {
         self.chance
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "The true bit and, now and then, a fair coin: exact",
+        example: "--n 1e4 --p 0.01 --delta 1e-6",
+        settings: &[Setting::Slots("Slots for noise per report"), Setting::Chance],
+        profile: |settings, crowd| {
+            let (slots, chance) = (settings.slots, settings.chance()?);
+            Ok(Box::new(throng_account::CoinCount::new(crowd, slots, chance)?))
+        },
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(given.small("slots")?, given.coin("chance")?)

@@ -21,7 +21,8 @@ use crate::plan::small;
 use crate::protocol::supposed_half_width;
 use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
 use crate::{
-    Ask, Claims, Error, Estimate, Law, Noise, Parameters, Protocol, Question, Tally, sample,
+    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
+    Tally, sample,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
@@ -75,6 +76,21 @@ impl AdditiveHistogram {
     pub fn chance(&self) -> Threshold {
         self.chance
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "The true category and, now and then, a uniform one: exact",
+        example: "--n 1e4 --p 0.1 --size 10 --delta 1e-6",
+        settings: &[
+            Setting::Slots("Slots for noise per report"),
+            Setting::Chance,
+            Setting::Size("Categories"),
+        ],
+        profile: |settings, crowd| {
+            let (slots, chance, k) = (settings.slots, settings.chance()?, settings.size);
+            Ok(Box::new(throng_account::AdditiveHistogram::new(crowd, slots, chance, k)?))
+        },
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(given.small("categories")?, given.small("slots")?, given.coin("chance")?)

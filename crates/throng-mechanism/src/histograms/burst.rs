@@ -13,9 +13,12 @@
 
 use crate::attack::{Scene, Score, third};
 use crate::claims::{Given, bits_of, rarer};
-use crate::counts::burst::{Events, burst_parameters, long_enough, read_bursts};
+use crate::counts::burst::{Events, burst_parameters, long_enough, read_bursts, told_bursts};
 use crate::protocol::supposed_half_width;
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
 use throng_account::{Bursts, Crowd, Epsilon, Probability, Profile, calibrate};
 
@@ -60,6 +63,17 @@ impl BurstHistogram {
     pub fn bursts(&self) -> &Bursts {
         &self.events.bursts
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "The true category and at most one burst of noise in a random cell",
+        example: "--n 1e4 --size 4 --pairs 0.1,0.05 \\\n      --plus 4e-3,4e-3 --minus 4e-3,4e-3 --delta 1e-5",
+        settings: &[Setting::Bursts, Setting::Size("Categories")],
+        profile: |settings, crowd| {
+            let (k, bursts) = (settings.size, told_bursts(settings)?);
+            Ok(Box::new(throng_account::BurstHistogram::new(crowd, k, bursts)?))
+        },
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(given.small("categories")?, read_bursts(given)?)

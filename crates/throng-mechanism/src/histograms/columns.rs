@@ -17,7 +17,10 @@ use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::histograms::kary::count_symbol;
 use crate::histograms::rates::Rates;
 use crate::plan::TOO_MANY;
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
 use throng_account::{BitSum, Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
@@ -129,8 +132,13 @@ impl Columns {
 
     /// Among `crowd` users, one of whom may change so many of the columns.
     pub(crate) fn profile(&self, crowd: Crowd, changing: u32) -> Result<Box<dyn Profile>, Error> {
-        let column = BitSum::with_flip(crowd, self.flip.probability())?;
-        Ok(Box::new(throng_account::Columns::new(column, changing.into())?))
+        Self::claim(self.flip.probability(), crowd, changing.into())
+    }
+
+    /// The same by the chance of a flip.
+    pub(crate) fn claim(flip: f64, crowd: Crowd, changing: u64) -> Result<Box<dyn Profile>, Error> {
+        let column = BitSum::with_flip(crowd, flip)?;
+        Ok(Box::new(throng_account::Columns::new(column, changing)?))
     }
 
     pub(crate) fn local_floor(&self, changing: u32) -> Option<Epsilon> {
@@ -186,6 +194,14 @@ impl Histogram {
     pub fn columns(&self) -> &Columns {
         &self.0
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "One flipped bit per category: two columns change",
+        example: "--n 1e4 --lambda 200 --delta 1e-6",
+        settings: &[Setting::Flip],
+        profile: |settings, crowd| Columns::claim(settings.flip, crowd, 2),
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Columns::read(given).map(Self)

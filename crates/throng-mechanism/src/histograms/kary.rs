@@ -12,9 +12,12 @@
 use crate::attack::{Scene, Score, third};
 use crate::claims::{Given, bits_of, rarer, within_floor};
 use crate::histograms::rates::{Rates, round_up, within};
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Blanket, Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
+use throng_account::{BitSum, Blanket, Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// One message: a category, from 0 to k − 1.
 ///
@@ -77,6 +80,21 @@ impl KaryResponse {
     pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
         self.rates().standard_error(holders, reports)
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "k-ary response with a known local epsilon, shuffled: by its blanket",
+        example: "--n 1e4 --epsilon0 2 --k 10 --delta 1e-6",
+        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| {
+            let local = settings.local()?;
+            // Two categories have an exact account of their own.
+            if settings.size == 2 {
+                return Ok(Box::new(BitSum::from_local(crowd, local)?));
+            }
+            Ok(Box::new(Blanket::kary_response(crowd, local, settings.size)?))
+        },
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(given.small("categories")?, given.coin("replace")?)

@@ -14,7 +14,10 @@ use crate::claims::{Given, surer, within_floor};
 use crate::histograms::kary::MAX_CATEGORIES;
 use crate::histograms::rates::{Rates, round_up, within};
 use crate::packed::{column_sums, ones};
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
 use throng_account::{Blanket, Crowd, Epsilon, Probability, Profile, Threshold};
 
@@ -97,6 +100,19 @@ impl SubsetSelection {
     pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
         self.rates().standard_error(holders, reports)
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Subset selection with a known local epsilon, shuffled: by its blanket",
+        example: "--n 1e4 --epsilon0 2 --k 10 --delta 1e-6",
+        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| {
+            let range = "below 2^32";
+            let size = u32::try_from(settings.size)
+                .map_err(|_| Error::Parameter { name: "size", range })?;
+            SubsetSelection::local(size, settings.local()?)?.profile(crowd)
+        },
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(given.small("categories")?, given.small("size")?, given.coin("include")?)

@@ -6,7 +6,10 @@
 use crate::claims::Given;
 use crate::histograms::columns::UNKNOWN;
 use crate::histograms::kary::count_symbol;
-use crate::{Ask, Claims, Columns, Error, Estimate, Law, Parameters, Protocol, Question, Tally};
+use crate::{
+    Ask, Claims, Columns, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting,
+    Tally,
+};
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Epsilon, Probability, Profile, normal_reach};
 
@@ -41,6 +44,14 @@ impl Selection {
         &self.0
     }
 
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "One flipped bit per attribute: all of them change",
+        example: "--n 1e4 --lambda 1000 --size 5 --delta 1e-6",
+        settings: &[Setting::Flip, Setting::Size("Attributes")],
+        profile: |settings, crowd| Columns::claim(settings.flip, crowd, settings.size),
+    };
+
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Columns::read(given).map(Self)
     }
@@ -59,9 +70,10 @@ impl Selection {
 ///
 /// ```
 /// # use throng_account::{Probability, Threshold};
-/// # use throng_mechanism::{Claims, Columns, Estimate, Selection, Winner};
-/// # let selection = Selection::new(Columns::new(3, Threshold::new(1 << 62)?)?);
-/// # let confidence = Probability::new("confidence", 0.95)?;
+/// use throng_mechanism::{Claims, Columns, Estimate, Selection, Winner};
+///
+/// let selection = Selection::new(Columns::new(3, Threshold::new(1 << 62)?)?);
+/// let confidence = Probability::new("confidence", 0.95)?;
 /// // Two are too close to tell apart, the third is far behind.
 /// let estimates = [90.0, 100.0, 20.0].map(|value| Estimate::normal(value, 10.0, 0.0, confidence));
 /// let winner = selection.winner(&estimates, confidence);

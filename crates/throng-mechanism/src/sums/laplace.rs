@@ -18,7 +18,8 @@
 use crate::claims::{Given, bits_of, within_floor};
 use crate::slots::sum_up_to;
 use crate::{
-    Ask, Claims, Error, Estimate, Law, Noise, Parameters, Protocol, Question, Tally, sample,
+    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
+    Tally, sample,
 };
 use rand_core::CryptoRng;
 use throng_account::{ClonePair, Crowd, Epsilon, Probability, Profile, UpperOnly};
@@ -99,6 +100,16 @@ impl LaplaceMean {
     pub fn epsilon(&self) -> Epsilon {
         self.epsilon
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Laplace noise with a known local epsilon, shuffled: as any randomizer",
+        example: "--n 1e4 --epsilon0 2 --delta 1e-6",
+        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| {
+            Ok(Box::new(UpperOnly(ClonePair::strong(crowd, settings.local()?)?)))
+        },
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         let [num, den] = given.pair("decay")?;

@@ -15,9 +15,13 @@
 
 use crate::attack::{Scene, Score, odds};
 use crate::claims::{Given, bits_of, rarer};
+use crate::inquiry::weights;
 use crate::plan::small;
 use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
 
@@ -71,6 +75,17 @@ impl SlicedSum {
     pub fn slots(&self) -> u32 {
         self.slots
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Numbers bit by bit, with labelled coins",
+        example: "--n 1e4 --weights 0.03,0.03,0.02 --delta 1e-5",
+        settings: &[Setting::Slots("Slots for coins per report"), Setting::Weights],
+        profile: |settings, crowd| {
+            let weights = weights(&settings.weights)?;
+            Ok(Box::new(throng_account::SlicedSum::new(crowd, settings.slots, weights)?))
+        },
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(given.list("weights")?.to_vec(), given.small("slots")?)

@@ -16,10 +16,13 @@ use crate::claims::{Given, rarer};
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::counts::two_message::{absorb_bit, absorb_bits};
 use crate::plan::small;
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
-use throng_account::{Crowd, Epsilon, Probability, Profile, RealSum, Threshold, calibrate};
+use throng_account::{BitSum, Crowd, Epsilon, Probability, Profile, RealSum, Threshold, calibrate};
 
 /// `bits` messages of one bit each.
 ///
@@ -65,6 +68,14 @@ impl UnarySum {
     pub fn flip(&self) -> Threshold {
         self.flip
     }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Numbers rounded to one flipped bit: exact over all datasets",
+        example: "--n 1e4 --lambda 68 --delta 1e-6",
+        settings: &[Setting::Flip],
+        profile: |settings, crowd| Ok(Box::new(BitSum::with_flip(crowd, settings.flip)?)),
+    };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         Self::new(given.small("bits")?, given.coin("flip")?)

@@ -173,10 +173,10 @@ pub struct Fitted {
 
 impl Fitted {
     fn command(key: Key) -> Command {
-        let command = Command::new(key.name())
-            .about(format!("{} of {key}{}", key.fitted(), sizes(key)))
-            .after_help(wrapped(&example(key)));
-        Wish::augment_args(command)
+        let about = format!("{} of {key}{}", key.fitted(), sizes(key));
+        // After the arguments, which have an about of their own.
+        let command = Wish::augment_args(Command::new(key.name()));
+        command.about(about).after_help(broken(key))
     }
 
     /// In the order of the help: by what is held, the shorter report first.
@@ -249,22 +249,13 @@ fn example(key: Key) -> String {
     example
 }
 
-/// An example as it stands in the help, on a second line if it is long.
-fn wrapped(example: &str) -> String {
-    let mut lines = vec![String::from("  ")];
-    for word in example.split(" --").enumerate().map(|(place, word)| match place {
-        0 => word.to_owned(),
-        _ => format!(" --{word}"),
-    }) {
-        let last = lines.len() - 1;
-        if lines[last].len() + word.len() > WIDTH {
-            lines[last] += " \\";
-            lines.push(format!("      {}", word.trim_start()));
-        } else {
-            lines[last] += &word;
-        }
+/// An example as it stands in the help.
+fn broken(key: Key) -> String {
+    let example = example(key);
+    match example.rsplit_once(" --").filter(|_| LONG.contains(&key)) {
+        Some((begin, last)) => format!("Example:\n  {begin} \\\n      --{last}"),
+        None => format!("Example:\n  {example}"),
     }
-    format!("Example:\n{}", lines.join("\n"))
 }
 
 /// The key of a mechanism.
@@ -312,5 +303,5 @@ const FITTED: [Key; 13] = [
     Key::Longitudinal,
 ];
 
-/// Columns that an example may take.
-const WIDTH: usize = 78;
+/// Whose examples have their last argument on a line of its own.
+const LONG: [Key; 2] = [Key::AdditiveHistogram, Key::BurstHistogram];
