@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 use throng_client::Client;
 use throng_collection::Collection;
-use throng_mechanism::{Key, Value};
+use throng_mechanism::{Key, Kind, Value};
 use throng_wire::{Directory, LayerPublic, LayerSecret, SignedDirectory};
 
 /// The place of a collection in the list, then a state.
@@ -72,10 +72,8 @@ fn states(place: u8, collection: &Collection) -> Vec<Vec<u8>> {
 }
 
 fn value(collection: &Collection) -> Value<'static> {
-    match collection.terms.mechanism.key() {
-        Key::Rappor => Value::Text("a text"),
-        _ => Value::Bit(true),
-    }
+    let text = collection.terms.mechanism.kind() == Kind::Text;
+    if text { Value::Text("a text") } else { Value::Bit(true) }
 }
 
 fn directory(collection: &Collection, window: u64) -> SignedDirectory {

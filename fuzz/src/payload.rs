@@ -9,7 +9,7 @@ use chacha20::rand_core::SeedableRng;
 use std::sync::LazyLock;
 use throng_account::Probability;
 use throng_collection::Terms;
-use throng_mechanism::{Client, Key, Mechanism, Question, Value};
+use throng_mechanism::{Key, Kind, Value};
 
 /// The place of a mechanism in the list, an epoch, then messages.
 pub const PAYLOAD: Target = Target {
@@ -48,7 +48,7 @@ fn absorb(terms: &Terms, payload: &[u8], epoch: u64) {
         let estimates = mechanism.estimate(&tally, Probability::new("confidence", 0.95).unwrap());
         assert!(tally.reports() == 0 || estimates.iter().all(|e| e.value.is_finite()));
     }
-    if whole && mechanism.key() != Key::Longitudinal {
+    if whole && mechanism.epochs().is_none() {
         let mut bytes = Vec::new();
         terms.encode_payload(&words, &mut bytes).unwrap();
         assert_eq!(bytes, payload);
@@ -65,7 +65,7 @@ fn encode(terms: &Terms, bytes: &[u8]) {
     }
     let mut decoded = Vec::new();
     terms.decode_payload(&encoded, 0, &mut decoded).unwrap();
-    assert!(terms.mechanism.key() == Key::Longitudinal || decoded == words);
+    assert!(terms.mechanism.epochs().is_some() || decoded == words);
     assert_eq!(decoded.len(), words.len());
 }
 
@@ -74,19 +74,14 @@ fn sent(place: u8, terms: &Terms) -> Vec<u8> {
     let mut rng = ChaCha12Rng::seed_from_u64(place.into());
     let mut words = Vec::new();
     for _ in 0..3 {
-        let value = match terms.mechanism.question() {
-            Question::Bit => Value::Bit(true),
-            Question::Real => Value::Real(0.3),
-            Question::Category { .. } => Value::Category(2),
-            Question::Text { .. } => Value::Text("a text"),
-            Question::Attributes { .. } => Value::Bits(&[true, false, true]),
-            Question::State { .. } => {
-                let Mechanism::Longitudinal(m) = &terms.mechanism else { unreachable!() };
-                words.push(Client::new(m, &mut rng).report(m, true, &mut rng).unwrap());
-                continue;
-            }
+        let value = match terms.mechanism.kind() {
+            Kind::Bit | Kind::State => Value::Bit(true),
+            Kind::Real => Value::Real(0.3),
+            Kind::Category => Value::Category(2),
+            Kind::Text => Value::Text("a text"),
+            Kind::Attributes => Value::Bits(&[true, false, true]),
         };
-        terms.mechanism.encode(value, &mut rng, &mut words).unwrap();
+        terms.mechanism.respond(value, 0, &mut Vec::new(), &mut rng, &mut words).unwrap();
     }
     let mut bytes = vec![place, 0];
     terms.encode_payload(&words, &mut bytes).unwrap();

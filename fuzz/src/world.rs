@@ -3,7 +3,7 @@
 use throng_account::profile::Bursts;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_collection::{Collection, Promise, Prompt, Terms};
-use throng_mechanism::{Ask, BurstCount, BurstHistogram, Key, Mechanism, Question};
+use throng_mechanism::{Ask, BurstCount, BurstHistogram, Key, Kind, Mechanism, Question};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
 /// The party at a hop.
@@ -44,30 +44,21 @@ pub fn terms(key: Key) -> Terms {
 fn mechanism(key: Key) -> Mechanism {
     let bursts =
         || Bursts::new(vec![1 << 60, 1 << 59], vec![1 << 58; 3], vec![1 << 58; 3]).unwrap();
-    match key {
-        Key::BurstCount => return Mechanism::BurstCount(BurstCount::new(bursts()).unwrap()),
-        Key::BurstHistogram => {
-            return Mechanism::BurstHistogram(BurstHistogram::new(5, bursts()).unwrap());
-        }
-        _ => {}
+    if key == Key::BurstCount {
+        return Mechanism::BurstCount(BurstCount::new(bursts()).unwrap());
     }
-    let question = match key {
-        Key::Rappor => Question::Text { bits: 70, hashes: 2, cohorts: 4 },
-        Key::Longitudinal => Question::State { periods: 8, changes: 1 },
-        Key::Selection => Question::Attributes { count: 3 },
-        _ if Question::Bit.keys().contains(&key) => Question::Bit,
-        _ if Question::Real.keys().contains(&key) => Question::Real,
-        _ => Question::Category { size: 5 },
+    if key == Key::BurstHistogram {
+        return Mechanism::BurstHistogram(BurstHistogram::new(5, bursts()).unwrap());
+    }
+    let question = match key.kind() {
+        Kind::Bit => Question::Bit,
+        Kind::Real => Question::Real,
+        Kind::Category => Question::Category { size: 5 },
+        Kind::Text => Question::Text { bits: 70, hashes: 2, cohorts: 4 },
+        Kind::Attributes => Question::Attributes { count: 3 },
+        Kind::State => Question::State { periods: 8, changes: 1 },
     };
-    let ask = Ask {
-        question,
-        reports: 1_000,
-        crowd: Crowd::new(1_000).unwrap(),
-        epsilon: Epsilon::new(1.0).unwrap(),
-        delta: Delta::new(1e-6).unwrap(),
-        max_messages: 12,
-        local_floor: None,
-        fragile: true,
-    };
-    ask.calibrate(key).unwrap()
+    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+    let ask = Ask::new(question, Crowd::new(1_000).unwrap(), epsilon, delta);
+    ask.with_max_messages(12).with_fragile(true).calibrate(key).unwrap()
 }

@@ -2,16 +2,15 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use crate::file::StateFile;
-use crate::memory::{self, Words};
 use crate::report::Switch;
-use crate::state::State;
+use crate::state::{State, Words};
 use crate::{Error, Report};
 use rand_core::CryptoRng;
 use std::fmt;
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
 use throng_collection::Collection;
-use throng_mechanism::{Mechanism, Value, sample};
+use throng_mechanism::{Mechanism, Spending, Value, sample};
 use throng_wire::{CollectionId, Directory, PublicIdentity, Seal, SignedDirectory};
 use zeroize::Zeroizing;
 
@@ -71,8 +70,8 @@ impl Client {
     pub fn new(collection: Collection) -> Result<Self, Error> {
         let (mechanism, epochs) = (&collection.terms.mechanism, collection.terms.promise.epochs);
         let merges = epochs > 1 && collection.schedule.window() > 1;
-        let long = matches!(mechanism, Mechanism::Longitudinal(m) if epochs > m.periods());
-        if long || merges && memory::remembers(mechanism) {
+        let long = mechanism.epochs().is_some_and(|periods| epochs > periods);
+        if long || merges && remembers(mechanism) {
             let reason = "reports that rest on a memory are not merged, nor more than its periods";
             return Err(Error::Schedule { reason });
         }
@@ -340,7 +339,7 @@ impl Client {
         if epoch >= epochs {
             return Err(Error::NoSuchEpoch { epoch, last: epochs - 1 });
         }
-        if reports > 0 && memory.is_empty() && memory::remembers(&terms.mechanism) {
+        if reports > 0 && memory.is_empty() && remembers(&terms.mechanism) {
             return Err(Error::Forgotten);
         }
         Ok(())
@@ -365,7 +364,7 @@ impl Client {
         let terms = &self.collection.terms;
         let words = terms.messages() * terms.mechanism.words();
         let mut messages = Zeroizing::new(Vec::with_capacity(words));
-        memory::randomize(&terms.mechanism, value, epoch, memory, &mut messages, rng)?;
+        terms.mechanism.respond(value, epoch, memory, rng, &mut messages)?;
         // The first mix sees places. Were the truth always in the same one, it could pass on no noise.
         sample::shuffle(&mut messages, terms.mechanism.words(), rng);
         let mut bytes = Zeroizing::new(Vec::with_capacity(terms.messages() * terms.payload()));
@@ -400,6 +399,11 @@ impl fmt::Debug for Client {
     }
 }
 
+/// Whether reports rest on a memory, and the promise on there being one of it only.
+fn remembers(mechanism: &Mechanism) -> bool {
+    mechanism.spending() != Spending::PerEpoch
+}
+
 /// Who has to sign, in the order of the chain.
 fn parties(collection: &Collection) -> Vec<PublicIdentity> {
     collection.chain.parties().map(|(_, party)| party.identity).collect()
@@ -411,7 +415,7 @@ mod tests {
     use crate::testing::{World, coin, every_mechanism, rng};
     use throng_account::Delta;
     use throng_account::tail::success_band;
-    use throng_mechanism::CoinCount;
+    use throng_mechanism::{CoinCount, Kind};
     use throng_wire::Below;
 
     const YES: Value<'_> = Value::Bit(true);
@@ -419,12 +423,14 @@ mod tests {
 
     /// Values that a mechanism's users may hold.
     fn values(mechanism: &Mechanism) -> Vec<Value<'static>> {
-        match mechanism.holds() {
-            "a bit" | "one bit per period" => vec![YES, NO],
-            "a number from 0 to 1" => vec![Value::Real(0.0), Value::Real(0.3), Value::Real(1.0)],
-            "a category" => (0..3).map(Value::Category).collect(),
-            "a string" => vec![Value::Text(""), Value::Text("a"), Value::Text("a longer string")],
-            _ => vec![Value::Bits(&[false, false, false]), Value::Bits(&[true, true, false])],
+        match mechanism.kind() {
+            Kind::Bit | Kind::State => vec![YES, NO],
+            Kind::Real => vec![Value::Real(0.0), Value::Real(0.3), Value::Real(1.0)],
+            Kind::Category => (0..3).map(Value::Category).collect(),
+            Kind::Text => vec![Value::Text(""), Value::Text("a"), Value::Text("a longer string")],
+            Kind::Attributes => {
+                vec![Value::Bits(&[false, false, false]), Value::Bits(&[true, true, false])]
+            }
         }
     }
 

@@ -17,16 +17,7 @@
 //! # let mut rng = ChaCha12Rng::seed_from_u64(1);
 //! // A question to a thousand people, asked once, through one mix.
 //! let (epsilon, delta, crowd) = (Epsilon::new(1.0)?, Delta::new(1e-6)?, Crowd::new(1000)?);
-//! let ask = Ask {
-//!     question: Question::Bit,
-//!     reports: 1000,
-//!     crowd,
-//!     epsilon,
-//!     delta,
-//!     max_messages: 1,
-//!     local_floor: None,
-//!     fragile: false,
-//! };
+//! let ask = Ask::new(Question::Bit, crowd, epsilon, delta);
 //! let lifetime = (epsilon, delta);
 //! let promise = Promise { epsilon, delta, crowd, corrupt: 0.0, epochs: 1, lifetime };
 //! let mechanism = ask.calibrate(Key::BitSum)?;
@@ -77,7 +68,6 @@
 //! | module | |
 //! |---|---|
 //! | `client` | [`Client`]: learn, report, acknowledge, disable |
-//! | `memory` | what `rappor` and `longitudinal` remember between epochs |
 //! | `state`, `file` | the state as bytes, and its replacement on disk |
 //! | `report` | [`Report`]: what leaves |
 //! | `poster` | [`Poster`]: a part on a board, where messages are posted round by round |
@@ -90,7 +80,6 @@ mod client;
 mod error;
 #[cfg(not(target_arch = "wasm32"))]
 mod file;
-mod memory;
 mod moment;
 mod poster;
 mod report;

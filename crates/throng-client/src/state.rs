@@ -6,10 +6,12 @@
 //! ‖ SHA-256 of all before
 //! ```
 
-use crate::memory::Words;
 use sha2::{Digest, Sha256};
 use throng_wire::CollectionId;
 use zeroize::Zeroizing;
+
+/// What answers rest on, wiped when dropped.
+pub(crate) type Words = Zeroizing<Vec<u64>>;
 
 /// Off switch, odometer, memory, and the report that is on its way.
 #[derive(Clone, Default, PartialEq, Eq)]

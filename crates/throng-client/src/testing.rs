@@ -7,7 +7,7 @@ use chacha20::rand_core::SeedableRng;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{
-    Ask, BinaryResponse, Bloom, Key, Longitudinal, Mechanism, Question, Rappor,
+    Ask, BinaryResponse, Bloom, Key, Kind, Longitudinal, Mechanism, Question, Rappor,
 };
 use throng_wire::{
     Below, Binding, Chain, Directory, Identity, LAYER, LayerSecret, Opener, Party, Schedule,
@@ -115,25 +115,17 @@ impl World {
 /// Each mechanism for a small question.
 pub fn every_mechanism() -> impl Iterator<Item = Mechanism> {
     Key::ALL.into_iter().map(|key| {
-        let question = match key {
-            Key::Rappor => Question::Text { bits: 70, hashes: 2, cohorts: 4 },
-            Key::Longitudinal => Question::State { periods: 16, changes: 2 },
-            Key::Selection => Question::Attributes { count: 3 },
-            _ if Question::Bit.keys().contains(&key) => Question::Bit,
-            _ if Question::Real.keys().contains(&key) => Question::Real,
-            _ => Question::Category { size: 3 },
+        let question = match key.kind() {
+            Kind::Bit => Question::Bit,
+            Kind::Real => Question::Real,
+            Kind::Category => Question::Category { size: 3 },
+            Kind::Text => Question::Text { bits: 70, hashes: 2, cohorts: 4 },
+            Kind::Attributes => Question::Attributes { count: 3 },
+            Kind::State => Question::State { periods: 16, changes: 2 },
         };
-        let ask = Ask {
-            question,
-            reports: 1000,
-            crowd: Crowd::new(1000).unwrap(),
-            epsilon: Epsilon::new(1.0).unwrap(),
-            delta: Delta::new(1e-6).unwrap(),
-            max_messages: 12,
-            local_floor: None,
-            fragile: true,
-        };
-        ask.calibrate(key).unwrap()
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        let ask = Ask::new(question, Crowd::new(1000).unwrap(), epsilon, delta);
+        ask.with_max_messages(12).with_fragile(true).calibrate(key).unwrap()
     })
 }
 

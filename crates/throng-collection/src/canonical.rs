@@ -2,7 +2,7 @@
 //!
 //! Comments, order and spelling of the file are not in them, so they do not change the id.
 
-use crate::{Collection, Prompt, Terms, value_name};
+use crate::{Collection, Prompt, Terms};
 use sha2::{Digest, Sha256};
 use throng_wire::bytes::Writer;
 use throng_wire::{Below, Chain, CollectionId, Party, Schedule};
@@ -47,7 +47,7 @@ pub(crate) fn course(to: &mut Writer, schedule: &Schedule, chain: &Chain) {
 
 fn terms(to: &mut Writer, Terms { question, promise, mechanism }: &Terms) {
     let Prompt { text, low, high, unit, labels } = question;
-    to.text(text).text(value_name(mechanism.question())).f64(*low).f64(*high).text(unit);
+    to.text(text).text(mechanism.kind().name()).f64(*low).f64(*high).text(unit);
     to.u32(labels.len() as u32);
     for label in labels {
         to.text(label);

@@ -1,10 +1,10 @@
 //! A collection: a question, a promise, the mechanism that keeps it, when it is asked, and who carries
 //! the answers.
 
-use crate::canonical;
+use crate::{canonical, payload};
 use std::ops::Range;
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_mechanism::{Mechanism, Question};
+use throng_mechanism::Mechanism;
 use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
 
 /// What is asked, what is promised, and the mechanism that keeps the promise. A draft of a collection.
@@ -40,11 +40,7 @@ pub struct Terms {
 impl Terms {
     /// The lengths of everything, through so many mixes.
     pub fn shape(&self, mixes: u8) -> Shape {
-        Shape {
-            mixes,
-            messages: u32::try_from(self.messages()).unwrap_or(u32::MAX),
-            payload: self.payload() as u32,
-        }
+        payload::shape(&self.mechanism, mixes)
     }
 
     /// Distinct valid reports that make up the promised crowd, when the fraction that may be corrupt
@@ -215,43 +211,19 @@ impl From<&Collection> for Route {
     }
 }
 
-/// What one person holds, as a word of the file.
-///
-/// ```
-/// use throng_mechanism::Question;
-///
-/// assert_eq!(throng_collection::value_name(Question::Category { size: 5 }), "category");
-/// ```
-pub fn value_name(question: Question) -> &'static str {
-    match question {
-        Question::Bit => "bit",
-        Question::Real => "real",
-        Question::Category { .. } => "category",
-        Question::Text { .. } => "string",
-        Question::Attributes { .. } => "attributes",
-        Question::State { .. } => "state",
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use throng_mechanism::{Ask, Key};
+    use throng_mechanism::{Ask, Key, Question};
     use throng_wire::Below;
     use throng_wire::example::party;
 
     /// What a promise of (ε, 10⁻⁶) among 1,000 takes, asked once.
     pub fn terms(question: Question, key: Key, epsilon: f64) -> Terms {
-        let ask = Ask {
-            question,
-            reports: 1_000,
-            crowd: Crowd::new(1_000).unwrap(),
-            epsilon: Epsilon::new(epsilon).unwrap(),
-            delta: Delta::new(1e-6).unwrap(),
-            max_messages: 12,
-            local_floor: None,
-            fragile: true,
-        };
+        let crowd = Crowd::new(1_000).unwrap();
+        let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap());
+        let ask =
+            Ask::new(question, crowd, epsilon, delta).with_max_messages(12).with_fragile(true);
         let promise = Promise {
             epsilon: ask.epsilon,
             delta: ask.delta,

@@ -4,10 +4,10 @@
 //! file may leave out is said at [`Collection::parse`].
 
 use crate::section::{Lines, Section, field, known, line};
-use crate::{Collection, Error, Promise, Prompt, Terms, value_name};
+use crate::{Collection, Error, Promise, Prompt, Terms};
 use std::collections::BTreeMap;
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_mechanism::{Key, Mechanism, Question, Range};
+use throng_mechanism::{Key, Kind, Mechanism, Question, Range, Spending};
 use throng_wire::{Below, Chain, Party, PublicIdentity, Schedule};
 use toml::{Table, Value};
 
@@ -54,8 +54,8 @@ impl Terms {
         let mut out = Lines::default();
         out.section("[question]");
         out.text("text", &question.text);
-        out.text("value", value_name(mechanism.question()));
-        if mechanism.question() == Question::Real {
+        out.text("value", mechanism.kind().name());
+        if mechanism.kind() == Kind::Real {
             out.number("low", question.low).number("high", question.high);
         }
         if !question.unit.is_empty() {
@@ -89,10 +89,9 @@ impl Terms {
         let mechanism = mechanism(&Section::of(all, "mechanism")?)?;
         let question = prompt(&Section::of(all, "question")?, mechanism.question())?;
         let promise = promise(&Section::of(all, "promise")?)?;
-        if let Mechanism::Longitudinal(m) = &mechanism
-            && promise.epochs > m.periods()
+        if let Some(periods) = mechanism.epochs()
+            && promise.epochs > periods
         {
-            let periods = m.periods();
             return Err(field("promise.epochs", format!("at most the {periods} periods")));
         }
         Ok(Self { question, promise, mechanism })
@@ -135,12 +134,10 @@ impl Collection {
     /// What only the whole can say.
     fn fits(&self) -> Result<(), Error> {
         let merges = matches!(self.schedule.below, Below::Merge { .. });
-        let remembers = match self.terms.mechanism {
-            Mechanism::Longitudinal(_) => Some("its messages belong to their period"),
-            Mechanism::Rappor(_) if self.terms.promise.epochs > 1 => {
-                Some("reports of one person on one string hang together")
-            }
-            _ => None,
+        let remembers = match self.terms.spending() {
+            Spending::PerEpoch => None,
+            Spending::Lifetime => Some("its messages belong to their period"),
+            Spending::Memoized => Some("reports of one person on one string hang together"),
         };
         if merges && let Some(why) = remembers {
             let key = self.terms.mechanism.key();
@@ -194,7 +191,7 @@ pub(crate) fn table(text: &str) -> Result<Table, Error> {
 
 fn prompt(section: &Section<'_>, question: Question) -> Result<Prompt, Error> {
     section.known(&["text", "value", "low", "high", "unit", "labels"])?;
-    let expected = value_name(question);
+    let expected = question.kind().name();
     if section.text("value")? != expected {
         return Err(section.wrong("value", format!("the mechanism answers for \"{expected}\"")));
     }

@@ -40,7 +40,8 @@ mod section;
 mod words;
 
 pub use board::Board;
-pub use collection::{Collection, Promise, Prompt, Terms, value_name};
+pub use collection::{Collection, Promise, Prompt, Terms};
 pub use error::Error;
 pub use file::{duration_text, seconds};
-pub use promise::{Account, Spending, Spent};
+pub use payload::report_bytes;
+pub use promise::{Account, Spent};

@@ -4,32 +4,25 @@
 //! P = 8·words if a message has several words, else ⌈message bits/8⌉;   words are little-endian
 //! ```
 //!
-//! A message of `longitudinal` is the symbol alone. Its period is the epoch's, which the analyzer knows
-//! and nobody else needs to.
+//! Where a report is spread over epochs (`longitudinal`), a message is the symbol alone. Its period is the
+//! epoch's, which the analyzer knows and nobody else needs to.
 
 use crate::Terms;
 use throng_mechanism::Mechanism;
-use throng_wire::Error;
+use throng_wire::{Error, Shape};
 
 impl Terms {
     /// Messages that one report of one epoch holds.
     pub fn messages(&self) -> usize {
-        match self.mechanism {
-            Mechanism::Longitudinal(_) => 1,
-            _ => self.mechanism.messages(),
-        }
+        self.mechanism.per_epoch()
     }
 
     /// P, the bytes of a message.
     pub fn payload(&self) -> usize {
-        match self.mechanism.words() {
-            0 | 1 => (self.mechanism.message_bits().div_ceil(8) as usize).clamp(1, WORD),
-            words => WORD * words,
-        }
+        payload(&self.mechanism)
     }
 
-    /// Appends the bytes of whole messages, as [`Mechanism::encode`] makes them. For `longitudinal`
-    /// a message is what [`throng_mechanism::Client::report`] returns.
+    /// Appends the bytes of whole messages, as [`respond`](throng_mechanism::Mechanism::respond) makes them.
     ///
     /// ```
     /// # use throng_collection::Terms;
@@ -62,7 +55,8 @@ impl Terms {
         Ok(())
     }
 
-    /// Appends the words of messages that came in an epoch, for [`Mechanism::absorb`].
+    /// Appends the words of messages that came in an epoch, for
+    /// [`absorb`](throng_mechanism::Mechanism::absorb).
     ///
     /// Bytes that no client sends become words that no client sends: counted as malformed there.
     pub fn decode_payload(
@@ -78,21 +72,39 @@ impl Terms {
         for part in bytes.chunks_exact(payload.min(WORD)) {
             let mut word = [0; WORD];
             word[..part.len()].copy_from_slice(part);
-            messages.push(self.in_epoch(u64::from_le_bytes(word), epoch));
+            messages.push(self.mechanism.in_epoch(u64::from_le_bytes(word), epoch));
         }
         Ok(())
     }
+}
 
-    /// Adds the period to a symbol of `longitudinal`.
-    fn in_epoch(&self, word: u64, epoch: u64) -> u64 {
-        match &self.mechanism {
-            Mechanism::Longitudinal(m) if word < m.symbols() && epoch < m.periods() => {
-                m.message(epoch + 1, word)
-            }
-            // A symbol too large would be read as one of a later period.
-            Mechanism::Longitudinal(_) => u64::MAX,
-            _ => word,
-        }
+/// Bytes of one sealed report of a mechanism through so many mixes, as the planner counts them.
+///
+/// ```
+/// # use throng_account::Threshold;
+/// # use throng_mechanism::{BinaryResponse, Mechanism};
+/// // One byte in three layers of 48.
+/// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
+/// assert_eq!(throng_wire::report_bytes(&mechanism, 2), 145);
+/// # Ok::<(), throng_wire::Error>(())
+/// ```
+pub fn report_bytes(mechanism: &Mechanism, mixes: u8) -> u64 {
+    shape(mechanism, mixes).report_bytes() as u64
+}
+
+/// The lengths of everything, through so many mixes.
+pub(super) fn shape(mechanism: &Mechanism, mixes: u8) -> Shape {
+    Shape {
+        mixes,
+        messages: u32::try_from(mechanism.per_epoch()).unwrap_or(u32::MAX),
+        payload: payload(mechanism) as u32,
+    }
+}
+
+fn payload(mechanism: &Mechanism) -> usize {
+    match mechanism.words() {
+        0 | 1 => (mechanism.message_bits().div_ceil(8) as usize).clamp(1, WORD),
+        words => WORD * words,
     }
 }
 
@@ -105,7 +117,7 @@ mod tests {
     use crate::collection::testing::terms;
     use chacha20::ChaCha12Rng;
     use chacha20::rand_core::{Rng, SeedableRng};
-    use throng_mechanism::{Client, Key, Offer, Question, Value};
+    use throng_mechanism::{Key, Question, Value};
 
     /// Every mechanism, in several sizes where the size decides how words are laid out.
     fn all() -> Vec<Terms> {
@@ -130,22 +142,17 @@ mod tests {
     }
 
     /// A report of one epoch for some value.
-    fn report(terms: &Terms, client: &mut Option<Client>, rng: &mut ChaCha12Rng) -> Vec<u64> {
+    fn report(terms: &Terms, epoch: u64, memory: &mut Vec<u64>, rng: &mut ChaCha12Rng) -> Vec<u64> {
         let mut report = Vec::new();
         let bits: Vec<bool> = (0..5).map(|_| rng.next_u64() & 1 == 1).collect();
         let value = match terms.mechanism.question() {
-            Question::Bit => Value::Bit(bits[0]),
+            Question::Bit | Question::State { .. } => Value::Bit(bits[0]),
             Question::Real => Value::Real(0.3),
             Question::Category { size } => Value::Category(rng.next_u32() % size),
             Question::Text { .. } => Value::Text("a text"),
             Question::Attributes { count } => Value::Bits(&bits[..count as usize]),
-            Question::State { .. } => {
-                let Mechanism::Longitudinal(m) = &terms.mechanism else { unreachable!() };
-                let client = client.get_or_insert_with(|| Client::new(m, rng));
-                return vec![client.report(m, bits[0], rng).unwrap()];
-            }
         };
-        terms.mechanism.encode(value, rng, &mut report).unwrap();
+        terms.mechanism.respond(value, epoch, memory, rng, &mut report).unwrap();
         report
     }
 
@@ -153,22 +160,16 @@ mod tests {
     fn what_is_sent_is_what_is_counted() {
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         for terms in all() {
-            let (key, mut client) = (terms.mechanism.key(), None);
+            let (key, mut memory) = (terms.mechanism.key(), Vec::new());
             let mut tally = terms.mechanism.tally();
-            let epochs =
-                if key == Key::Longitudinal { terms.mechanism.messages() as u64 } else { 20 };
-            for epoch in 0..epochs {
-                let sent = report(&terms, &mut client, &mut rng);
+            for epoch in 0..terms.mechanism.epochs().unwrap_or(20) {
+                let sent = report(&terms, epoch, &mut memory, &mut rng);
                 let (mut bytes, mut found) = (Vec::new(), Vec::new());
                 terms.encode_payload(&sent, &mut bytes).unwrap();
                 assert_eq!(bytes.len(), terms.messages() * terms.payload(), "{key}");
                 terms.decode_payload(&bytes, epoch, &mut found).unwrap();
-                match &terms.mechanism {
-                    Mechanism::Longitudinal(m) => {
-                        assert_eq!(found, [m.message(epoch + 1, sent[0])]);
-                    }
-                    _ => assert_eq!(found, sent, "{key}"),
-                }
+                let placed = |word: &u64| terms.mechanism.in_epoch(*word, epoch);
+                assert_eq!(found, sent.iter().map(placed).collect::<Vec<_>>(), "{key}");
                 terms.mechanism.absorb(&mut tally, &found);
             }
             assert_eq!(tally.malformed(), 0, "{key}");
@@ -221,10 +222,11 @@ mod tests {
     #[test]
     fn the_planner_predicts_the_bytes_of_a_report() {
         for terms in all() {
-            let mechanism = terms.mechanism.clone();
-            let offer = Offer { mechanism, standard_error: 0.0, heavy_error: 0.0, half_width: 0.0 };
-            let key = terms.mechanism.key();
-            assert_eq!(offer.bytes(), terms.shape(2).report_bytes() as u64, "{key}");
+            // One outer layer around as many onions as there are messages, of two layers each.
+            let onion = terms.payload() as u64 + 2 * 48;
+            let bytes = report_bytes(&terms.mechanism, 2);
+            assert_eq!(bytes, 48 + terms.messages() as u64 * onion, "{}", terms.mechanism.key());
+            assert_eq!(bytes, terms.shape(2).report_bytes() as u64);
         }
     }
 }

@@ -4,50 +4,36 @@ use crate::{Error, Promise, Terms};
 use throng_account::show::Upper;
 use throng_account::spend::{Lifetime, ample_delta, every_epoch, group};
 use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate, round};
-use throng_mechanism::Mechanism;
+use throng_mechanism::Spending;
 
 pub use throng_account::spend::Spent;
 
-/// How the losses of several epochs add up.
-///
-/// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
-/// # use throng_mechanism::{Bloom, Mechanism, Rappor};
-/// # use throng_collection::{Promise, Prompt, Spending, Terms};
-/// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
-/// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
-/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// # let lifetime = (rappor.privacy().forever(), delta);
-/// # let promise =
-/// #     Promise { epsilon, delta, crowd: Crowd::new(1000)?, corrupt: 0.0, epochs: 10, lifetime };
-/// # let question = Prompt::new("Which browser is it?");
-/// # let terms = Terms { question, promise, mechanism: Mechanism::Rappor(rappor) };
-/// // `rappor` in ten epochs, and in one.
-/// assert_eq!(terms.spending(), Spending::Memoized);
-/// let once = Terms { promise: Promise { epochs: 1, ..terms.promise }, ..terms };
-/// assert_eq!(once.spending(), Spending::PerEpoch);
-/// # Ok::<(), throng_wire::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spending {
-    /// Every epoch draws its randomness anew: releases compose.
-    PerEpoch,
-    /// One profile covers all that a client ever sends, provided that the same crowd reports in every
-    /// period and that values do not react to what was released: charged once (`longitudinal`).
-    Lifetime,
-    /// Reports of one person hang together through what its client remembers, so nothing is claimed of
-    /// the crowd for all of them together, only what they keep by themselves, for one string that is
-    /// never changed: charged once, with δ = 0 (`rappor` in several epochs).
-    Memoized,
-}
-
 impl Terms {
-    /// How the losses of several epochs add up.
+    /// How the losses of several epochs add up. A memory that is used once changes nothing.
+    ///
+    /// ```
+    /// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
+    /// # use throng_mechanism::{Bloom, Mechanism, Rappor};
+    /// # use throng_collection::{Promise, Prompt, Terms};
+    /// # use throng_mechanism::Spending;
+    /// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+    /// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+    /// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+    /// # let lifetime = (rappor.privacy().forever(), delta);
+    /// # let promise =
+    /// #     Promise { epsilon, delta, crowd: Crowd::new(1000)?, corrupt: 0.0, epochs: 10, lifetime };
+    /// # let question = Prompt::new("Which browser is it?");
+    /// # let terms = Terms { question, promise, mechanism: Mechanism::Rappor(rappor) };
+    /// // `rappor` in ten epochs, and in one.
+    /// assert_eq!(terms.spending(), Spending::Memoized);
+    /// let once = Terms { promise: Promise { epochs: 1, ..terms.promise }, ..terms };
+    /// assert_eq!(once.spending(), Spending::PerEpoch);
+    /// # Ok::<(), throng_wire::Error>(())
+    /// ```
     pub fn spending(&self) -> Spending {
-        match self.mechanism {
-            Mechanism::Longitudinal(_) => Spending::Lifetime,
-            Mechanism::Rappor(_) if self.promise.epochs > 1 => Spending::Memoized,
-            _ => Spending::PerEpoch,
+        match self.mechanism.spending() {
+            Spending::Memoized if self.promise.epochs <= 1 => Spending::PerEpoch,
+            spending => spending,
         }
     }
 
@@ -216,10 +202,13 @@ impl Account {
     /// At another δ.
     pub fn at(terms: &Terms, delta: Delta) -> Self {
         let Promise { crowd, epochs, .. } = terms.promise;
-        let lifetime = match (terms.spending(), &terms.mechanism) {
-            (Spending::Lifetime, _) => Lifetime::once(delta),
-            (Spending::Memoized, Mechanism::Rappor(m)) => Lifetime::memoized(m.privacy()),
-            _ => Lifetime::per_epoch(crowd, epochs, delta),
+        let lifetime = match terms.spending() {
+            Spending::PerEpoch => Lifetime::per_epoch(crowd, epochs, delta),
+            Spending::Lifetime => Lifetime::once(delta),
+            Spending::Memoized => {
+                let mechanism = terms.mechanism.clone();
+                Lifetime::memoized(move |reports| mechanism.memoized(reports))
+            }
         };
         Self { terms: terms.clone(), lifetime }
     }
@@ -245,7 +234,7 @@ mod tests {
     use crate::Collection;
     use crate::collection::testing::{collection, rich_collection, terms};
     use throng_account::measured;
-    use throng_mechanism::{Key, Question};
+    use throng_mechanism::{Key, Mechanism, Question};
     use throng_wire::Below;
 
     fn spent(epochs: u64, honest: u64) -> Spent {

@@ -1,8 +1,8 @@
 //! The promise in plain words, for those who are asked.
 
-use crate::{Account, Collection, Promise, Spending, Spent, duration_text};
+use crate::{Account, Collection, Promise, Spent, duration_text};
 use throng_account::show::{Count, Upper};
-use throng_mechanism::{Mechanism, Question};
+use throng_mechanism::{Kind, Question, Spending};
 use throng_wire::Below;
 
 impl Collection {
@@ -188,8 +188,8 @@ impl Collection {
         }
         let question = &self.terms.question;
         let moved = Upper(moves).rounded(4);
-        match self.terms.mechanism {
-            _ if self.terms.mechanism.question() == Question::Real => {
+        match self.terms.mechanism.kind() {
+            Kind::Real => {
                 let mean =
                     Upper(moves * (question.high - question.low) / self.quorum() as f64).rounded(4);
                 let unit = if question.unit.is_empty() { "" } else { " " };
@@ -199,10 +199,10 @@ impl Collection {
                     Count(self.quorum())
                 )
             }
-            Mechanism::Longitudinal(_) => {
+            Kind::State => {
                 format!("One person who lies moves the count of a round by at most {moved}.")
             }
-            _ => {
+            Kind::Bit | Kind::Category | Kind::Text | Kind::Attributes => {
                 format!("One person who lies moves a count by at most {moved}, an honest one by 1.")
             }
         }

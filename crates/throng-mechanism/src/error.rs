@@ -6,8 +6,7 @@
 /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// # use throng_account::Threshold;
-/// # use throng_mechanism::{BinaryResponse, Mechanism};
-/// use throng_mechanism::{Error, Value};
+/// use throng_mechanism::{BinaryResponse, Error, Mechanism, Value};
 ///
 /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
 /// let error = mechanism.encode(Value::Real(0.7), &mut rng, &mut Vec::new()).unwrap_err();

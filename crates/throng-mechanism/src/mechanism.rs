@@ -1,178 +1,16 @@
-//! Every mechanism under its stable key.
+//! What can be asked of any mechanism. Each method asks its [`body`](Mechanism::body).
 
+use crate::attack::{Scene, Score};
+use crate::claims::Given;
 use crate::{
-    AdditiveHistogram, BinaryResponse, BurstCount, BurstHistogram, CoinCount, Error, Estimate,
-    Histogram, KaryResponse, LaplaceMean, Longitudinal, Protocol, Rappor, Selection, SlicedSum,
-    SplitAndMix, SubsetSelection, Tally, TwoMessageCount, UnarySum, Value, Values,
+    Claims, DecodeOptions, Decoded, Error, Estimate, Key, Kind, Mechanism, Parameters, Protocol,
+    Question, Spending, Tally, Value, Values, Winner,
 };
 use rand_core::CryptoRng;
-use throng_account::Probability;
+use throng_account::{Crowd, Epsilon, Probability, Profile};
 
-/// The keys of collection files, of the command line and of JSON.
-///
-/// ```
-/// use throng_mechanism::Key;
-///
-/// assert_eq!(Key::named("bit-sum"), Some(Key::BitSum));
-/// assert!(Key::ALL.into_iter().all(|key| Key::named(key.name()) == Some(key)));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)] // The names say it, and each mechanism's module says the rest.
-pub enum Key {
-    RandomizedResponse,
-    KaryResponse,
-    LaplaceMean,
-    OneBitMean,
-    Rappor,
-    BitSum,
-    TwoMessageCount,
-    RealSum,
-    Histogram,
-    Selection,
-    Longitudinal,
-    CoinCount,
-    BurstCount,
-    AdditiveHistogram,
-    BurstHistogram,
-    SlicedSum,
-    SplitAndMix,
-    SubsetSelection,
-}
-
-impl Key {
-    /// All of them.
-    pub const ALL: [Self; 18] = [
-        Self::RandomizedResponse,
-        Self::KaryResponse,
-        Self::LaplaceMean,
-        Self::OneBitMean,
-        Self::Rappor,
-        Self::BitSum,
-        Self::TwoMessageCount,
-        Self::RealSum,
-        Self::Histogram,
-        Self::Selection,
-        Self::Longitudinal,
-        Self::CoinCount,
-        Self::BurstCount,
-        Self::AdditiveHistogram,
-        Self::BurstHistogram,
-        Self::SlicedSum,
-        Self::SplitAndMix,
-        Self::SubsetSelection,
-    ];
-
-    /// As written in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RandomizedResponse => "randomized-response",
-            Self::KaryResponse => "kary-response",
-            Self::LaplaceMean => "laplace-mean",
-            Self::OneBitMean => "one-bit-mean",
-            Self::Rappor => "rappor",
-            Self::BitSum => "bit-sum",
-            Self::TwoMessageCount => "two-message-count",
-            Self::RealSum => "real-sum",
-            Self::Histogram => "histogram",
-            Self::Selection => "selection",
-            Self::Longitudinal => "longitudinal",
-            Self::CoinCount => "coin-count",
-            Self::BurstCount => "burst-count",
-            Self::AdditiveHistogram => "additive-histogram",
-            Self::BurstHistogram => "burst-histogram",
-            Self::SlicedSum => "sliced-sum",
-            Self::SplitAndMix => "split-and-mix",
-            Self::SubsetSelection => "subset-selection",
-        }
-    }
-
-    /// The key of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|key| key.name() == name)
-    }
-}
-
-impl std::fmt::Display for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A mechanism with its parameters: all a client needs to report and an analyzer to estimate.
-///
-/// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Crowd, Delta, Probability, Threshold};
-/// use throng_mechanism::{BinaryResponse, Mechanism, Value};
-///
-/// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 60)?)?);
-///
-/// // A device's half.
-/// let mut bag = Vec::new();
-/// for user in 0..1_000 {
-///     mechanism.encode(Value::Bit(user < 300), &mut rng, &mut bag)?;
-/// }
-/// // The analyzer's half.
-/// let mut tally = mechanism.tally();
-/// mechanism.absorb(&mut tally, &bag);
-/// let estimate = mechanism.estimate(&tally, Probability::new("confidence", 0.9999)?)[0];
-/// assert!((estimate.value - 300.0).abs() < estimate.half_width);
-///
-/// // What is promised: 0.63 among the thousand, ln 15 should every mix collude.
-/// let epsilon = mechanism.profile(Crowd::new(1_000)?)?.epsilon(Delta::new(1e-6)?)?.epsilon;
-/// assert!(epsilon.get() < 0.7);
-/// assert!((mechanism.local_floor().unwrap().get() - 15_f64.ln()).abs() < 1e-6);
-/// # Ok::<(), throng_mechanism::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)] // As `Key`.
-pub enum Mechanism {
-    RandomizedResponse(BinaryResponse),
-    KaryResponse(KaryResponse),
-    LaplaceMean(LaplaceMean),
-    OneBitMean(UnarySum),
-    Rappor(Rappor),
-    BitSum(BinaryResponse),
-    TwoMessageCount(TwoMessageCount),
-    RealSum(UnarySum),
-    Histogram(Histogram),
-    Selection(Selection),
-    Longitudinal(Longitudinal),
-    CoinCount(CoinCount),
-    BurstCount(BurstCount),
-    AdditiveHistogram(AdditiveHistogram),
-    BurstHistogram(BurstHistogram),
-    SlicedSum(SlicedSum),
-    SplitAndMix(SplitAndMix),
-    SubsetSelection(SubsetSelection),
-}
-
+/// The client's half.
 impl Mechanism {
-    /// Its key.
-    pub fn key(&self) -> Key {
-        match self {
-            Self::RandomizedResponse(_) => Key::RandomizedResponse,
-            Self::KaryResponse(_) => Key::KaryResponse,
-            Self::LaplaceMean(_) => Key::LaplaceMean,
-            Self::OneBitMean(_) => Key::OneBitMean,
-            Self::Rappor(_) => Key::Rappor,
-            Self::BitSum(_) => Key::BitSum,
-            Self::TwoMessageCount(_) => Key::TwoMessageCount,
-            Self::RealSum(_) => Key::RealSum,
-            Self::Histogram(_) => Key::Histogram,
-            Self::Selection(_) => Key::Selection,
-            Self::Longitudinal(_) => Key::Longitudinal,
-            Self::CoinCount(_) => Key::CoinCount,
-            Self::BurstCount(_) => Key::BurstCount,
-            Self::AdditiveHistogram(_) => Key::AdditiveHistogram,
-            Self::BurstHistogram(_) => Key::BurstHistogram,
-            Self::SlicedSum(_) => Key::SlicedSum,
-            Self::SplitAndMix(_) => Key::SplitAndMix,
-            Self::SubsetSelection(_) => Key::SubsetSelection,
-        }
-    }
-
     /// Randomizes one value and appends the report. Nothing is appended when the value is refused.
     pub fn encode(
         &self,
@@ -180,66 +18,135 @@ impl Mechanism {
         rng: &mut impl CryptoRng,
         report: &mut Vec<u64>,
     ) -> Result<(), Error> {
-        match (self, value) {
-            (Self::RandomizedResponse(m) | Self::BitSum(m), Value::Bit(x)) => {
-                m.encode(&x, rng, report)
-            }
-            (Self::TwoMessageCount(m), Value::Bit(x)) => m.encode(&x, rng, report),
-            (Self::CoinCount(m), Value::Bit(x)) => m.encode(&x, rng, report),
-            (Self::BurstCount(m), Value::Bit(x)) => m.encode(&x, rng, report),
-            (Self::OneBitMean(m) | Self::RealSum(m), Value::Real(x)) => m.encode(&x, rng, report),
-            (Self::LaplaceMean(m), Value::Real(x)) => m.encode(&x, rng, report),
-            (Self::SlicedSum(m), Value::Real(x)) => m.encode(&x, rng, report),
-            (Self::SplitAndMix(m), Value::Real(x)) => m.encode(&x, rng, report),
-            (Self::KaryResponse(m), Value::Category(x)) => m.encode(&x, rng, report),
-            (Self::SubsetSelection(m), Value::Category(x)) => m.encode(&x, rng, report),
-            (Self::Histogram(m), Value::Category(x)) => m.encode(&x, rng, report),
-            (Self::AdditiveHistogram(m), Value::Category(x)) => m.encode(&x, rng, report),
-            (Self::BurstHistogram(m), Value::Category(x)) => m.encode(&x, rng, report),
-            (Self::Rappor(m), Value::Text(x)) => m.encode(x, rng, report),
-            (Self::Selection(m), Value::Bits(x)) => m.encode(x, rng, report),
-            (Self::Longitudinal(m), Value::Bits(x)) => m.encode(x, rng, report),
-            _ => Err(Error::Value { expected: self.holds() }),
-        }
+        self.randomize(value, None, rng, report)
+    }
+
+    /// Appends the report of one epoch of a device that takes part in several.
+    ///
+    /// `memory` is empty, or what the last epoch left in it; most mechanisms draw everything afresh and
+    /// leave it empty. It tells about the user and is to be kept as safe as the value. When a value is
+    /// refused, nothing is appended and the memory is to be thrown away.
+    ///
+    /// ```
+    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// # use throng_account::Epsilon;
+    /// use throng_mechanism::{Longitudinal, Mechanism, Value};
+    ///
+    /// let local = Longitudinal::local(4, 1, Epsilon::new(1.0)?)?;
+    /// let mechanism = Mechanism::Longitudinal(local);
+    /// let (mut memory, mut report) = (Vec::new(), Vec::new());
+    /// // A message for each of the epochs 0 and 2; the device was off in between.
+    /// mechanism.respond(Value::Bit(false), 0, &mut memory, &mut rng, &mut report)?;
+    /// mechanism.respond(Value::Bit(true), 2, &mut memory, &mut rng, &mut report)?;
+    /// assert_eq!((report.len(), mechanism.per_epoch()), (2, 1));
+    /// // Epochs do not come again.
+    /// assert!(mechanism.respond(Value::Bit(true), 1, &mut memory, &mut rng, &mut report).is_err());
+    /// # Ok::<(), throng_mechanism::Error>(())
+    /// ```
+    pub fn respond(
+        &self,
+        value: Value<'_>,
+        epoch: u64,
+        memory: &mut Vec<u64>,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        self.randomize(value, Some(Device { epoch, memory }), rng, report)
     }
 
     /// Messages in every report.
     pub fn messages(&self) -> usize {
-        self.half().messages()
+        self.body().messages()
     }
 
     /// 64-bit words in every message.
     pub fn words(&self) -> usize {
-        self.half().words()
+        self.body().words()
+    }
+
+    /// Bits that tell one message from another.
+    pub fn message_bits(&self) -> u32 {
+        self.body().message_bits()
+    }
+
+    /// Messages that a report holds in one epoch.
+    pub fn per_epoch(&self) -> usize {
+        self.epochs().map_or_else(|| self.messages(), |_| 1)
+    }
+
+    /// The epochs that one report is spread over, a message in each; `None` where every epoch has a whole
+    /// report of its own.
+    pub fn epochs(&self) -> Option<u64> {
+        self.body().epochs()
+    }
+
+    /// How the losses of several epochs add up.
+    pub fn spending(&self) -> Spending {
+        self.body().spending()
+    }
+
+    /// ε of so many reports of one user on one value, without a crowd, where a memory ties them together.
+    pub fn memoized(&self, reports: u64) -> Option<Epsilon> {
+        self.body().memoized(reports)
+    }
+}
+
+/// The analyzer's half.
+impl Mechanism {
+    /// The message that a word sent in an epoch is to the analyzer. What no client sends stays so.
+    pub fn in_epoch(&self, word: u64, epoch: u64) -> u64 {
+        self.body().in_epoch(word, epoch)
     }
 
     /// An empty tally.
     pub fn tally(&self) -> Tally {
-        self.half().tally()
+        self.body().tally()
     }
 
     /// Counts a batch of messages, in whatever order.
     pub fn absorb(&self, tally: &mut Tally, messages: &[u64]) {
-        self.half().absorb(tally, messages);
+        self.body().absorb(tally, messages);
     }
 
     /// What was asked: a count, a sum of unit values, a count per category, attribute or period, or
-    /// for `rappor` the debiased bits, which [`crate::decode`] turns into counts of strings.
+    /// for `rappor` the debiased bits, which [`Mechanism::decode`] turns into counts of strings.
     pub fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        self.half().estimate(tally, confidence)
+        self.body().estimate(tally, confidence)
+    }
+
+    /// Whether the estimate at a place has all it is made of when these epochs were counted.
+    pub fn is_complete(&self, place: usize, epochs: &[u64]) -> bool {
+        self.body().is_complete(place, epochs)
+    }
+
+    /// Counts of the candidates that stand out, as [`crate::decode`]; `None` where the estimates are
+    /// the answer already.
+    pub fn decode(
+        &self,
+        tally: &Tally,
+        candidates: &[&str],
+        options: &DecodeOptions,
+    ) -> Option<Vec<Decoded>> {
+        self.body().decode(tally, candidates, options)
+    }
+
+    /// The attribute that is the commonest; `None` where that is not asked, or there are no estimates.
+    pub fn winner(&self, estimates: &[Estimate], confidence: Probability) -> Option<Winner> {
+        self.body().winner(estimates, confidence)
     }
 
     /// What the estimates are estimates of.
     pub fn truth(&self, values: &Values) -> Vec<f64> {
-        let cells = match self {
-            Self::KaryResponse(m) => m.categories(),
-            Self::SubsetSelection(m) => m.categories(),
-            Self::AdditiveHistogram(m) => m.categories(),
-            Self::BurstHistogram(m) => m.categories(),
-            Self::Histogram(m) => m.columns().columns(),
-            _ => 1,
+        let cells = match self.question() {
+            Question::Category { size } => size as usize,
+            Question::Bit
+            | Question::Real
+            | Question::Text { .. }
+            | Question::Attributes { .. }
+            | Question::State { .. } => 1,
         };
-        let mut truth = vec![0.0; cells as usize];
+        let mut truth = vec![0.0; cells];
         match values {
             Values::Bits(bits) => truth[0] = bits.iter().filter(|bit| **bit).count() as f64,
             Values::Reals(numbers) => truth[0] = numbers.iter().sum(),
@@ -254,56 +161,134 @@ impl Mechanism {
         }
         truth
     }
+}
 
-    /// What kind of value a user holds.
-    pub fn holds(&self) -> &'static str {
-        match self {
-            Self::RandomizedResponse(_)
-            | Self::BitSum(_)
-            | Self::TwoMessageCount(_)
-            | Self::CoinCount(_)
-            | Self::BurstCount(_) => "a bit",
-            Self::OneBitMean(_)
-            | Self::RealSum(_)
-            | Self::LaplaceMean(_)
-            | Self::SlicedSum(_)
-            | Self::SplitAndMix(_) => "a number from 0 to 1",
-            Self::KaryResponse(_)
-            | Self::SubsetSelection(_)
-            | Self::Histogram(_)
-            | Self::AdditiveHistogram(_)
-            | Self::BurstHistogram(_) => "a category",
-            Self::Rappor(_) => "a string",
-            Self::Selection(_) => "one bit per attribute",
-            Self::Longitudinal(_) => "one bit per period",
-        }
+/// What is claimed, as [`Claims`] says.
+impl Mechanism {
+    /// The question it answers.
+    pub fn question(&self) -> Question {
+        self.body().question()
     }
 
-    /// The analyzer's half, whatever the input.
-    fn half(&self) -> &dyn AnalyzerHalf {
-        match self {
-            Self::RandomizedResponse(m) | Self::BitSum(m) => m,
-            Self::OneBitMean(m) | Self::RealSum(m) => m,
-            Self::KaryResponse(m) => m,
-            Self::LaplaceMean(m) => m,
-            Self::Rappor(m) => m,
-            Self::TwoMessageCount(m) => m,
-            Self::Histogram(m) => m,
-            Self::Selection(m) => m,
-            Self::Longitudinal(m) => m,
-            Self::CoinCount(m) => m,
-            Self::BurstCount(m) => m,
-            Self::AdditiveHistogram(m) => m,
-            Self::BurstHistogram(m) => m,
-            Self::SlicedSum(m) => m,
-            Self::SplitAndMix(m) => m,
-            Self::SubsetSelection(m) => m,
-        }
+    /// What kind of value a user holds.
+    pub fn kind(&self) -> Kind {
+        self.question().kind()
+    }
+
+    /// The privacy profile among `crowd` honest users, against who sees the shuffled bag.
+    pub fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        self.body().profile(crowd)
+    }
+
+    /// ε of one user's report by itself, should every mix collude with the analyzer; `None` where
+    /// the report shows the value.
+    pub fn local_floor(&self) -> Option<Epsilon> {
+        self.body().local_floor()
+    }
+
+    /// Standard error among `reports` users: of the count, of the sum of unit values, or the root mean
+    /// square over all categories, attributes or periods.
+    pub fn standard_error(&self, reports: u64) -> f64 {
+        self.body().standard_error(reports as f64)
+    }
+
+    /// Standard error of a cell that one user in ten holds, where that differs from the mean cell.
+    pub fn heavy_error(&self, reports: u64) -> f64 {
+        self.body().heavy_error(reports as f64)
+    }
+
+    /// Half the width of the interval to be expected among `reports` users.
+    pub fn half_width(&self, reports: u64, confidence: Probability) -> f64 {
+        self.body().half_width(reports as f64, confidence)
+    }
+
+    /// How far one user who sends whatever they like moves a single estimate: the distance between
+    /// the two reports that pull it furthest apart, with as many messages as everyone sends.
+    ///
+    /// An honest user moves a count or a sum of unit values by 1.
+    pub fn influence(&self) -> f64 {
+        self.body().influence()
+    }
+
+    /// A score for an audit; `None` for a linear one.
+    pub(crate) fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
+        self.body().score(scene)
     }
 }
 
-/// A [`Protocol`] without its input type.
-trait AnalyzerHalf {
+/// As named integers: every parameter that decides a random outcome is one.
+impl Mechanism {
+    /// All that [`Mechanism::from_parameters`] needs to make the same mechanism again.
+    pub fn parameters(&self) -> Parameters {
+        self.body().parameters()
+    }
+
+    /// Names of the parameters that are no integers but floats, bit by bit.
+    pub fn floats(&self) -> &'static [&'static str] {
+        self.body().floats()
+    }
+
+    /// The mechanism of a key with parameters found by name.
+    ///
+    /// ```
+    /// use throng_mechanism::{Key, LaplaceMean, Mechanism};
+    ///
+    /// let mechanism = Mechanism::LaplaceMean(LaplaceMean::new(1000, 1, 500)?);
+    /// let kept = mechanism.parameters();
+    /// assert_eq!(kept, [("grid", vec![1000]), ("decay", vec![1, 500])]);
+    ///
+    /// let find = |name: &str| kept.iter().find(|(known, _)| *known == name).map(|(_, list)| &list[..]);
+    /// assert_eq!(Mechanism::from_parameters(Key::LaplaceMean, find)?, mechanism);
+    /// # Ok::<(), throng_mechanism::Error>(())
+    /// ```
+    pub fn from_parameters<'a>(
+        key: Key,
+        find: impl Fn(&str) -> Option<&'a [u64]>,
+    ) -> Result<Self, Error> {
+        (key.row().read)(&Given(&find))
+    }
+
+    /// The same mechanism with its noise `factor` times as rare: a bug for an audit to find.
+    ///
+    /// ```
+    /// # use throng_account::Threshold;
+    /// # use throng_mechanism::{BinaryResponse, Mechanism};
+    /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
+    /// let weak = mechanism.weakened(2.0)?;
+    /// assert_eq!(weak.parameters(), [("flip", vec![1 << 61])]);
+    /// assert!(weak.local_floor() > mechanism.local_floor());
+    /// # Ok::<(), throng_mechanism::Error>(())
+    /// ```
+    pub fn weakened(&self, factor: f64) -> Result<Self, Error> {
+        if !(factor >= 1.0 && factor.is_finite()) {
+            return Err(Error::Parameter { name: "factor", range: "1 or more" });
+        }
+        self.with(&self.body().weakened(factor))
+    }
+
+    /// The mechanism with a local ε₀ of exactly what is asked for, which hides more in a crowd than one
+    /// with a larger ε₀; `None` where a report shows the value.
+    pub(crate) fn floored(&self, floor: Epsilon) -> Option<Self> {
+        self.with(&self.body().floored(floor)?).ok()
+    }
+
+    /// Under the same key with other parameters.
+    fn with(&self, parameters: &Parameters) -> Result<Self, Error> {
+        Self::from_parameters(self.key(), |name| {
+            parameters.iter().find(|(other, _)| *other == name).map(|(_, list)| list.as_slice())
+        })
+    }
+}
+
+/// Where a report of one epoch is made.
+pub(crate) struct Device<'a> {
+    pub epoch: u64,
+    /// What the last epoch left; empty in the first.
+    pub memory: &'a mut Vec<u64>,
+}
+
+/// A [`Protocol`] without its input type, and its [`Claims`].
+pub(crate) trait Body: Claims {
     fn messages(&self) -> usize;
     fn words(&self) -> usize;
     fn tally(&self) -> Tally;
@@ -311,7 +296,7 @@ trait AnalyzerHalf {
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate>;
 }
 
-impl<P: Protocol> AnalyzerHalf for P {
+impl<P: Protocol + Claims> Body for P {
     fn messages(&self) -> usize {
         Protocol::messages(self)
     }

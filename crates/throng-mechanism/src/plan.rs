@@ -1,15 +1,14 @@
 //! The planner: for a question, a crowd and a promise, every mechanism that can keep it, calibrated,
 //! with what it costs and what it gives.
 
+use crate::sums::laplace::GRID;
 use crate::{
-    AdditiveHistogram, BinaryResponse, Bloom, BurstCount, BurstHistogram, CentralSum, CoinCount,
-    Columns, Error, Histogram, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Rappor,
-    Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum,
+    BinaryResponse, Bloom, CentralSum, Claims, Error, Key, Kind, LaplaceMean, Longitudinal,
+    Mechanism, Rappor, SubsetSelection, UnarySum,
 };
 use throng_account::show::Upper;
-use throng_account::tail::normal_reach;
 use throng_account::tradeoff::gaussian_delta;
-use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold, calibrate};
+use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 
 /// What users are asked.
 ///
@@ -54,29 +53,50 @@ pub enum Question {
 }
 
 impl Question {
-    /// The mechanisms that answer it.
-    pub fn keys(self) -> &'static [Key] {
+    /// What kind of value it is put to.
+    pub fn kind(self) -> Kind {
         match self {
-            Self::Bit => &[
-                Key::BurstCount,
-                Key::CoinCount,
-                Key::BitSum,
-                Key::TwoMessageCount,
-                Key::RandomizedResponse,
-            ],
-            Self::Real => {
-                &[Key::SlicedSum, Key::RealSum, Key::OneBitMean, Key::LaplaceMean, Key::SplitAndMix]
-            }
-            Self::Category { .. } => &[
-                Key::BurstHistogram,
-                Key::AdditiveHistogram,
-                Key::Histogram,
-                Key::KaryResponse,
-                Key::SubsetSelection,
-            ],
-            Self::Text { .. } => &[Key::Rappor],
-            Self::Attributes { .. } => &[Key::Selection],
-            Self::State { .. } => &[Key::Longitudinal],
+            Self::Bit => Kind::Bit,
+            Self::Real => Kind::Real,
+            Self::Category { .. } => Kind::Category,
+            Self::Text { .. } => Kind::Text,
+            Self::Attributes { .. } => Kind::Attributes,
+            Self::State { .. } => Kind::State,
+        }
+    }
+
+    /// The mechanisms that answer it.
+    pub fn keys(self) -> Vec<Key> {
+        Key::of(self.kind())
+    }
+
+    pub(crate) fn categories(self) -> Result<u32, Error> {
+        match self {
+            Self::Category { size } => Ok(size),
+            _ => Err(OTHER_QUESTION),
+        }
+    }
+
+    pub(crate) fn attributes(self) -> Result<u32, Error> {
+        match self {
+            Self::Attributes { count } => Ok(count),
+            _ => Err(OTHER_QUESTION),
+        }
+    }
+
+    /// Bits, hash functions and cohorts.
+    pub(crate) fn filters(self) -> Result<(u32, u32, u32), Error> {
+        match self {
+            Self::Text { bits, hashes, cohorts } => Ok((bits, hashes, cohorts)),
+            _ => Err(OTHER_QUESTION),
+        }
+    }
+
+    /// Periods and changes.
+    pub(crate) fn periods(self) -> Result<(u64, u32), Error> {
+        match self {
+            Self::State { periods, changes } => Ok((periods, changes)),
+            _ => Err(OTHER_QUESTION),
         }
     }
 }
@@ -87,16 +107,8 @@ impl Question {
 /// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_mechanism::{Ask, Key, Question};
 ///
-/// let ask = Ask {
-///     question: Question::Bit,
-///     reports: 1000,
-///     crowd: Crowd::new(1000)?,
-///     epsilon: Epsilon::new(1.0)?,
-///     delta: Delta::new(1e-6)?,
-///     max_messages: 16,
-///     local_floor: None,
-///     fragile: false,
-/// };
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let ask = Ask::new(Question::Bit, Crowd::new(1000)?, epsilon, delta);
 /// // Among a thousand one bit in 33 is flipped, and the promise is kept by a hair.
 /// let mechanism = ask.calibrate(Key::BitSum)?;
 /// assert!((mechanism.standard_error(1000) - 5.82).abs() < 0.01);
@@ -127,24 +139,61 @@ pub struct Ask {
     pub fragile: bool,
 }
 
+impl Ask {
+    /// So many reports, all of them honest, of at most 16 messages, with no floor of their own.
+    pub fn new(question: Question, reports: Crowd, epsilon: Epsilon, delta: Delta) -> Self {
+        Self {
+            question,
+            reports: reports.get(),
+            crowd: reports,
+            epsilon,
+            delta,
+            max_messages: 16,
+            local_floor: None,
+            fragile: false,
+        }
+    }
+
+    /// With another number of reports, which the error is predicted for.
+    #[must_use]
+    pub fn with_reports(self, reports: u64) -> Self {
+        Self { reports, ..self }
+    }
+
+    /// With so many honest ones among them, which the promise is computed for.
+    #[must_use]
+    pub fn with_honest(self, crowd: Crowd) -> Self {
+        Self { crowd, ..self }
+    }
+
+    /// With reports of so many messages at most.
+    #[must_use]
+    pub fn with_max_messages(self, max_messages: u64) -> Self {
+        Self { max_messages, ..self }
+    }
+
+    /// With an ε that one report must keep by itself, or none.
+    #[must_use]
+    pub fn with_local_floor(self, local_floor: Option<Epsilon>) -> Self {
+        Self { local_floor, ..self }
+    }
+
+    /// With mechanisms that a single user or a single lost message can ruin, or without.
+    #[must_use]
+    pub fn with_fragile(self, fragile: bool) -> Self {
+        Self { fragile, ..self }
+    }
+}
+
 /// A calibrated mechanism and what to expect of it.
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon};
-/// # use throng_mechanism::{Ask, Key, Question};
-/// # let ask = Ask {
-/// #     question: Question::Bit,
-/// #     reports: 1000,
-/// #     crowd: Crowd::new(1000)?,
-/// #     epsilon: Epsilon::new(1.0)?,
-/// #     delta: Delta::new(1e-6)?,
-/// #     max_messages: 16,
-/// #     local_floor: None,
-/// #     fragile: false,
-/// # };
-/// // One byte in three layers of 48.
+/// use throng_mechanism::{Ask, Key, Question};
+///
+/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let ask = Ask::new(Question::Bit, Crowd::new(1000)?, epsilon, delta);
 /// let offer = ask.offers(Key::BitSum)?.remove(0);
-/// assert_eq!(offer.bytes(), 145);
 /// assert!((offer.half_width / offer.standard_error - 1.96).abs() < 0.001);
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
@@ -160,41 +209,17 @@ pub struct Offer {
     pub half_width: f64,
 }
 
-impl Offer {
-    /// Bytes of one sealed report through two mixes: one outer layer around M onions of two layers
-    /// each, 48 bytes a layer.
-    pub fn bytes(&self) -> u64 {
-        // A single word is cut to the bytes it needs, several are sent whole; and a message every
-        // period is one message at a time.
-        let message = match self.mechanism.words() {
-            1 => u64::from(self.mechanism.message_bits().div_ceil(8)),
-            words => 8 * words as u64,
-        };
-        let messages = match self.mechanism {
-            Mechanism::Longitudinal(_) => 1,
-            _ => self.mechanism.messages() as u64,
-        };
-        LAYER + messages * (message + 2 * LAYER)
-    }
-}
-
 /// Every mechanism for a question, the recommended first, those that cannot keep the promise last.
 ///
 /// ```
 /// # use throng_account::{Crowd, Delta, Epsilon};
-/// # use throng_mechanism::{Ask, Key, Plan, Question};
-/// # let ask = Ask {
-/// #     question: Question::Bit,
-/// #     reports: 1000,
-/// #     crowd: Crowd::new(1000)?,
-/// #     epsilon: Epsilon::new(1.0)?,
-/// #     delta: Delta::new(1e-6)?,
-/// #     max_messages: 16,
-/// #     local_floor: None,
-/// #     fragile: false,
-/// # };
+/// use throng_mechanism::{Ask, Key, Plan, Question};
+///
+/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let ask = Ask::new(Question::Bit, Crowd::new(1000)?, epsilon, delta);
 /// // Of two mechanisms for a bit; `Plan::new` calibrates all of them.
-/// let plan = Plan::of(&ask, [Key::BitSum, Key::CoinCount].map(|key| (key, ask.offers(key))));
+/// let found = [Key::BitSum, Key::CoinCount].map(|key| (key, ask.offers(key)));
+/// let plan = Plan::of(&ask, found, |mechanism| mechanism.messages() as u64);
 /// let best = &plan.offers[0];
 ///
 /// // Worse than one who holds all data, and much better than if nobody were trusted.
@@ -217,15 +242,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Calibrates everything that applies.
-    pub fn new(ask: &Ask) -> Self {
-        Self::of(ask, ask.question.keys().iter().map(|&key| (key, ask.offers(key))))
+    /// Calibrates everything that applies. `bytes` says what one report of a mechanism costs to send,
+    /// which is known where bytes are laid out.
+    pub fn new(ask: &Ask, bytes: impl Fn(&Mechanism) -> u64) -> Self {
+        Self::of(ask, ask.question.keys().into_iter().map(|key| (key, ask.offers(key))), bytes)
     }
 
     /// Made of what mechanisms offer, be it all of them or those that are known so far.
     pub fn of(
         ask: &Ask,
         found: impl IntoIterator<Item = (Key, Result<Vec<Offer>, Error>)>,
+        bytes: impl Fn(&Mechanism) -> u64,
     ) -> Self {
         let mut refused = Vec::new();
         let mut offers: Vec<Offer> = Vec::new();
@@ -237,12 +264,12 @@ impl Plan {
         }
         // Among errors within a tenth of the least the cheaper report is the better, and what one user
         // can ruin comes last.
-        let fragile = |o: &Offer| matches!(o.mechanism, Mechanism::SplitAndMix(_));
+        let fragile = |o: &Offer| o.mechanism.key().is_fragile();
         let sound = offers.iter().filter(|o| !fragile(o));
         let least = sound.map(|o| o.heavy_error).fold(f64::INFINITY, f64::min);
         let rank = |o: &Offer| {
             let far = o.heavy_error > 1.1 * least;
-            (fragile(o), far, if far { o.heavy_error } else { o.bytes() as f64 })
+            (fragile(o), far, if far { o.heavy_error } else { bytes(&o.mechanism) as f64 })
         };
         offers.sort_by(|a, b| {
             let (a, b) = (rank(a), rank(b));
@@ -262,147 +289,37 @@ impl Ask {
     /// One mechanism, calibrated for the promise. Where it has a size to choose, the largest that
     /// `max_messages` allows up to the point where more gains little.
     pub fn calibrate(&self, key: Key) -> Result<Mechanism, Error> {
-        let (crowd, epsilon, delta) = (self.crowd, self.epsilon, self.delta);
-        let slots = self.max_messages.saturating_sub(1);
-        let local = || calibrate::local_epsilon(crowd, epsilon, delta);
-        Ok(match (key, self.question) {
-            (Key::RandomizedResponse, Question::Bit) => {
-                let coin = calibrate::bit_sum(crowd, epsilon, delta)?.coin;
-                Mechanism::RandomizedResponse(BinaryResponse::new(coin)?)
-            }
-            (Key::BitSum, Question::Bit) => {
-                let coin = calibrate::bit_sum(crowd, epsilon, delta)?.coin;
-                Mechanism::BitSum(BinaryResponse::new(coin)?)
-            }
-            (Key::TwoMessageCount, Question::Bit) => {
-                let coin = calibrate::two_message_count(crowd, epsilon, delta)?.coin;
-                Mechanism::TwoMessageCount(TwoMessageCount::new(coin))
-            }
-            (Key::CoinCount, Question::Bit) => {
-                let found = calibrate::coin_count(crowd, epsilon, delta)?.mechanism;
-                Mechanism::CoinCount(CoinCount::new(small(found.slots())?, found.chance())?)
-            }
-            (Key::BurstCount, Question::Bit) => {
-                // One slot cannot hold a pair: the calibration refuses fewer than two.
-                let slots = slots.min((12.0 / epsilon.get()).ceil().max(2.0) as u64).min(120);
-                let found = calibrate::burst_count(crowd, slots, epsilon, delta)?.mechanism;
-                Mechanism::BurstCount(BurstCount::new(found.bursts().clone())?)
-            }
-            (Key::OneBitMean, Question::Real) => {
-                let coin = calibrate::bit_sum(crowd, epsilon, delta)?.coin;
-                Mechanism::OneBitMean(UnarySum::new(1, coin)?)
-            }
-            (Key::RealSum, Question::Real) => {
-                let wanted = (epsilon.get() * (self.reports as f64).sqrt()).ceil() as u64;
-                let bits = wanted.min(self.max_messages).max(1);
-                let coin = calibrate::real_sum(crowd, bits, epsilon, delta)?.coin;
-                Mechanism::RealSum(UnarySum::new(small(bits)?, coin)?)
-            }
-            (Key::LaplaceMean, Question::Real) => {
-                Mechanism::LaplaceMean(LaplaceMean::local(local()?, GRID)?)
-            }
-            (Key::SlicedSum, Question::Real) => {
-                let most = self.max_messages;
-                let found = calibrate::sliced_sum(crowd, epsilon, delta, most)?.mechanism;
-                let slots = small(found.slots())?;
-                Mechanism::SlicedSum(SlicedSum::new(found.weights().to_vec(), slots)?)
-            }
-            (Key::SplitAndMix, Question::Real) => {
-                if !self.fragile {
-                    return Err(Error::NotAsked {
-                        why: "one liar or one lost message ruins its sum; allow it with --fragile",
-                    });
-                }
-                Mechanism::SplitAndMix(SplitAndMix::fragile(crowd, epsilon, delta, GRID)?)
-            }
-            (Key::KaryResponse, Question::Category { size }) => {
-                let coin = calibrate::kary_response(crowd, size.into(), epsilon, delta)?.coin;
-                Mechanism::KaryResponse(KaryResponse::new(size, coin)?)
-            }
-            (Key::SubsetSelection, Question::Category { size }) => {
-                Mechanism::SubsetSelection(self.subset_selection(size, local()?)?)
-            }
-            (Key::Histogram, Question::Category { size }) => {
-                let changing = u64::from(size).min(2);
-                let coin = calibrate::columns(crowd, changing, epsilon, delta)?.coin;
-                Mechanism::Histogram(Histogram::new(Columns::new(size, coin)?))
-            }
-            (Key::AdditiveHistogram, Question::Category { size }) => {
-                let k = size.into();
-                let found = calibrate::additive_histogram(crowd, k, epsilon, delta)?.mechanism;
-                let slots = small(found.slots())?;
-                Mechanism::AdditiveHistogram(AdditiveHistogram::new(size, slots, found.chance())?)
-            }
-            (Key::BurstHistogram, Question::Category { size }) => {
-                let slots = slots.min((24.0 / epsilon.get()).ceil().max(2.0) as u64).min(48);
-                let k = size.into();
-                let found = calibrate::burst_histogram(crowd, k, slots, epsilon, delta)?.mechanism;
-                Mechanism::BurstHistogram(BurstHistogram::new(size, found.bursts().clone())?)
-            }
-            (Key::Rappor, Question::Text { bits, hashes, cohorts }) => {
-                Mechanism::Rappor(rappor(Bloom::new(bits, hashes, cohorts, 0)?, local()?)?)
-            }
-            (Key::Selection, Question::Attributes { count }) => {
-                let coin = calibrate::columns(crowd, count.into(), epsilon, delta)?.coin;
-                Mechanism::Selection(Selection::new(Columns::new(count, coin)?))
-            }
-            (Key::Longitudinal, Question::State { periods, changes }) => {
-                Mechanism::Longitudinal(Longitudinal::local(periods, changes, local()?)?)
-            }
-            _ => {
-                return Err(Error::Parameter {
-                    name: "mechanism",
-                    range: "one that answers this kind of question",
-                });
-            }
-        })
+        if key.kind() != self.question.kind() {
+            return Err(OTHER_QUESTION);
+        }
+        (key.row().fit)(self)
     }
 
-    /// Subset selection with about the largest ε₀ that its own blanket hides, from one that any
-    /// randomizer may have.
-    fn subset_selection(&self, size: u32, any: Epsilon) -> Result<SubsetSelection, Error> {
-        let mut best = SubsetSelection::local(size, any)?;
-        let (mut low, mut high) = (any.get(), 1.5 * any.get());
-        for _ in 0..12 {
-            let middle = 0.5 * (low + high);
-            let tried = SubsetSelection::local(size, Epsilon::new(middle)?)?;
-            let profile = Mechanism::SubsetSelection(tried).profile(self.crowd)?;
-            if profile.delta(self.epsilon).upper <= self.delta.get() {
-                (low, best) = (middle, tried);
-            } else {
-                high = middle;
-            }
-        }
-        Ok(best)
+    /// The largest ε₀ with which any randomizer keeps the promise.
+    pub(crate) fn local_epsilon(&self) -> Result<Epsilon, Error> {
+        Ok(calibrate::local_epsilon(self.crowd, self.epsilon, self.delta)?)
+    }
+
+    /// Messages beside the first.
+    pub(crate) fn slots(&self) -> u64 {
+        self.max_messages.saturating_sub(1)
     }
 
     /// What a mechanism offers, at several sizes where that is worth it.
     pub fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
+        if key.kind() == self.question.kind() {
+            (key.row().worth)(self)?;
+        }
         // A short catalogue beside the long one, and one between, which at a small ε may be searched
         // further than the long one.
         let middle = 1 + (4.0 / self.epsilon.get()).ceil() as u64;
-        let mut sizes = match key {
-            Key::BurstCount | Key::BurstHistogram => vec![9, middle.max(9), self.max_messages],
-            _ => vec![self.max_messages],
-        };
+        let mut sizes = vec![self.max_messages];
+        if key.is_slow() {
+            sizes.extend([9, middle.max(9)]);
+        }
         sizes.retain(|size| *size <= self.max_messages);
         sizes.sort_unstable();
         sizes.dedup();
-        // Columns send a message each; nothing needs to be calibrated to know.
-        let columns = match self.question {
-            Question::Category { size } if key == Key::Histogram => size,
-            Question::Attributes { count } => count,
-            _ => 0,
-        };
-        if u64::from(columns) > self.max_messages {
-            return Err(Error::NotAsked { why: TOO_MANY });
-        }
-        // Short bursts at a small ε cost more than coins and gain nothing.
-        let reach = self.epsilon.get() * self.max_messages as f64;
-        if (key == Key::BurstCount && reach < 1.0) || (key == Key::BurstHistogram && reach < 3.0) {
-            let why = "with so few messages bursts gain nothing over coins at this epsilon";
-            return Err(Error::NotAsked { why });
-        }
         let mut offers: Vec<Offer> = Vec::new();
         let mut refused = None;
         for max_messages in sizes {
@@ -424,18 +341,13 @@ impl Ask {
 
     /// A mechanism as an offer, if it respects the limits asked for.
     fn offer(&self, mechanism: Mechanism) -> Result<Offer, Error> {
-        // A message every period is one message at a time.
-        let at_once = match mechanism {
-            Mechanism::Longitudinal(_) => 1,
-            _ => mechanism.messages() as u64,
-        };
-        if at_once > self.max_messages {
+        if mechanism.per_epoch() as u64 > self.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });
         }
         let mut mechanism = mechanism;
         if let Some(floor) = self.local_floor
             && mechanism.local_floor().is_some_and(|epsilon| epsilon > floor)
-            && let Some(stricter) = floored(&mechanism, floor)
+            && let Some(stricter) = mechanism.floored(floor)
         {
             let kept = stricter.profile(self.crowd)?.delta(self.epsilon).upper <= self.delta.get();
             mechanism = if kept { stricter } else { mechanism };
@@ -497,138 +409,33 @@ impl Ask {
             }
             Question::Category { size } => {
                 let subset = SubsetSelection::local(size, epsilon).ok()?;
-                subset.standard_error_at(n / f64::from(size), n)
+                subset.standard_error(n)
             }
             Question::Text { bits, hashes, cohorts } => {
                 let bloom = Bloom::new(bits, hashes, cohorts, 0).ok()?;
-                rappor(bloom, epsilon).ok()?.standard_error(n)
+                Rappor::local(bloom, epsilon).ok()?.standard_error(n)
             }
             Question::Attributes { count } => {
                 let each = Epsilon::new(epsilon.get() / f64::from(count)).ok()?;
                 BinaryResponse::local(each).ok()?.standard_error(n)
             }
             Question::State { periods, changes } => {
-                let local = Longitudinal::local(periods, changes, epsilon).ok()?;
-                Mechanism::Longitudinal(local).standard_error(self.reports)
+                Longitudinal::local(periods, changes, epsilon).ok()?.standard_error(n)
             }
         };
         Some(error)
     }
 }
 
-impl Mechanism {
-    /// The question it answers.
-    pub fn question(&self) -> Question {
-        match self {
-            Self::RandomizedResponse(_)
-            | Self::BitSum(_)
-            | Self::TwoMessageCount(_)
-            | Self::CoinCount(_)
-            | Self::BurstCount(_) => Question::Bit,
-            Self::OneBitMean(_)
-            | Self::RealSum(_)
-            | Self::LaplaceMean(_)
-            | Self::SlicedSum(_)
-            | Self::SplitAndMix(_) => Question::Real,
-            Self::KaryResponse(m) => Question::Category { size: m.categories() },
-            Self::SubsetSelection(m) => Question::Category { size: m.categories() },
-            Self::AdditiveHistogram(m) => Question::Category { size: m.categories() },
-            Self::BurstHistogram(m) => Question::Category { size: m.categories() },
-            Self::Histogram(m) => Question::Category { size: m.columns().columns() },
-            Self::Selection(m) => Question::Attributes { count: m.columns().columns() },
-            Self::Longitudinal(m) => Question::State { periods: m.periods(), changes: m.changes() },
-            Self::Rappor(m) => {
-                let bloom = m.bloom();
-                let (bits, hashes, cohorts) = (bloom.bits(), bloom.hashes(), bloom.cohorts());
-                Question::Text { bits, hashes, cohorts }
-            }
-        }
-    }
-
-    /// Half the width of the interval to be expected among `reports` users.
-    pub fn half_width(&self, reports: u64, confidence: Probability) -> f64 {
-        match self {
-            // Noise whose law does not depend on the data, so an empty bag has the same.
-            Self::TwoMessageCount(_)
-            | Self::CoinCount(_)
-            | Self::BurstCount(_)
-            | Self::AdditiveHistogram(_)
-            | Self::BurstHistogram(_)
-            | Self::SplitAndMix(_) => {
-                let mut tally = self.tally();
-                tally.suppose(reports);
-                self.estimate(&tally, confidence)[0].half_width
-            }
-            _ => normal_reach(confidence) * self.standard_error(reports),
-        }
-    }
-}
-
-/// The mechanism with a local ε₀ of exactly what is asked for, which hides more in a crowd than one
-/// with a larger ε₀; `None` where a report shows the value.
-fn floored(mechanism: &Mechanism, floor: Epsilon) -> Option<Mechanism> {
-    let flip = |bits: u32| {
-        let each = Epsilon::new(floor.get() / f64::from(bits) * (1.0 - 1e-8)).ok()?;
-        Some(BinaryResponse::local(each).ok()?.flip())
-    };
-    let exact = Epsilon::new(floor.get() * (1.0 - 1e-8)).ok()?;
-    let columns = |m: &Columns, bits: u32| Columns::new(m.columns(), flip(bits)?).ok();
-    Some(match mechanism {
-        Mechanism::RandomizedResponse(_) => {
-            Mechanism::RandomizedResponse(BinaryResponse::new(flip(1)?).ok()?)
-        }
-        Mechanism::BitSum(_) => Mechanism::BitSum(BinaryResponse::new(flip(1)?).ok()?),
-        Mechanism::OneBitMean(_) => Mechanism::OneBitMean(UnarySum::new(1, flip(1)?).ok()?),
-        Mechanism::RealSum(m) => Mechanism::RealSum(UnarySum::new(m.bits(), flip(m.bits())?).ok()?),
-        Mechanism::Histogram(m) => Mechanism::Histogram(Histogram::new(columns(m.columns(), 2)?)),
-        Mechanism::Selection(m) => {
-            let count = m.columns().columns();
-            Mechanism::Selection(Selection::new(columns(m.columns(), count)?))
-        }
-        Mechanism::KaryResponse(m) => {
-            Mechanism::KaryResponse(KaryResponse::local(m.categories(), exact).ok()?)
-        }
-        Mechanism::SubsetSelection(m) => {
-            Mechanism::SubsetSelection(SubsetSelection::local(m.categories(), exact).ok()?)
-        }
-        Mechanism::LaplaceMean(m) => {
-            Mechanism::LaplaceMean(LaplaceMean::local(exact, m.grid()).ok()?)
-        }
-        Mechanism::Rappor(m) => Mechanism::Rappor(rappor(*m.bloom(), exact).ok()?),
-        Mechanism::Longitudinal(m) => {
-            Mechanism::Longitudinal(Longitudinal::local(m.periods(), m.changes(), exact).ok()?)
-        }
-        _ => return None,
-    })
-}
-
-/// RAPPOR with a local ε₀ for one report and twice that for ever.
-fn rappor(bloom: Bloom, local: Epsilon) -> Result<Rappor, Error> {
-    let hashes = f64::from(bloom.hashes());
-    // ε∞ = 2h·ln((1−f/2)/(f/2)) = 2ε₀.
-    let f = 2.0 / (1.0 + (local.get() / hashes).exp());
-    let coin =
-        |name, value: f64| Ok::<_, Error>(Threshold::at_least(Probability::new(name, value)?));
-    let at = |q: f64| Rappor::new(bloom, coin("f", f)?, coin("p", 1.0 - q)?, coin("q", q)?);
-    let (mut safe, mut wrong) = (0.5, 1.0);
-    for _ in 0..50 {
-        let q = 0.5 * (safe + wrong);
-        if at(q).is_ok_and(|found| found.privacy().one_report() <= local) {
-            safe = q;
-        } else {
-            wrong = q;
-        }
-    }
-    at(safe)
-}
-
 /// Why the best offer is the best.
 fn reason(ask: &Ask, best: &Offer) -> String {
     let key = best.mechanism.key();
-    let cost = match (&best.mechanism, best.mechanism.messages()) {
-        (Mechanism::Longitudinal(_), _) => "one message per period".into(),
-        (_, 1) => "a single message".into(),
-        (_, messages) => format!("{messages} messages (at most {} are allowed)", ask.max_messages),
+    let cost = match (best.mechanism.epochs(), best.mechanism.messages()) {
+        (Some(_), _) => "one message per period".into(),
+        (None, 1) => "a single message".into(),
+        (None, messages) => {
+            format!("{messages} messages (at most {} are allowed)", ask.max_messages)
+        }
     };
     let compared = match ask.central_error() {
         Some(central) => {
@@ -646,12 +453,11 @@ fn reason(ask: &Ask, best: &Offer) -> String {
     format!("{key} has the smallest error, give or take a tenth{compared}, with {cost}; {floor}.")
 }
 
-fn small(value: u64) -> Result<u32, Error> {
+/// A number of messages.
+pub(crate) fn small(value: u64) -> Result<u32, Error> {
     u32::try_from(value).map_err(|_| Error::Parameter { name: "messages", range: "below 2^32" })
 }
 
-const TOO_MANY: &str = "it sends more messages than are allowed";
-/// Bytes that one layer of sealing adds.
-const LAYER: u64 = 48;
-/// Steps of the unit interval for mechanisms on a grid.
-const GRID: u32 = 1_000;
+pub(crate) const TOO_MANY: &str = "it sends more messages than are allowed";
+const OTHER_QUESTION: Error =
+    Error::Parameter { name: "mechanism", range: "one that answers this kind of question" };

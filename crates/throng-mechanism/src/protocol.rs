@@ -184,3 +184,15 @@ impl Tally {
         self.messages as f64 / self.per_report as f64
     }
 }
+
+/// Half the width of the interval among `reports` users where the law of the noise does not depend on
+/// the data, so that an empty bag has the same.
+pub(crate) fn supposed_half_width(
+    protocol: &impl Protocol,
+    reports: f64,
+    confidence: Probability,
+) -> f64 {
+    let mut tally = Tally::new(protocol);
+    tally.suppose(reports as u64);
+    protocol.estimate(&tally, confidence)[0].half_width
+}

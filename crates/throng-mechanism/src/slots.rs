@@ -48,6 +48,19 @@ pub(crate) fn count_bits(symbols: &[u64], cells: &mut [u64]) -> u64 {
     malformed
 }
 
+/// Adds the messages that are at most `last` to the first cell, modulo 2⁶⁴, and returns how many are
+/// above it. Takes no branch either.
+pub(crate) fn sum_up_to(last: u64, messages: &[u64], cells: &mut [u64]) -> u64 {
+    let (mut sum, mut malformed) = (0_u64, 0);
+    for &message in messages {
+        let fits = message <= last;
+        sum = sum.wrapping_add(if fits { message } else { 0 });
+        malformed += u64::from(!fits);
+    }
+    cells[0] = cells[0].wrapping_add(sum);
+    malformed
+}
+
 /// More slots than this in one report are refused: their noise belongs into a larger crowd.
 pub(crate) const MAX_SLOTS: u32 = 65_535;
 

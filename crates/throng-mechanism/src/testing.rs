@@ -7,6 +7,10 @@
 //! * *inverse*: [`assert_inverse`] feeds the analyzer with the law and expects the truth, with the
 //!   error it claims.
 
+mod planted;
+
+pub(crate) use planted::Planted;
+
 use crate::{Law, Protocol, Tally};
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;

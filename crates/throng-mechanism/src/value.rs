@@ -3,6 +3,99 @@
 use crate::{Error, Estimate};
 use std::fmt;
 
+/// What kind of value a user holds.
+///
+/// ```
+/// use throng_mechanism::Kind;
+///
+/// assert_eq!(Kind::named("string"), Some(Kind::Text));
+/// assert_eq!((Kind::Text.name(), Kind::Text.words()), ("string", "a text from a list"));
+/// assert!(Kind::ALL.into_iter().all(|kind| Kind::named(kind.name()) == Some(kind)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Yes or no.
+    Bit,
+    /// A bounded number.
+    Real,
+    /// One of k categories.
+    Category,
+    /// A string.
+    Text,
+    /// Yes or no to several attributes.
+    Attributes,
+    /// Yes or no in each of several periods.
+    State,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Bit, Self::Real, Self::Category, Self::Text, Self::Attributes, Self::State];
+
+    /// As written in files, on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bit => "bit",
+            Self::Real => "real",
+            Self::Category => "category",
+            Self::Text => "string",
+            Self::Attributes => "attributes",
+            Self::State => "state",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// For people who choose one.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Bit => "yes or no",
+            Self::Real => "a number within a range",
+            Self::Category => "one of several answers",
+            Self::Text => "a text from a list",
+            Self::Attributes => "yes or no to several things; which is the commonest?",
+            Self::State => "yes or no, again and again",
+        }
+    }
+
+    /// What the planner's errors are errors of.
+    pub fn errors(self) -> &'static str {
+        match self {
+            Self::Bit => "Errors are standard errors of the count of ones.",
+            Self::Real => {
+                "Errors are standard errors of the sum, in units of the range; divide by n for the mean."
+            }
+            Self::Category => {
+                "Errors are root mean squares over the counts of all categories; beside it, of the count \
+                 of a category that one user in ten holds."
+            }
+            Self::Text => "Errors are standard errors of the count of a rare string.",
+            Self::Attributes => "Errors are standard errors of the count of each attribute.",
+            Self::State => {
+                "Errors are root mean squares over the periods; the best is the last period, the worst \
+                 the one before it."
+            }
+        }
+    }
+
+    /// Says what would fit, and nothing of what was given.
+    fn refused(self) -> Error {
+        let expected = match self {
+            Self::Bit => "a bit",
+            Self::Real => "a number from 0 to 1",
+            Self::Category => "a category",
+            Self::Text => "a string",
+            Self::Attributes => "one bit per attribute",
+            Self::State => "one bit per period",
+        };
+        Error::Value { expected }
+    }
+}
+
 /// One user's value. `Debug` does not show it.
 ///
 /// ```
@@ -22,6 +115,44 @@ pub enum Value<'a> {
     Text(&'a str),
     /// Several bits: one per attribute, or one per period.
     Bits(&'a [bool]),
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn bit(self) -> Result<bool, Error> {
+        match self {
+            Self::Bit(bit) => Ok(bit),
+            _ => Err(Kind::Bit.refused()),
+        }
+    }
+
+    pub(crate) fn real(self) -> Result<f64, Error> {
+        match self {
+            Self::Real(number) => Ok(number),
+            _ => Err(Kind::Real.refused()),
+        }
+    }
+
+    pub(crate) fn category(self) -> Result<u32, Error> {
+        match self {
+            Self::Category(category) => Ok(category),
+            _ => Err(Kind::Category.refused()),
+        }
+    }
+
+    pub(crate) fn text(self) -> Result<&'a str, Error> {
+        match self {
+            Self::Text(text) => Ok(text),
+            _ => Err(Kind::Text.refused()),
+        }
+    }
+
+    /// One bit per attribute or per period, which `kind` says.
+    pub(crate) fn bits(self, kind: Kind) -> Result<&'a [bool], Error> {
+        match self {
+            Self::Bits(bits) => Ok(bits),
+            _ => Err(kind.refused()),
+        }
+    }
 }
 
 impl fmt::Debug for Value<'_> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use throng_account::Crowd;
 use throng_collection::{Account, Collection};
-use throng_mechanism::{Mechanism, Tally};
+use throng_mechanism::Tally;
 use throng_mix::store::{Change, RowKey, Store, StoreError, Table, blob};
 use throng_mix::{Course, Limits, Opened, Slot, Stage, Step, Why, lock};
 use throng_wire::{Identity, Route};
@@ -187,7 +187,7 @@ impl Analyzer {
     /// Adds what was counted before, where an estimate is about all epochs so far, and returns what was
     /// counted now, to be kept.
     fn follow(&self, slot: &Slot, tally: &mut Tally) -> Result<Option<Vec<u8>>, Error> {
-        if !matches!(self.collection.terms.mechanism, Mechanism::Longitudinal(_)) {
+        if self.collection.terms.mechanism.epochs().is_none() {
             return Ok(None);
         }
         let counted = tally.to_words().into_iter().flat_map(u64::to_be_bytes).collect();

@@ -5,7 +5,7 @@ use crate::ledger::Entry;
 use serde_json::{Map, Value, json};
 use throng_account::{Crowd, Delta, Epsilon, Probability};
 use throng_collection::{Collection, Spent, Terms};
-use throng_mechanism::{Control, DecodeOptions, Estimate, Mechanism, Tally, decode};
+use throng_mechanism::{Control, DecodeOptions, Estimate, Kind, Spending, Tally};
 use throng_wire::{BatchId, Loss, hex};
 
 /// What was counted of one batch.
@@ -78,50 +78,33 @@ fn estimates(collection: &Collection, count: &Count<'_>, confidence: Probability
             "interval": [low, high],
         })
     };
-    if let Mechanism::Rappor(rappor) = &terms.mechanism {
-        let candidates: Vec<&str> = question.labels.iter().map(String::as_str).collect();
-        let level = Probability::new("level", 1.0 - CONFIDENCE).unwrap_or(confidence);
-        let options = DecodeOptions { control: Control::Family, level, confidence };
-        let found = decode(rappor, count.tally, &candidates, &options).into_iter();
+    let candidates: Vec<&str> = question.labels.iter().map(String::as_str).collect();
+    let level = Probability::new("level", 1.0 - CONFIDENCE).unwrap_or(confidence);
+    let options = DecodeOptions { control: Control::Family, level, confidence };
+    if let Some(found) = terms.mechanism.decode(count.tally, &candidates, &options) {
         return found
+            .into_iter()
             .filter(|found| found.significant)
             .map(|found| shown(candidates[found.candidate].to_owned(), found.estimate))
             .collect();
     }
     let values = terms.mechanism.estimate(count.tally, confidence).into_iter();
-    let real = terms.mechanism.holds() == REAL;
     let reports = count.tally.reports().max(1) as f64;
-    let followed = matches!(terms.mechanism, Mechanism::Longitudinal(_));
     values
         .enumerate()
-        .filter(|(place, _)| !followed || counted(*place as u64 + 1, count.epochs))
-        .map(|(place, estimate)| {
-            if real {
+        .filter(|(place, _)| terms.mechanism.is_complete(*place, count.epochs))
+        .map(|(place, estimate)| match terms.mechanism.kind() {
+            Kind::Bit => shown("yes".into(), estimate),
+            Kind::Real => {
                 let scale = (question.high - question.low) / reports;
-                return shown("mean".into(), estimate.rescaled(question.low, scale));
+                shown("mean".into(), estimate.rescaled(question.low, scale))
             }
-            let label = match &terms.mechanism {
-                Mechanism::Longitudinal(_) => format!("period {}", place + 1),
-                mechanism if mechanism.holds() == BIT => "yes".into(),
-                _ => name(place).unwrap_or_else(|| place.to_string()),
-            };
-            shown(label, estimate)
+            Kind::State => shown(format!("period {}", place + 1), estimate),
+            Kind::Category | Kind::Text | Kind::Attributes => {
+                shown(name(place).unwrap_or_else(|| place.to_string()), estimate)
+            }
         })
         .collect()
-}
-
-/// Whether all nodes of the tree that the running count up to a period is made of have been reported:
-/// each is reported in its last period, and those are the period with its lowest binary digits
-/// cleared one after the other. An epoch that was dropped leaves a hole in the counts that need it.
-fn counted(period: u64, epochs: &[u64]) -> bool {
-    let mut end = period;
-    while end > 0 {
-        if !epochs.contains(&(end - 1)) {
-            return false;
-        }
-        end &= end - 1;
-    }
-    true
 }
 
 impl Holds {
@@ -183,7 +166,7 @@ fn holds_if(collection: &Collection) -> String {
         "at least one mix is honest, and no more than the corrupt fraction of the reports it let through \
          is from, or known to, the adversary",
     );
-    if let Mechanism::Longitudinal(_) = collection.terms.mechanism {
+    if collection.terms.spending() == Spending::Lifetime {
         condition.push_str("; and the same people report in every period");
     }
     condition
@@ -193,7 +176,7 @@ fn holds_if(collection: &Collection) -> String {
 fn influence(collection: &Collection, count: &Count<'_>) -> Value {
     let terms = &collection.terms;
     let question = &terms.question;
-    let unit = if terms.mechanism.holds() == REAL {
+    let unit = if terms.mechanism.kind() == Kind::Real {
         (question.high - question.low) / count.tally.reports().max(1) as f64
     } else {
         1.0
@@ -228,22 +211,3 @@ fn infinite(floor: Option<Epsilon>) -> Value {
 
 /// Of every interval.
 const CONFIDENCE: f64 = 0.95;
-
-const REAL: &str = "a number from 0 to 1";
-const BIT: &str = "a bit";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dropped_epoch_leaves_out_the_periods_that_need_it() {
-        // Period 4, epoch 3, ends the node of periods 1 to 4, which 4 to 7 are counted with.
-        let released: Vec<u64> = (0..8).filter(|epoch| *epoch != 3).collect();
-        let told: Vec<u64> = (1..=8).filter(|period| counted(*period, &released)).collect();
-        assert_eq!(told, [1, 2, 3, 8]);
-        let all: Vec<u64> = (0..8).collect();
-        assert!((1..=8).all(|period| counted(period, &all)));
-        assert!(!counted(2, &[0]));
-    }
-}

@@ -20,6 +20,10 @@ pub fn run(query: Account) -> anyhow::Result<Report> {
         Account::TwoMessageCount { crowd, p, query } => two_message_count(&crowd, p, &query),
         Account::RealSum { crowd, noise, r, query } => real_sum(&crowd, &noise, r, &query),
         Account::Plain(query) => plain::run(query),
+        Account::SplitAndMix { crowd, noise_epsilon, noise_delta, size, query } => {
+            plain::split_and_mix(&crowd, (noise_epsilon, noise_delta), size, &query)
+        }
+        Account::Collection { file, n, query } => plain::collection(&file, n, &query),
         Account::Amplify {
             crowd,
             epsilon0,

@@ -7,11 +7,11 @@ mod operate;
 mod plan;
 pub mod rounds;
 
-pub use account::{BurstArgs, CoinArgs, Plain};
+pub use account::Plain;
 pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use collection::{Below, Collection, NewCollection, Words};
 pub use operate::{Doctor, Manual, Token};
-pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValueType, ValuesArgs, Wish};
+pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValuesArgs, Wish};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -176,6 +176,37 @@ pub enum Account {
     },
     #[command(flatten)]
     Plain(Plain),
+    /// Sums split into random shares: a crowd's promise, and the messages it takes
+    #[command(after_help = "Example:
+  throng account split-and-mix --n 1e4 --noise-epsilon 1 --noise-delta 1e-9 \\
+      --delta 1e-5")]
+    SplitAndMix {
+        #[command(flatten)]
+        crowd: CrowdArgs,
+        /// Epsilon of the shared noise
+        #[arg(long)]
+        noise_epsilon: f64,
+        /// Failure probability that the shares are made for
+        #[arg(long)]
+        noise_delta: f64,
+        /// Steps between 0 and 1
+        #[arg(long, default_value_t = 1000)]
+        size: u32,
+        #[command(flatten)]
+        query: Query,
+    },
+    /// Any mechanism, as written in a collection file
+    #[command(after_help = "Example:
+  throng account collection plan.toml --delta 1e-6")]
+    Collection {
+        /// The file, as written by throng plan --write
+        file: PathBuf,
+        /// Reports shuffled together; those of the file's promise if not given
+        #[arg(long, value_parser = whole)]
+        n: Option<u64>,
+        #[command(flatten)]
+        query: Query,
+    },
     /// Any randomizer with a known local epsilon, shuffled
     #[command(after_help = "Examples:
   throng account amplify --n 1e6 --epsilon0 1 --delta 1e-6

@@ -1,19 +1,19 @@
 //! From arguments to what the planner understands.
 
-use crate::args::{Limits, LooseWish, Promise, ValueType, Wish};
+use crate::args::{Limits, LooseWish, Promise, Wish};
 use anyhow::{Context, Result};
 use throng_account::{Crowd, Delta, Epsilon, Error};
-use throng_mechanism::{Ask, Key, Question};
+use throng_mechanism::{Ask, Key, Kind, Question};
 
 impl Wish {
     /// The question a mechanism answers, with the sizes given.
     pub fn about(&self, key: Key) -> Result<Ask> {
-        self.limits.ask(&self.promise, self.limits.question_of(key)?, NO_LIMIT)
+        self.limits.ask(&self.promise, self.limits.question(key.kind())?, NO_LIMIT)
     }
 
-    /// A question by the type of its values.
-    pub fn of_value(&self, value: ValueType) -> Result<Ask> {
-        self.limits.ask(&self.promise, self.limits.question(value)?, USUAL_LIMIT)
+    /// A question by the kind of its values.
+    pub fn of_kind(&self, kind: Kind) -> Result<Ask> {
+        self.limits.ask(&self.promise, self.limits.question(kind)?, USUAL_LIMIT)
     }
 }
 
@@ -33,20 +33,17 @@ impl Limits {
         }
         // Who is corrupt and who is missing may be different people.
         let remaining = Crowd::remaining(promise.crowd.n, self.dropout)?;
-        Ok(Ask {
-            question,
-            reports: promise.crowd.n,
-            crowd: Crowd::honest(remaining.get(), promise.crowd.corrupt)?,
-            epsilon: Epsilon::new(promise.epsilon)?,
-            delta: Delta::new(promise.delta)?,
-            max_messages: self.max_messages.unwrap_or(most),
-            local_floor: self.local_floor.map(Epsilon::new).transpose()?,
-            fragile: self.fragile,
-        })
+        let crowd = Crowd::honest(remaining.get(), promise.crowd.corrupt)?;
+        let (epsilon, delta) = (Epsilon::new(promise.epsilon)?, Delta::new(promise.delta)?);
+        Ok(Ask::new(question, crowd, epsilon, delta)
+            .with_reports(promise.crowd.n)
+            .with_max_messages(self.max_messages.unwrap_or(most))
+            .with_local_floor(self.local_floor.map(Epsilon::new).transpose()?)
+            .with_fragile(self.fragile))
     }
 
-    /// The question put to values of a type.
-    pub fn question(&self, value: ValueType) -> Result<Question> {
+    /// The question put to values of a kind.
+    pub fn question(&self, kind: Kind) -> Result<Question> {
         let size = |what: &'static str| -> Result<u32> {
             let size = self.size.with_context(|| format!("--size is needed: how many {what}?"))?;
             let range = "from 1 to 1000000";
@@ -57,16 +54,16 @@ impl Limits {
                 .ok_or_else(out)
                 .map_err(Into::into)
         };
-        Ok(match value {
-            ValueType::Bit => Question::Bit,
-            ValueType::Real => Question::Real,
-            ValueType::Category => Question::Category { size: size("categories")? },
-            ValueType::String => Question::Text {
+        Ok(match kind {
+            Kind::Bit => Question::Bit,
+            Kind::Real => Question::Real,
+            Kind::Category => Question::Category { size: size("categories")? },
+            Kind::Text => Question::Text {
                 bits: self.size.map_or(Ok(128), |_| size("Bloom filter bits"))?,
                 hashes: self.hashes,
                 cohorts: self.cohorts,
             },
-            ValueType::Attributes => {
+            Kind::Attributes => {
                 let count = size("attributes")?;
                 let range = "at most 10000 attributes";
                 if count > 10_000 {
@@ -75,36 +72,10 @@ impl Limits {
                 }
                 Question::Attributes { count }
             }
-            ValueType::State => {
+            Kind::State => {
                 Question::State { periods: size("periods")?.into(), changes: self.changes }
             }
         })
-    }
-
-    fn question_of(&self, key: Key) -> Result<Question> {
-        self.question(value_of(key))
-    }
-}
-
-/// What users hold who answer through this mechanism.
-pub fn value_of(key: Key) -> ValueType {
-    match key {
-        Key::RandomizedResponse
-        | Key::BitSum
-        | Key::TwoMessageCount
-        | Key::CoinCount
-        | Key::BurstCount => ValueType::Bit,
-        Key::OneBitMean | Key::RealSum | Key::LaplaceMean | Key::SlicedSum | Key::SplitAndMix => {
-            ValueType::Real
-        }
-        Key::KaryResponse
-        | Key::SubsetSelection
-        | Key::Histogram
-        | Key::AdditiveHistogram
-        | Key::BurstHistogram => ValueType::Category,
-        Key::Rappor => ValueType::String,
-        Key::Selection => ValueType::Attributes,
-        Key::Longitudinal => ValueType::State,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `throng calibrate`: how much noise does a promise need?
 
-use crate::args::{Calibrate, Promise, Wish};
+use crate::args::{Calibrate, Fitted, Promise, Wish};
 use crate::plan;
 use crate::report::{Report, digits};
 use anyhow::Result;
@@ -74,10 +74,7 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 .line("local_floor", "local floor", Upper(local)))
         }
         Calibrate::RandomizedResponse(promise) => binary_response(&promise, "randomized-response"),
-        Calibrate::Fitted(request) => {
-            let (key, wish) = request.parts();
-            fitted(key, wish)
-        }
+        Calibrate::Fitted(Fitted { key, wish }) => fitted(key, &wish),
         Calibrate::General(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
             let local = calibrate::local_epsilon(crowd, epsilon, delta)?;
@@ -128,8 +125,8 @@ fn fitted(key: Key, wish: &Wish) -> Result<Report> {
                     digits(Upper(e.get()))
                 }),
         );
-    // Those of split-and-mix are what was asked for, bit by bit.
-    let asked = |name: &str| key == Key::SplitAndMix && matches!(name, "epsilon" | "delta");
+    // Floats are what was asked for, bit by bit.
+    let asked = |name: &str| mechanism.floats().contains(&name);
     for (name, integers) in mechanism.parameters().into_iter().filter(|(name, _)| !asked(name)) {
         report = match &integers[..] {
             [one] => report.line(name, name, *one),

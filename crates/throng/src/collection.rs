@@ -4,7 +4,7 @@ use crate::args::{
     Below as BelowArg, Collection as Request, NewCollection, Promise as PromiseArgs,
 };
 use crate::args::{CrowdArgs, Wish, Words};
-use crate::plan::finite;
+use crate::plan::{bytes, finite};
 use crate::report::{Report, Shown};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -15,10 +15,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
 use throng_account::show::Upper;
-use throng_collection::{
-    Board, Collection, Error, Promise, Prompt, Spending, Spent, Terms, duration_text, value_name,
-};
-use throng_mechanism::{Ask, Mechanism, Plan, Question};
+use throng_collection::{Board, Collection, Error, Promise, Prompt, Spent, Terms, duration_text};
+use throng_mechanism::{Ask, Kind, Mechanism, Plan, Spending};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 use zeroize::Zeroizing;
 
@@ -71,7 +69,7 @@ pub fn draft(ask: &Ask, mechanism: Mechanism, corrupt: f64) -> Terms {
         epochs: 1,
         lifetime: (ask.epsilon, ask.delta),
     };
-    Terms { question: Prompt::new(usual_text(ask.question)), promise, mechanism }
+    Terms { question: Prompt::new(usual_text(ask.question.kind())), promise, mechanism }
 }
 
 /// Writes a new file; refuses to replace one.
@@ -147,9 +145,9 @@ fn calibrated(request: &NewCollection) -> Result<Terms> {
             let mechanism = ask.calibrate(key)?;
             (ask, mechanism)
         }
-        (None, Some(value)) => {
-            let ask = wish.of_value(value)?;
-            let plan = Plan::new(&ask);
+        (None, Some(kind)) => {
+            let ask = wish.of_kind(kind)?;
+            let plan = Plan::new(&ask, bytes);
             let best = plan.offers.into_iter().next();
             (ask, best.context("no mechanism keeps this promise; see throng plan")?.mechanism)
         }
@@ -198,7 +196,7 @@ fn show(collection: &Collection) -> Report {
         .fold(Report::default(), |report, (key, _, value)| report.field(key, value.json))
         .field(
             "question",
-            json!({"text": question.text, "value": value_name(mechanism.question()),
+            json!({"text": question.text, "value": mechanism.kind().name(),
                 "low": question.low, "high": question.high, "unit": question.unit,
                 "labels": question.labels}),
         )
@@ -316,13 +314,13 @@ fn usage(error: Error) -> anyhow::Error {
     }
 }
 
-fn usual_text(question: Question) -> &'static str {
-    match question {
-        Question::Bit => "How many say yes?",
-        Question::Real => "What is the mean?",
-        Question::Category { .. } => "How many hold each category?",
-        Question::Text { .. } => "Which strings are common?",
-        Question::Attributes { .. } => "Which attribute is the commonest?",
-        Question::State { .. } => "How many say yes, over time?",
+fn usual_text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bit => "How many say yes?",
+        Kind::Real => "What is the mean?",
+        Kind::Category => "How many hold each category?",
+        Kind::Text => "Which strings are common?",
+        Kind::Attributes => "Which attribute is the commonest?",
+        Kind::State => "How many say yes, over time?",
     }
 }

@@ -27,7 +27,7 @@ use throng_account::show::Count;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
 use throng_collection::{Promise, Terms};
-use throng_mechanism::{Ask, Key};
+use throng_mechanism::Ask;
 
 /// Runs it all, and returns whether all is well. Without `--headless` the dashboard stays up until
 /// Ctrl-C, after printing.
@@ -180,17 +180,11 @@ fn terms(request: &Demo, clients: u64, epochs: u64) -> Result<Terms> {
     let (epsilon, delta) = (Epsilon::new(request.epsilon)?, Delta::new(request.delta)?);
     let crowd =
         Crowd::honest(clients * 9 / 10, corrupt).context("--clients has to be 2 or more")?;
-    let ask = Ask {
-        question,
-        reports: clients,
-        crowd,
-        epsilon,
-        delta,
-        max_messages: 64,
-        local_floor: None,
-        // Whoever names it wants it.
-        fragile: key == Key::SplitAndMix,
-    };
+    // Whoever names a mechanism wants it, fragile or not.
+    let ask = Ask::new(question, crowd, epsilon, delta)
+        .with_reports(clients)
+        .with_max_messages(64)
+        .with_fragile(true);
     let lifetime = (epsilon, delta);
     let promise = Promise { epsilon, delta, crowd, corrupt, epochs, lifetime };
     let mut terms = Terms { question: story.prompt(), promise, mechanism: ask.calibrate(key)? };

@@ -9,12 +9,13 @@ use std::fs;
 use throng_account::show::{Near, Upper};
 use throng_account::{Crowd, Epsilon};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
-use throng_mechanism::{Ask, Mechanism, Offer, Plan, Question};
+use throng_collection::report_bytes;
+use throng_mechanism::{Ask, Kind, Mechanism, Offer, Plan};
 
 /// Calibrates everything that applies and recommends one.
 pub fn run(request: &Request) -> Result<Report> {
-    let ask = request.wish.of_value(request.value)?;
-    let plan = Plan::new(&ask);
+    let ask = request.wish.of_kind(request.value)?;
+    let plan = Plan::new(&ask, bytes);
     let Some(best) = plan.offers.first() else {
         let why: Vec<_> = plan.refused.iter().map(|(key, why)| format!("{key}: {why}")).collect();
         bail!("no mechanism keeps this promise\n  {}", why.join("\n  "));
@@ -22,7 +23,7 @@ pub fn run(request: &Request) -> Result<Report> {
     let options: Vec<Value> =
         plan.offers.iter().enumerate().map(|(i, offer)| option(offer, i == 0)).collect();
     // The error of a common category differs from that of the others; nothing else has categories.
-    let heavy = matches!(ask.question, Question::Category { .. });
+    let heavy = ask.question.kind() == Kind::Category;
     let rows = plan.offers.iter().map(|offer| row(offer, heavy)).collect();
     let mut head =
         vec!["mechanism", "error", "95 % +-", "messages", "bytes", "local floor", "one liar"];
@@ -53,7 +54,7 @@ pub fn run(request: &Request) -> Result<Report> {
         report = report.say("error in the local model", digits(Near(error)));
     }
     report = report.table(Rows { head, rows });
-    report = report.note(sentence(&plan.reason)).note(unit(ask.question));
+    report = report.note(sentence(&plan.reason)).note(ask.question.kind().errors());
     for (key, why) in &plan.refused {
         report = report.note(format!("Not {key}: {why}."));
     }
@@ -77,7 +78,7 @@ fn option(offer: &Offer, recommended: bool) -> Value {
         "rmse_heavy": offer.heavy_error,
         "half_width": offer.half_width,
         "messages": offer.mechanism.messages(),
-        "bytes": offer.bytes(),
+        "bytes": bytes(&offer.mechanism),
         "local_floor": floor(&offer.mechanism),
         "influence": finite(offer.mechanism.influence()),
         "recommended": recommended,
@@ -90,7 +91,7 @@ fn row(offer: &Offer, heavy: bool) -> Vec<String> {
         digits(Near(offer.standard_error)),
         digits(Near(offer.half_width)),
         offer.mechanism.messages().to_string(),
-        offer.bytes().to_string(),
+        bytes(&offer.mechanism).to_string(),
         offer.mechanism.local_floor().map_or("infinite".into(), |e| digits(Upper(e.get()))),
         match offer.mechanism.influence() {
             moves if moves.is_finite() => digits(Upper(moves)),
@@ -101,6 +102,11 @@ fn row(offer: &Offer, heavy: bool) -> Vec<String> {
         row.insert(2, digits(Near(offer.heavy_error)));
     }
     row
+}
+
+/// Bytes of a report through two mixes.
+pub fn bytes(mechanism: &Mechanism) -> u64 {
+    report_bytes(mechanism, 2)
 }
 
 /// The local floor as JSON.
@@ -118,25 +124,6 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn unit(question: Question) -> &'static str {
-    match question {
-        Question::Bit => "Errors are standard errors of the count of ones.",
-        Question::Real => {
-            "Errors are standard errors of the sum, in units of the range; divide by n for the mean."
-        }
-        Question::Category { .. } => {
-            "Errors are root mean squares over the counts of all categories; beside it, of the count \
-             of a category that one user in ten holds."
-        }
-        Question::Text { .. } => "Errors are standard errors of the count of a rare string.",
-        Question::Attributes { .. } => "Errors are standard errors of the count of each attribute.",
-        Question::State { .. } => {
-            "Errors are root mean squares over the periods; the best is the last period, the worst \
-             the one before it."
-        }
-    }
-}
-
 /// Standard error against n, for the question at this promise.
 pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
     let mut series: Vec<Series> = Vec::new();
@@ -151,21 +138,14 @@ pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
     for decade in 3..=8 {
         let reports = 10_f64.powi(decade);
         eprintln!("n = {reports}");
-        let here = Ask {
-            reports: reports as u64,
-            crowd: Crowd::new((reports * share).floor() as u64)?,
-            ..ask.clone()
-        };
-        let plan = Plan::new(&here);
+        let honest = Crowd::new((reports * share).floor() as u64)?;
+        let here = ask.clone().with_reports(reports as u64).with_honest(honest);
+        let plan = Plan::new(&here, bytes);
         for offer in &plan.offers {
             let name = match offer.mechanism.messages() {
                 1 => offer.mechanism.key().name().to_string(),
                 // Lengths that grow with n are one curve.
-                m if matches!(
-                    offer.mechanism,
-                    Mechanism::BurstCount(_) | Mechanism::BurstHistogram(_)
-                ) =>
-                {
+                m if offer.mechanism.key().is_slow() => {
                     format!("{}, {m} messages", offer.mechanism.key())
                 }
                 _ => offer.mechanism.key().name().to_string(),

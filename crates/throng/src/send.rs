@@ -1,7 +1,6 @@
 //! `throng send`: the rows of a file as clients of a running chain.
 
-use crate::args::{Send, ValueType, ValuesArgs};
-use crate::ask::value_of;
+use crate::args::{Send, ValuesArgs};
 use crate::crowd::Population;
 use crate::report::Report;
 use anyhow::{Context, Result, bail};
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_client::{Client, Patience, Uploader};
 use throng_collection::{Collection, duration_text};
-use throng_mechanism::Values;
+use throng_mechanism::{Kind, Values};
 
 /// Sends every row as one report.
 pub fn run(request: &Send) -> Result<Report> {
@@ -87,9 +86,9 @@ fn values(request: &Send, collection: &Collection) -> Result<Values> {
         low: question.low,
         high: question.high,
     };
-    let kind = match value_of(collection.terms.mechanism.key()) {
+    let kind = match collection.terms.mechanism.kind() {
         // One epoch is one period.
-        ValueType::State => ValueType::Bit,
+        Kind::State => Kind::Bit,
         kind => kind,
     };
     let mut column = columns.read(&request.values, kind, None)?;

@@ -1,7 +1,6 @@
 //! `throng simulate`: error against truth, many times over.
 
-use crate::args::{Simulate, ValueType};
-use crate::ask::value_of;
+use crate::args::Simulate;
 use crate::collection::read_terms;
 use crate::parallel::{generator, seed, spread};
 use crate::report::{Report, Rows, digits};
@@ -14,8 +13,8 @@ use throng_account::Probability;
 use throng_account::show::Near;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::{
-    Control, DecodeOptions, Estimate, Mechanism, Selection, Tally, Values, Winner, decode,
-    norm_sub, simulate,
+    Control, DecodeOptions, Estimate, Kind, Mechanism, Question, Tally, Values, Winner, norm_sub,
+    simulate,
 };
 
 /// Runs the simulation and compares.
@@ -37,9 +36,11 @@ pub fn run(mut request: Simulate) -> Result<Report> {
         .collect::<Result<_>>()?;
     let found = Comparison::new(&truth, &runs);
     // Strings are compared where they are found, which says nothing about the others.
-    let predicted = match mechanism {
-        Mechanism::Rappor(_) => found.claimed,
-        _ => mechanism.standard_error(n),
+    let predicted = match mechanism.kind() {
+        Kind::Text => found.claimed,
+        Kind::Bit | Kind::Real | Kind::Category | Kind::Attributes | Kind::State => {
+            mechanism.standard_error(n)
+        }
     };
     let mut report = Report::default()
         .line("mechanism", "mechanism", mechanism.key().name())
@@ -64,8 +65,10 @@ pub fn run(mut request: Simulate) -> Result<Report> {
     if request.norm_sub {
         report = post_processed(report, &mechanism, &truth, &runs, n)?;
     }
-    if let Mechanism::Selection(selection) = &mechanism {
-        report = winner(report, selection, &truth, &runs, &names, confidence);
+    let found: Vec<Winner> =
+        runs.iter().filter_map(|run| mechanism.winner(run, confidence)).collect();
+    if !found.is_empty() {
+        report = winner(report, &found, &truth, &names);
     }
     let cells: Vec<serde_json::Value> = truth
         .iter()
@@ -101,12 +104,11 @@ fn prepare(request: &mut Simulate, seed: u64) -> Result<(Mechanism, Column)> {
         (None, Some(key)) => key,
         (None, None) => bail!("name a mechanism or give --collection"),
     };
-    let value = value_of(key);
     let column = match &request.values.values {
         Some(_) if request.wish.n.is_some() && request.values.weights.is_none() => {
             bail!("--n goes with --weights; without them every row of the file is one user");
         }
-        Some(file) => Some(request.values.read(file, value, request.wish.n)?),
+        Some(file) => Some(request.values.read(file, key.kind(), request.wish.n)?),
         None => None,
     };
     let n = match (&column, &collection, request.wish.n) {
@@ -174,16 +176,16 @@ fn estimates(
     names: &[String],
     confidence: Probability,
 ) -> Result<Vec<Estimate>> {
-    let Mechanism::Rappor(rappor) = mechanism else {
-        return Ok(mechanism.estimate(tally, confidence));
-    };
     let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
     let level = Probability::new("level", 0.05)?;
     let options = DecodeOptions { control: Control::Discovery, level, confidence };
     // What is not found cannot be told from absent.
     let absent = Estimate { value: f64::NAN, standard_error: f64::NAN, half_width: f64::NAN };
     let mut estimates = vec![absent; names.len()];
-    for decoded in decode(rappor, tally, &candidates, &options) {
+    let Some(found) = mechanism.decode(tally, &candidates, &options) else {
+        return Ok(mechanism.estimate(tally, confidence));
+    };
+    for decoded in found {
         estimates[decoded.candidate] = decoded.estimate;
     }
     Ok(estimates)
@@ -198,8 +200,8 @@ fn remarks(
     truth: &[f64],
     runs: &[Vec<Estimate>],
 ) -> Result<Report> {
-    Ok(match (mechanism, values) {
-        (Mechanism::Rappor(_), _) => {
+    Ok(match (mechanism.question(), values) {
+        (Question::Text { .. }, _) => {
             let found: usize =
                 runs.iter().map(|run| run.iter().filter(|e| is_found(e)).count()).sum();
             let mean = found as f64 / runs.len() as f64;
@@ -208,20 +210,18 @@ fn remarks(
                  of 5 %. Strings that just pass are found when they come out large.",
             )
         }
-        (Mechanism::Longitudinal(m), Values::Rows { bits, width }) => {
+        (Question::State { changes: followed, .. }, Values::Rows { bits, width }) => {
             let changes = |row: &[bool]| {
                 let first = usize::from(row[0]);
                 first + row.windows(2).filter(|pair| pair[0] != pair[1]).count()
             };
-            let many =
-                bits.chunks(*width).filter(|row| changes(row) > m.changes() as usize).count();
+            let many = bits.chunks(*width).filter(|row| changes(row) > followed as usize).count();
             if many == 0 {
                 return Ok(report);
             }
             report.line("over_changes", "users with more changes than are followed", many).note(format!(
-                "Changes of a user after number {} are not followed, so the estimates are biased; raise \
-                 --changes.",
-                m.changes()
+                "Changes of a user after number {followed} are not followed, so the estimates are biased; \
+                 raise --changes."
             ))
         }
         (_, Values::Reals(numbers)) => {
@@ -249,7 +249,7 @@ fn post_processed(
     runs: &[Vec<Estimate>],
     n: u64,
 ) -> Result<Report> {
-    if value_of(mechanism.key()) != ValueType::Category {
+    if mechanism.kind() != Kind::Category {
         bail!("--norm-sub is for histograms, where counts sum to n");
     }
     let square: f64 = runs
@@ -265,16 +265,8 @@ fn post_processed(
 }
 
 /// How often the commonest attribute is found, and how many stay in question.
-fn winner(
-    report: Report,
-    selection: &Selection,
-    truth: &[f64],
-    runs: &[Vec<Estimate>],
-    names: &[String],
-    confidence: Probability,
-) -> Report {
+fn winner(report: Report, found: &[Winner], truth: &[f64], names: &[String]) -> Report {
     let commonest = truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let found: Vec<_> = runs.iter().filter_map(|run| selection.winner(run, confidence)).collect();
     let share = |hit: &dyn Fn(&Winner) -> bool| {
         found.iter().filter(|w| hit(w)).count() as f64 / found.len().max(1) as f64
     };

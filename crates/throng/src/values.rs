@@ -1,11 +1,11 @@
 //! The values of a simulation: a column of a file, or made up.
 
-use crate::args::{ValueType, ValuesArgs};
+use crate::args::ValuesArgs;
 use anyhow::{Context, Result, bail};
 use chacha20::ChaCha12Rng;
 use std::collections::BTreeMap;
 use std::path::Path;
-use throng_mechanism::{Question, Range, Values, sample};
+use throng_mechanism::{Kind, Question, Range, Values, sample};
 
 /// Users' values, and the names of categories where they have names.
 pub struct Column {
@@ -22,7 +22,7 @@ impl ValuesArgs {
     }
 
     /// Reads the column, in as many copies as its weights say if there are weights and `n`.
-    pub fn read(&self, file: &Path, value: ValueType, n: Option<u64>) -> Result<Column> {
+    pub fn read(&self, file: &Path, kind: Kind, n: Option<u64>) -> Result<Column> {
         let table = if file.extension().is_some_and(|kind| kind == "parquet") {
             parquet_table(file)
         } else {
@@ -41,7 +41,7 @@ impl ValuesArgs {
             bail!("{} has no rows", file.display());
         }
         let places: Vec<usize> = self.column.iter().map(|c| place(c)).collect::<Result<_>>()?;
-        if places.len() > 1 && !matches!(value, ValueType::Attributes | ValueType::State) {
+        if places.len() > 1 && !matches!(kind, Kind::Attributes | Kind::State) {
             bail!("several columns are for attributes and periods only");
         }
         let copies = match (self.weights.as_deref().map(place).transpose()?, n) {
@@ -51,22 +51,22 @@ impl ValuesArgs {
         };
         let chosen = |row: &Vec<String>| places.iter().map(|&i| row[i].clone()).collect();
         let rows: Vec<Vec<String>> = table.rows.iter().map(chosen).collect();
-        self.parse(value, &rows, &copies)
+        self.parse(kind, &rows, &copies)
     }
 
     /// Raw values never reach an error; the line does.
-    fn parse(&self, value: ValueType, rows: &[Vec<String>], copies: &[u64]) -> Result<Column> {
+    fn parse(&self, kind: Kind, rows: &[Vec<String>], copies: &[u64]) -> Result<Column> {
         let repeated = || rows.iter().enumerate().zip(copies).filter(|(_, copies)| **copies > 0);
         let mut names = Vec::new();
-        let values = match value {
-            ValueType::Bit => {
+        let values = match kind {
+            Kind::Bit => {
                 let mut bits = Vec::new();
                 for ((line, row), &copies) in repeated() {
                     bits.extend(vec![bit(line, &row[0])?; copies as usize]);
                 }
                 Values::Bits(bits)
             }
-            ValueType::Real => {
+            Kind::Real => {
                 let range = self.range()?;
                 let mut numbers = Vec::new();
                 for ((line, row), &copies) in repeated() {
@@ -79,7 +79,7 @@ impl ValuesArgs {
                 }
                 Values::Reals(numbers)
             }
-            ValueType::Category => {
+            Kind::Category => {
                 let mut known = BTreeMap::new();
                 let mut categories = Vec::new();
                 for ((_, row), &copies) in repeated() {
@@ -92,14 +92,14 @@ impl ValuesArgs {
                 }
                 Values::Categories(categories)
             }
-            ValueType::String => {
+            Kind::Text => {
                 let mut texts = Vec::new();
                 for ((_, row), &copies) in repeated() {
                     texts.extend(vec![row[0].clone(); copies as usize]);
                 }
                 Values::Texts(texts)
             }
-            ValueType::Attributes | ValueType::State => {
+            Kind::Attributes | Kind::State => {
                 names.clone_from(&self.column);
                 let mut bits = Vec::new();
                 for ((line, row), &copies) in repeated() {

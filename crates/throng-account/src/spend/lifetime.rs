@@ -2,7 +2,6 @@
 
 use super::Composition;
 use super::table::Table;
-use crate::profile::Rappor;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 use std::collections::BTreeMap;
 
@@ -48,14 +47,12 @@ pub struct Spent {
 /// assert!(merged > 4.0 * one);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Lifetime(Kind);
 
-#[derive(Debug)]
 enum Kind {
     PerEpoch { promised: Crowd, epochs: u64, delta: Delta, profiles: BTreeMap<(Crowd, u64), Table> },
     Once { delta: Delta },
-    Memoized(Rappor),
+    Memoized(Box<dyn Fn(u64) -> Option<Epsilon> + Send + Sync>),
 }
 
 impl Lifetime {
@@ -71,9 +68,10 @@ impl Lifetime {
     }
 
     /// A response that is remembered and shown again and again: charged by itself, without a crowd,
-    /// with δ = 0, for one value that never changes.
-    pub fn memoized(response: Rappor) -> Self {
-        Self(Kind::Memoized(response))
+    /// with δ = 0, for one value that never changes. `cost` is that of so many reports of it,
+    /// if anything is claimed for them.
+    pub fn memoized(cost: impl Fn(u64) -> Option<Epsilon> + Send + Sync + 'static) -> Self {
+        Self(Kind::Memoized(Box::new(cost)))
     }
 
     /// What all these releases cost a person who has a report in every epoch of each: the total ε,
@@ -108,10 +106,12 @@ impl Lifetime {
         };
         match &mut self.0 {
             Kind::Once { delta } => Ok(profile(smallest)?.epsilon(*delta)?.epsilon),
-            Kind::Memoized(response) => {
+            Kind::Memoized(cost) => {
                 let reports = releases.iter().map(|(release, times)| release.epochs.max(1) * times);
-                let (these, all) = (response.reports(reports.sum()), response.forever());
-                Ok(if these < all { these } else { all })
+                let reports = reports.sum();
+                let range = "so few that something is claimed for all of them together";
+                let unclaimed = Error::OutOfRange { name: "reports", value: reports as f64, range };
+                Ok(cost(reports).ok_or(unclaimed)?)
             }
             Kind::PerEpoch { promised, epochs, delta, profiles } => {
                 // What is cut off in all epochs together is a small part of δ.

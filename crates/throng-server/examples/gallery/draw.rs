@@ -8,7 +8,7 @@ use chacha20::rand_core::SeedableRng;
 use rand_core::Rng;
 use throng_account::Threshold;
 use throng_collection::Terms;
-use throng_mechanism::{Client, Columns, Longitudinal, Mechanism, Rappor, Tally};
+use throng_mechanism::{Columns, Follower, Longitudinal, Mechanism, Rappor, Tally};
 
 /// A population that reports again and again.
 pub struct Population<'a> {
@@ -17,7 +17,7 @@ pub struct Population<'a> {
     /// Where the trend begins, and how far it goes in all.
     trend: (f64, f64),
     /// Those who are followed over time, each with the period in which they begin to say yes.
-    clients: Vec<(Client, u64)>,
+    clients: Vec<(Follower, u64)>,
     /// Counted so far, where estimates are about all of it.
     so_far: Option<Tally>,
 }
@@ -82,7 +82,7 @@ impl<'a> Population<'a> {
         if self.clients.is_empty() {
             let rng = &mut self.rng;
             let begin = |rng: &mut ChaCha12Rng| rng.next_u64() % (2 * m.periods());
-            self.clients = (0..reports).map(|_| (Client::new(m, rng), begin(rng))).collect();
+            self.clients = (0..reports).map(|_| (Follower::new(m, rng), begin(rng))).collect();
         }
         let mechanism = &self.terms.mechanism;
         let tally = self.so_far.get_or_insert_with(|| mechanism.tally());

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use throng_account::{Crowd, Epsilon};
 use throng_collection::{Account, Collection, Promise};
-use throng_mechanism::Mechanism;
 use throng_mix::store::{Change, RowKey, Store, Table, blob};
 use throng_mix::{Slot, Stage, Why};
 use throng_server::{Count, Holds, Ledger, release_with};
@@ -123,7 +122,7 @@ fn event(collection: &Collection, first: u64, last: u64) -> Event {
     // Few different crowds, and so close to the promised one that the accountant takes them for it, so that
     // few profiles are looked at. Those who are followed stay.
     let more = match first * 7 % 5 {
-        _ if matches!(collection.terms.mechanism, Mechanism::Longitudinal(_)) => 0,
+        _ if collection.terms.mechanism.epochs().is_some() => 0,
         0 | 3 => quorum / 41,
         1 => quorum / 23,
         _ => quorum / 13,

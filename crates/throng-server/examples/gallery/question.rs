@@ -108,16 +108,7 @@ pub fn terms(kind: Kind, epochs: u64) -> Result<Terms> {
     let (epsilon, delta) = (Epsilon::new(0.5)?, Delta::new(1e-8)?);
     let crowd = Crowd::new(if kind == Kind::Thousand { 100_000 } else { 10_000 })?;
     let (question, key) = kind.ask();
-    let ask = Ask {
-        question,
-        reports: crowd.get(),
-        crowd,
-        epsilon,
-        delta,
-        max_messages: 8,
-        local_floor: None,
-        fragile: false,
-    };
+    let ask = Ask::new(question, crowd, epsilon, delta).with_max_messages(8);
     let promise = Promise {
         epsilon,
         delta,

@@ -12,7 +12,7 @@ use crate::{Analyzer, Error, Point};
 use askama::Template;
 use throng_account::show::{Count, Upper};
 use throng_chart::sparkline;
-use throng_mechanism::{Mechanism, Question};
+use throng_mechanism::Kind;
 
 /// The page.
 pub(crate) fn overview(node: &Node, query: &str, frame: Frame) -> Result<String, Error> {
@@ -47,17 +47,14 @@ fn row(node: &Node, party: &Party, analyzer: &Analyzer) -> Result<Row, Error> {
     let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());
     let spent = analyzer.ledger().last().map_or(0.0, |entry| entry.total.get());
     // Of what is followed over time, the last release has all of it.
-    let points: Vec<Point> = if let Mechanism::Longitudinal(_) = terms.mechanism {
+    let points: Vec<Point> = if terms.mechanism.epochs().is_some() {
         releases.last().map_or(Vec::new(), |last| last.estimates.clone())
     } else {
         releases.iter().filter_map(|release| release.estimates.first().copied()).collect()
     };
     let trend: Vec<(f64, f64, f64)> =
         points.iter().map(|point| (point.value, point.low, point.high)).collect();
-    let single = matches!(
-        terms.mechanism.question(),
-        Question::Bit | Question::Real | Question::State { .. }
-    );
+    let single = matches!(terms.mechanism.kind(), Kind::Bit | Kind::Real | Kind::State);
     let when = match epoch {
         Some(epoch) => format!("epoch {epoch}, {} in all", terms.promise.epochs),
         None if now < collection.schedule.start => {

@@ -10,13 +10,14 @@ use super::query::Query;
 use super::{Frame, shown};
 use crate::Error;
 use askama::Template;
-use choice::{Choice, DIALS, Dial, Value};
+use choice::{Choice, DIALS, Dial};
 use desk::Desk;
 use std::time::Duration;
 use throng_account::Epsilon;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Bar, Bars};
-use throng_mechanism::{Ask, Key, Offer, Plan, Question};
+use throng_collection::report_bytes;
+use throng_mechanism::{Ask, Key, Kind, Mechanism, Offer, Plan, Question};
 
 /// Answers that were given before.
 #[derive(Default)]
@@ -35,7 +36,7 @@ impl Planner {
         if query.part() {
             return shown(&Part { answer });
         }
-        shown(&Page { frame, values: &Value::ALL, dials: &DIALS, choice, answer })
+        shown(&Page { frame, values: &Kind::ALL, dials: &DIALS, choice, answer })
     }
 }
 
@@ -43,7 +44,7 @@ impl Planner {
 #[template(path = "planner.html")]
 struct Page<'a> {
     frame: Frame,
-    values: &'a [Value],
+    values: &'a [Kind],
     dials: &'a [Dial],
     choice: Choice,
     answer: Answer,
@@ -92,7 +93,7 @@ impl Answer {
         let unknown = found.iter().filter(|(_, found)| found.is_none());
         let waiting = unknown.map(|(key, _)| key.name()).collect();
         let known = found.into_iter().filter_map(|(key, found)| Some((key, found?)));
-        let plan = Plan::of(ask, known);
+        let plan = Plan::of(ask, known, bytes);
         let best = plan.offers.first().map(|best| {
             let key = best.mechanism.key();
             let reason = plan.reason.strip_prefix(key.name()).unwrap_or(&plan.reason);
@@ -105,8 +106,8 @@ impl Answer {
             asked: asked(ask),
             best,
             rows: plan.offers.iter().map(Row::new).collect(),
-            heavy: matches!(ask.question, Question::Category { .. }),
-            unit: unit(ask.question),
+            heavy: ask.question.kind() == Kind::Category,
+            unit: ask.question.kind().errors(),
             chart,
             beyond,
             refused: plan.refused.iter().map(why).collect(),
@@ -127,7 +128,7 @@ impl Row {
             heavy: Near(offer.heavy_error),
             half_width: Near(offer.half_width),
             messages: mechanism.messages(),
-            bytes: Count(offer.bytes()),
+            bytes: Count(bytes(mechanism)),
             floor: mechanism.local_floor().map(Epsilon::get).map(Upper),
             liar: influence.is_finite().then_some(Upper(influence)),
         }
@@ -205,43 +206,14 @@ fn asked(ask: &Ask) -> String {
     )
 }
 
-fn unit(question: Question) -> &'static str {
-    match question {
-        Question::Bit => "Errors are standard errors of the count of ones.",
-        Question::Real => {
-            "Errors are standard errors of the sum, in units of the range; divide by the reports for the \
-             mean."
-        }
-        Question::Category { .. } => {
-            "Errors are root mean squares over the counts of all answers; beside it, and in the picture, \
-             of the count of an answer that one in ten gives."
-        }
-        Question::Text { .. } => "Errors are standard errors of the count of a rare text.",
-        Question::Attributes { .. } => "Errors are standard errors of the count of each thing.",
-        Question::State { .. } => {
-            "Errors are root mean squares over the periods; the best is the last period, the worst the \
-             one before it."
-        }
-    }
+/// Bytes of a report through two mixes.
+fn bytes(mechanism: &Mechanism) -> u64 {
+    report_bytes(mechanism, 2)
 }
 
 /// Where the book says how a mechanism works.
 fn page(key: Key) -> String {
-    let (chapter, section) = match key {
-        Key::RandomizedResponse | Key::BitSum => ("counts", "randomized-response-and-bit-sum"),
-        Key::TwoMessageCount | Key::CoinCount | Key::BurstCount => ("counts", key.name()),
-        Key::LaplaceMean | Key::OneBitMean | Key::RealSum | Key::SlicedSum | Key::SplitAndMix => {
-            ("sums", key.name())
-        }
-        Key::KaryResponse
-        | Key::SubsetSelection
-        | Key::Histogram
-        | Key::AdditiveHistogram
-        | Key::BurstHistogram => ("histograms", key.name()),
-        Key::Selection => ("selection-and-queries", "selection"),
-        Key::Rappor => ("strings", "strings-rappor"),
-        Key::Longitudinal => ("time", "time-longitudinal"),
-    };
+    let (chapter, section) = key.section();
     format!("/docs/mechanisms/{chapter}.md#{section}")
 }
 
@@ -288,7 +260,7 @@ mod tests {
         let query = "value=attributes&n=20000&size=8&corrupt=0.1&epsilon_step=7";
         let html = Planner::default().page(query, frame()).unwrap();
         let ask = Choice::parse(&Query::parse(query)).ask().unwrap();
-        let offer = &Plan::new(&ask).offers[0];
+        let offer = &Plan::new(&ask, bytes).offers[0];
         assert!(html.contains(&format!(">{}<", Near(offer.standard_error))), "{html}");
         for part in [
             "18,000 of them honest",

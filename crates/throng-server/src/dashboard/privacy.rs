@@ -20,8 +20,8 @@ use picture::{Picture, budget, profile, trade_off};
 use std::sync::Arc;
 use throng_account::Crowd;
 use throng_account::show::{Count, Lower, Upper};
-use throng_collection::{Collection, Promise, Spending, Spent, Terms};
-use throng_mechanism::Question;
+use throng_collection::{Collection, Promise, Spent, Terms};
+use throng_mechanism::{Question, Spending};
 
 /// The page: of the release that the query names, or of the last one.
 pub(crate) fn privacy(

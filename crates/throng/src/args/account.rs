@@ -1,200 +1,151 @@
 //! Accounts that need no more than a profile.
 
 use super::{CrowdArgs, FlipArgs, Query, whole};
-use clap::{Args, Subcommand};
-use std::path::PathBuf;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
+use throng_mechanism::{Inquiry, Key, Setting, Settings};
 
-/// Mechanisms of which a profile says all there is to say.
-#[derive(Subcommand)]
-pub enum Plain {
-    /// Binary response with a known local epsilon, shuffled: exact over all datasets
-    #[command(after_help = "Example:
-  throng account randomized-response --n 1e4 --epsilon0 2 --delta 1e-6")]
-    RandomizedResponse(LocalArgs),
-    /// k-ary response with a known local epsilon, shuffled: by its blanket
-    #[command(after_help = "Example:
-  throng account kary-response --n 1e4 --epsilon0 2 --k 10 --delta 1e-6")]
-    KaryResponse(LocalArgs),
-    /// Subset selection with a known local epsilon, shuffled: by its blanket
-    #[command(after_help = "Example:
-  throng account subset-selection --n 1e4 --epsilon0 2 --k 10 --delta 1e-6")]
-    SubsetSelection(LocalArgs),
-    /// Laplace noise with a known local epsilon, shuffled: as any randomizer
-    #[command(after_help = "Example:
-  throng account laplace-mean --n 1e4 --epsilon0 2 --delta 1e-6")]
-    LaplaceMean(LocalArgs),
-    /// Numbers rounded to one flipped bit: exact over all datasets
-    #[command(after_help = "Example:
-  throng account one-bit-mean --n 1e4 --lambda 68 --delta 1e-6")]
-    OneBitMean {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        #[command(flatten)]
-        noise: FlipArgs,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// One flipped bit per category: two columns change
-    #[command(after_help = "Example:
-  throng account histogram --n 1e4 --lambda 200 --delta 1e-6")]
-    Histogram {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        #[command(flatten)]
-        noise: FlipArgs,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// One flipped bit per attribute: all of them change
-    #[command(after_help = "Example:
-  throng account selection --n 1e4 --lambda 1000 --size 5 --delta 1e-6")]
-    Selection {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        #[command(flatten)]
-        noise: FlipArgs,
-        /// Attributes
-        #[arg(long, value_parser = whole)]
-        size: u64,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// The true bit and, now and then, a fair coin: exact
-    #[command(after_help = "Example:
-  throng account coin-count --n 1e4 --p 0.01 --delta 1e-6")]
-    CoinCount {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        #[command(flatten)]
-        coins: CoinArgs,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// The true category and, now and then, a uniform one: exact
-    #[command(after_help = "Example:
-  throng account additive-histogram --n 1e4 --p 0.1 --size 10 --delta 1e-6")]
-    AdditiveHistogram {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        #[command(flatten)]
-        coins: CoinArgs,
-        /// Categories
-        #[arg(long, value_parser = whole)]
-        size: u64,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// The true bit and at most one burst of noise: exact
-    #[command(after_help = "Example:
-  throng account burst-count --n 1e4 --pairs 0.01,0.005 \\
-      --plus 3e-5,1e-5 --minus 3e-5,1e-5 --epsilon 1")]
-    BurstCount {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        #[command(flatten)]
-        bursts: BurstArgs,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// The true category and at most one burst of noise in a random cell
-    #[command(after_help = "Example:
-  throng account burst-histogram --n 1e4 --size 4 --pairs 0.1,0.05 \\
-      --plus 4e-3,4e-3 --minus 4e-3,4e-3 --delta 1e-5")]
-    BurstHistogram {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        #[command(flatten)]
-        bursts: BurstArgs,
-        /// Categories
-        #[arg(long, value_parser = whole)]
-        size: u64,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// Numbers bit by bit, with labelled coins
-    #[command(after_help = "Example:
-  throng account sliced-sum --n 1e4 --weights 0.03,0.03,0.02 --delta 1e-5")]
-    SlicedSum {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        /// Slots for coins per report
-        #[arg(long, default_value_t = 1, value_parser = whole)]
-        slots: u64,
-        /// Probability of a coin of each level in a slot, lowest level first
-        #[arg(long, value_delimiter = ',', required = true)]
-        weights: Vec<f64>,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// Sums split into random shares: a crowd's promise, and the messages it takes
-    #[command(after_help = "Example:
-  throng account split-and-mix --n 1e4 --noise-epsilon 1 --noise-delta 1e-9 \\
-      --delta 1e-5")]
-    SplitAndMix {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        /// Epsilon of the shared noise
-        #[arg(long)]
-        noise_epsilon: f64,
-        /// Failure probability that the shares are made for
-        #[arg(long)]
-        noise_delta: f64,
-        /// Steps between 0 and 1
-        #[arg(long, default_value_t = 1000)]
-        size: u32,
-        #[command(flatten)]
-        query: Query,
-    },
-    /// Any mechanism, as written in a collection file
-    #[command(after_help = "Example:
-  throng account collection plan.toml --delta 1e-6")]
-    Collection {
-        /// The file, as written by throng plan --write
-        file: PathBuf,
-        /// Reports shuffled together; those of the file's promise if not given
-        #[arg(long, value_parser = whole)]
-        n: Option<u64>,
-        #[command(flatten)]
-        query: Query,
-    },
-}
-
-/// A randomizer with a local epsilon.
-#[derive(Args)]
-pub struct LocalArgs {
-    #[command(flatten)]
+/// A mechanism of which a profile says all there is to say: one command for each key with an
+/// [`Inquiry`].
+pub struct Plain {
+    /// The mechanism.
+    pub key: Key,
     pub crowd: CrowdArgs,
-    /// Local epsilon
-    #[arg(long)]
-    pub epsilon0: f64,
-    /// Categories
-    #[arg(long, visible_alias = "k", default_value_t = 2, value_parser = whole)]
-    pub size: u64,
-    #[command(flatten)]
+    /// What is known of its noise, but for the flip.
+    pub settings: Settings,
+    pub flip: Option<FlipArgs>,
     pub query: Query,
 }
 
-/// Noise messages that come with a probability.
-#[derive(Args)]
-pub struct CoinArgs {
-    /// Slots for noise per report
-    #[arg(long, default_value_t = 1, value_parser = whole)]
-    pub slots: u64,
-    /// Probability that a slot is used
-    #[arg(long)]
-    pub p: f64,
+impl Plain {
+    fn command(key: Key, inquiry: &Inquiry) -> Command {
+        let example = format!("Example:\n  throng account {key} {}", inquiry.example);
+        let command = CrowdArgs::augment_args(Command::new(key.name()));
+        let command = inquiry.settings.iter().fold(command, |command, setting| match setting {
+            Setting::Local => {
+                command.arg(number("epsilon0", "EPSILON0", "Local epsilon").required(true))
+            }
+            Setting::Size(what) => command.arg(count("size", "SIZE", what).required(true)),
+            Setting::SizeOrTwo(what) => {
+                command.arg(count("size", "SIZE", what).visible_alias("k").default_value("2"))
+            }
+            Setting::Flip => FlipArgs::augment_args(command),
+            Setting::Slots(what) => command.arg(count("slots", "SLOTS", what).default_value("1")),
+            Setting::Chance => {
+                command.arg(number("p", "P", "Probability that a slot is used").required(true))
+            }
+            Setting::Weights => {
+                let what = "Probability of a coin of each level in a slot, lowest level first";
+                command.arg(list("weights", "WEIGHTS", what).required(true))
+            }
+            Setting::Bursts => command
+                .arg(list(
+                    "pairs",
+                    "PAIRS",
+                    "Probabilities of 1, 2, ... pairs of a plus and a minus",
+                ))
+                .arg(list("plus", "PLUS", "Probabilities of 1, 2, ... plusses"))
+                .arg(list("minus", "MINUS", "Probabilities of 1, 2, ... minuses")),
+        });
+        // After the arguments, which have an about of their own.
+        Query::augment_args(command).about(inquiry.about).after_help(example)
+    }
+
+    /// In the order of the help.
+    fn inquiries() -> impl Iterator<Item = (Key, &'static Inquiry)> {
+        let new = |key: &Key| !ORDER.contains(key);
+        let keys = ORDER.into_iter().chain(Key::ALL.into_iter().filter(new));
+        keys.filter_map(|key| Some((key, key.inquiry()?)))
+    }
 }
 
-/// A catalogue of noise events.
-#[derive(Args)]
-pub struct BurstArgs {
-    /// Probabilities of 1, 2, ... pairs of a plus and a minus
-    #[arg(long, value_delimiter = ',')]
-    pub pairs: Vec<f64>,
-    /// Probabilities of 1, 2, ... plusses
-    #[arg(long, value_delimiter = ',')]
-    pub plus: Vec<f64>,
-    /// Probabilities of 1, 2, ... minuses
-    #[arg(long, value_delimiter = ',')]
-    pub minus: Vec<f64>,
+impl Subcommand for Plain {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands(Self::inquiries().map(|(key, inquiry)| Self::command(key, inquiry)))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Self::inquiries().any(|(key, _)| key.name() == name)
+    }
 }
+
+impl FromArgMatches for Plain {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        let key = Key::named(name).ok_or_else(missing)?;
+        let asked = key.inquiry().ok_or_else(missing)?.settings;
+        let flip = asked.contains(&Setting::Flip).then(|| FlipArgs::from_arg_matches(matches));
+        Ok(Self {
+            key,
+            crowd: CrowdArgs::from_arg_matches(matches)?,
+            settings: settings(asked, matches),
+            flip: flip.transpose()?,
+            query: Query::from_arg_matches(matches)?,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What was given. The parser has seen to it that nothing is missing.
+fn settings(asked: &[Setting], matches: &ArgMatches) -> Settings {
+    let number = |name: &str| matches.get_one::<f64>(name).copied().unwrap_or(f64::NAN);
+    let count = |name: &str| matches.get_one::<u64>(name).copied().unwrap_or(0);
+    let list = |name: &str| {
+        matches.get_many::<f64>(name).map_or_else(Vec::new, |list| list.copied().collect())
+    };
+    let mut settings = Settings::default();
+    for setting in asked {
+        match setting {
+            Setting::Local => settings.local = number("epsilon0"),
+            Setting::Size(_) | Setting::SizeOrTwo(_) => settings.size = count("size"),
+            // With the crowd, when that is known.
+            Setting::Flip => {}
+            Setting::Slots(_) => settings.slots = count("slots"),
+            Setting::Chance => settings.chance = number("p"),
+            Setting::Weights => settings.weights = list("weights"),
+            Setting::Bursts => {
+                settings.pairs = list("pairs");
+                settings.plus = list("plus");
+                settings.minus = list("minus");
+            }
+        }
+    }
+    settings
+}
+
+fn number(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(shown).help(help).value_parser(value_parser!(f64))
+}
+
+fn list(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
+    number(name, shown, help).value_delimiter(',').action(clap::ArgAction::Append)
+}
+
+fn count(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(shown).help(help).value_parser(whole)
+}
+
+/// The order of the help; others follow.
+const ORDER: [Key; 12] = [
+    Key::RandomizedResponse,
+    Key::KaryResponse,
+    Key::SubsetSelection,
+    Key::LaplaceMean,
+    Key::OneBitMean,
+    Key::Histogram,
+    Key::Selection,
+    Key::CoinCount,
+    Key::AdditiveHistogram,
+    Key::BurstCount,
+    Key::BurstHistogram,
+    Key::SlicedSum,
+];

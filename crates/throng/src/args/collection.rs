@@ -1,11 +1,11 @@
 //! Arguments of `throng collection` and `throng keygen`.
 
-use super::plan::key;
-use super::{Limits, ValueType, whole};
+use super::plan::{key, kinds};
+use super::{Limits, whole};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use throng_collection::seconds;
-use throng_mechanism::Key;
+use throng_mechanism::{Key, Kind};
 use throng_wire::Party;
 
 /// What to do with a collection file.
@@ -44,8 +44,8 @@ pub struct NewCollection {
     #[arg(long, conflicts_with_all = ["value", "mechanism", "n", "epsilon", "delta"])]
     pub terms: Option<PathBuf>,
     /// What one user holds
-    #[arg(long, value_enum, required_unless_present_any = ["terms", "mechanism"])]
-    pub value: Option<ValueType>,
+    #[arg(long, value_parser = kinds(), required_unless_present_any = ["terms", "mechanism"])]
+    pub value: Option<Kind>,
     /// The mechanism; the recommended one if not given
     #[arg(long, value_parser = key)]
     pub mechanism: Option<Key>,

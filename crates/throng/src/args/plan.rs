@@ -1,9 +1,11 @@
 //! Arguments of the planner, the simulator and the auditor.
 
 use super::{Promise, whole};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use std::path::PathBuf;
-use throng_mechanism::Key;
+use throng_mechanism::{Key, Kind};
 
 /// What is asked of a planner.
 #[derive(Args)]
@@ -12,8 +14,8 @@ use throng_mechanism::Key;
   throng plan --value category --size 16 --n 2e4 --epsilon 1 --delta 1e-6 --write plan.toml")]
 pub struct Plan {
     /// What one user holds
-    #[arg(long, value_enum)]
-    pub value: ValueType,
+    #[arg(long, value_parser = kinds())]
+    pub value: Kind,
     #[command(flatten)]
     pub wish: Wish,
     /// Write the error of every mechanism against n to this SVG file
@@ -104,23 +106,6 @@ pub struct Audit {
     pub seed: Option<u64>,
 }
 
-/// What one user holds.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ValueType {
-    /// Yes or no
-    Bit,
-    /// A bounded number
-    Real,
-    /// One of --size categories
-    Category,
-    /// A string; --size is the number of Bloom filter bits
-    String,
-    /// --size yes-or-no attributes, of which the commonest is asked for
-    Attributes,
-    /// Yes or no in each of --size periods, with at most --changes changes
-    State,
-}
-
 /// A promise, and what may be spent on it.
 #[derive(Args, Clone)]
 pub struct Wish {
@@ -178,83 +163,98 @@ pub struct Limits {
     pub fragile: bool,
 }
 
-/// Mechanisms that the planner calibrates.
-#[derive(Subcommand)]
-pub enum Fitted {
-    /// Coins of coin-count
-    #[command(after_help = "Example:
-  throng calibrate coin-count --n 1e4 --epsilon 1 --delta 1e-6")]
-    CoinCount(Wish),
-    /// The catalogue of burst-count
-    #[command(after_help = "Example:
-  throng calibrate burst-count --n 1e4 --epsilon 1 --delta 1e-6 --max-messages 9")]
-    BurstCount(Wish),
-    /// The largest local epsilon of laplace-mean
-    #[command(after_help = "Example:
-  throng calibrate laplace-mean --n 1e4 --epsilon 1 --delta 1e-6")]
-    LaplaceMean(Wish),
-    /// The flip of one-bit-mean
-    #[command(after_help = "Example:
-  throng calibrate one-bit-mean --n 1e4 --epsilon 1 --delta 1e-6")]
-    OneBitMean(Wish),
-    /// Levels and coins of sliced-sum
-    #[command(after_help = "Example:
-  throng calibrate sliced-sum --n 1e4 --epsilon 1 --delta 1e-6")]
-    SlicedSum(Wish),
-    /// Shares and noise of split-and-mix (needs --fragile)
-    #[command(after_help = "Example:
-  throng calibrate split-and-mix --n 1e4 --epsilon 1 --delta 1e-6 --fragile")]
-    SplitAndMix(Wish),
-    /// The flip of histogram (--size categories)
-    #[command(after_help = "Example:
-  throng calibrate histogram --size 10 --n 1e4 --epsilon 1 --delta 1e-6")]
-    Histogram(Wish),
-    /// The largest local epsilon of subset-selection (--size categories)
-    #[command(after_help = "Example:
-  throng calibrate subset-selection --size 10 --n 1e4 --epsilon 1 --delta 1e-6")]
-    SubsetSelection(Wish),
-    /// Fake messages of additive-histogram (--size categories)
-    #[command(after_help = "Example:
-  throng calibrate additive-histogram --size 10 --n 1e4 --epsilon 1 \\
-      --delta 1e-6")]
-    AdditiveHistogram(Wish),
-    /// The catalogue of burst-histogram (--size categories)
-    #[command(after_help = "Example:
-  throng calibrate burst-histogram --size 10 --n 1e4 --epsilon 1 --delta 1e-6 \\
-      --max-messages 9")]
-    BurstHistogram(Wish),
-    /// The flip of selection (--size attributes)
-    #[command(after_help = "Example:
-  throng calibrate selection --size 5 --n 1e4 --epsilon 1 --delta 1e-6")]
-    Selection(Wish),
-    /// Filter and coins of rappor (--size bits)
-    #[command(after_help = "Example:
-  throng calibrate rappor --size 64 --n 1e5 --epsilon 1 --delta 1e-6")]
-    Rappor(Wish),
-    /// The coin of longitudinal (--size periods, --changes)
-    #[command(after_help = "Example:
-  throng calibrate longitudinal --size 8 --n 1e5 --epsilon 1 --delta 1e-6")]
-    Longitudinal(Wish),
+/// A mechanism that the planner calibrates: one command for each key that has none of its own.
+pub struct Fitted {
+    /// The mechanism.
+    pub key: Key,
+    /// What is wished for.
+    pub wish: Wish,
 }
 
 impl Fitted {
-    /// The key and what is wished for.
-    pub fn parts(&self) -> (Key, &Wish) {
-        match self {
-            Self::CoinCount(wish) => (Key::CoinCount, wish),
-            Self::BurstCount(wish) => (Key::BurstCount, wish),
-            Self::LaplaceMean(wish) => (Key::LaplaceMean, wish),
-            Self::OneBitMean(wish) => (Key::OneBitMean, wish),
-            Self::SlicedSum(wish) => (Key::SlicedSum, wish),
-            Self::SplitAndMix(wish) => (Key::SplitAndMix, wish),
-            Self::Histogram(wish) => (Key::Histogram, wish),
-            Self::SubsetSelection(wish) => (Key::SubsetSelection, wish),
-            Self::AdditiveHistogram(wish) => (Key::AdditiveHistogram, wish),
-            Self::BurstHistogram(wish) => (Key::BurstHistogram, wish),
-            Self::Selection(wish) => (Key::Selection, wish),
-            Self::Rappor(wish) => (Key::Rappor, wish),
-            Self::Longitudinal(wish) => (Key::Longitudinal, wish),
-        }
+    fn command(key: Key) -> Command {
+        let about = format!("{} of {key}{}", key.fitted(), sizes(key));
+        // After the arguments, which have an about of their own.
+        let command = Wish::augment_args(Command::new(key.name()));
+        command.about(about).after_help(broken(key))
+    }
+
+    /// In the order of the help: by what is held, the shorter report first.
+    fn keys() -> impl Iterator<Item = Key> {
+        let own = |key: &Key| !OWN.contains(key);
+        let new = |key: &Key| !FITTED.contains(key);
+        FITTED.into_iter().chain(Key::ALL.into_iter().filter(new)).filter(own)
+    }
+}
+
+impl Subcommand for Fitted {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands(Self::keys().map(Self::command))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Self::keys().any(|key| key.name() == name)
+    }
+}
+
+impl FromArgMatches for Fitted {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        let key = Key::named(name).ok_or_else(missing)?;
+        Ok(Self { key, wish: Wish::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What has to be said of the size of a question.
+fn sizes(key: Key) -> &'static str {
+    match key.kind() {
+        Kind::Bit | Kind::Real if key.is_fragile() => " (needs --fragile)",
+        Kind::Bit | Kind::Real => "",
+        Kind::Category => " (--size categories)",
+        Kind::Text => " (--size bits)",
+        Kind::Attributes => " (--size attributes)",
+        Kind::State => " (--size periods, --changes)",
+    }
+}
+
+fn example(key: Key) -> String {
+    let size = match key.kind() {
+        Kind::Bit | Kind::Real => "",
+        Kind::Category => " --size 10",
+        Kind::Text => " --size 64",
+        Kind::Attributes => " --size 5",
+        Kind::State => " --size 8",
+    };
+    let n = match key.kind() {
+        Kind::Bit | Kind::Real | Kind::Category | Kind::Attributes => "1e4",
+        Kind::Text | Kind::State => "1e5",
+    };
+    let mut example = format!("throng calibrate {key}{size} --n {n} --epsilon 1 --delta 1e-6");
+    if key.is_slow() {
+        example += " --max-messages 9";
+    }
+    if key.is_fragile() {
+        example += " --fragile";
+    }
+    example
+}
+
+/// An example as it stands in the help.
+fn broken(key: Key) -> String {
+    let example = example(key);
+    match example.rsplit_once(" --").filter(|_| LONG.contains(&key)) {
+        Some((begin, last)) => format!("Example:\n  {begin} \\\n      --{last}"),
+        None => format!("Example:\n  {example}"),
     }
 }
 
@@ -265,3 +265,43 @@ pub(super) fn key(text: &str) -> Result<Key, String> {
         format!("not a mechanism; there are {}", names.join(", "))
     })
 }
+
+/// The kinds of values, each with a word of help.
+pub(super) fn kinds() -> impl TypedValueParser<Value = Kind> {
+    let value = |kind: Kind| {
+        PossibleValue::new(kind.name()).help(match kind {
+            Kind::Bit => "Yes or no",
+            Kind::Real => "A bounded number",
+            Kind::Category => "One of --size categories",
+            Kind::Text => "A string; --size is the number of Bloom filter bits",
+            Kind::Attributes => "--size yes-or-no attributes, of which the commonest is asked for",
+            Kind::State => "Yes or no in each of --size periods, with at most --changes changes",
+        })
+    };
+    let named = |name: String| Kind::named(&name).ok_or("not a kind of value");
+    PossibleValuesParser::new(Kind::ALL.map(value)).try_map(named)
+}
+
+/// Mechanisms whose calibration has more to say, in commands of their own.
+const OWN: [Key; 5] =
+    [Key::BitSum, Key::TwoMessageCount, Key::RealSum, Key::KaryResponse, Key::RandomizedResponse];
+
+/// The order of the help; others follow.
+const FITTED: [Key; 13] = [
+    Key::CoinCount,
+    Key::BurstCount,
+    Key::LaplaceMean,
+    Key::OneBitMean,
+    Key::SlicedSum,
+    Key::SplitAndMix,
+    Key::Histogram,
+    Key::SubsetSelection,
+    Key::AdditiveHistogram,
+    Key::BurstHistogram,
+    Key::Selection,
+    Key::Rappor,
+    Key::Longitudinal,
+];
+
+/// Whose examples have their last argument on a line of its own.
+const LONG: [Key; 2] = [Key::AdditiveHistogram, Key::BurstHistogram];

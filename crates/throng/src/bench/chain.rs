@@ -223,16 +223,7 @@ fn whole_epoch() -> Result<Epoch> {
 fn collection(reports: u64, identities: &[Identity]) -> Result<Collection> {
     let crowd = Crowd::new(reports / 2)?;
     let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-    let ask = Ask {
-        question: Question::Bit,
-        reports,
-        crowd,
-        epsilon,
-        delta,
-        max_messages: 1,
-        local_floor: None,
-        fragile: false,
-    };
+    let ask = Ask::new(Question::Bit, crowd, epsilon, delta).with_reports(reports);
     let party = |i: usize| Party {
         name: format!("party {i}"),
         url: "http://127.0.0.1:1".into(),

@@ -9,8 +9,8 @@ use chacha20::rand_core::Rng;
 use std::hint::black_box;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_mechanism::{
-    Ask, BinaryResponse, Bloom, KaryResponse, Key, LaplaceMean, Longitudinal, Mechanism, Question,
-    Rappor, SubsetSelection, UnarySum, Value,
+    Ask, BinaryResponse, Bloom, KaryResponse, Key, Kind, LaplaceMean, Longitudinal, Mechanism,
+    Question, Rappor, SubsetSelection, UnarySum, Value,
 };
 
 /// The clients' half, with secure randomness (ChaCha12).
@@ -105,16 +105,11 @@ fn settings() -> Result<Vec<(String, Mechanism)>> {
     let local = |epsilon: f64| Epsilon::new(epsilon);
     let coin = |p: f64| Ok::<_, anyhow::Error>(Threshold::at_least(Probability::new("p", p)?));
     let ask = |question, max_messages| -> Result<Ask> {
-        Ok(Ask {
-            question,
-            reports: 1_000_000,
-            crowd: Crowd::new(1_000_000)?,
-            epsilon: Epsilon::new(1.0)?,
-            delta: Delta::new(1e-8)?,
-            max_messages,
-            local_floor: None,
-            fragile: true,
-        })
+        let (crowd, epsilon, delta) =
+            (Crowd::new(1_000_000)?, Epsilon::new(1.0)?, Delta::new(1e-8)?);
+        Ok(Ask::new(question, crowd, epsilon, delta)
+            .with_max_messages(max_messages)
+            .with_fragile(true))
     };
     let mut all: Vec<(String, Mechanism)> = vec![
         (
@@ -162,17 +157,35 @@ fn settings() -> Result<Vec<(String, Mechanism)>> {
         };
         all.push((format!("{key}{size}"), mechanism));
     }
+    // What has no setting of its own is measured as it is calibrated.
+    for key in Key::ALL {
+        if !all.iter().any(|(_, mechanism)| mechanism.key() == key) {
+            let mechanism = ask(usual_question(key.kind()), 16)?.calibrate(key)?;
+            all.push((key.to_string(), mechanism));
+        }
+    }
     Ok(all)
+}
+
+fn usual_question(kind: Kind) -> Question {
+    match kind {
+        Kind::Bit => Question::Bit,
+        Kind::Real => Question::Real,
+        Kind::Category => Question::Category { size: 10 },
+        Kind::Text => Question::Text { bits: 128, hashes: 2, cohorts: 8 },
+        Kind::Attributes => Question::Attributes { count: 10 },
+        Kind::State => Question::State { periods: 64, changes: 2 },
+    }
 }
 
 /// Some value for a user.
 fn value(mechanism: &Mechanism, user: usize) -> Value<'static> {
-    match mechanism.holds() {
-        "a bit" => Value::Bit(user.is_multiple_of(3)),
-        "a number from 0 to 1" => Value::Real((user % 97) as f64 / 96.0),
-        "a category" => Value::Category((user % 10) as u32),
-        "a string" => Value::Text(["alpha", "beta", "gamma", "delta"][user % 4]),
-        _ => Value::Bits(&BITS[..mechanism.messages()]),
+    match mechanism.kind() {
+        Kind::Bit => Value::Bit(user.is_multiple_of(3)),
+        Kind::Real => Value::Real((user % 97) as f64 / 96.0),
+        Kind::Category => Value::Category((user % 10) as u32),
+        Kind::Text => Value::Text(["alpha", "beta", "gamma", "delta"][user % 4]),
+        Kind::Attributes | Kind::State => Value::Bits(&BITS[..mechanism.messages()]),
     }
 }
 

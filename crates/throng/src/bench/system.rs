@@ -139,16 +139,7 @@ async fn released(chain: &LocalChain) -> Result<()> {
 fn terms() -> Result<Terms> {
     let crowd = Crowd::new(CLIENTS / 2)?;
     let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-    let ask = Ask {
-        question: Question::Bit,
-        reports: CLIENTS,
-        crowd,
-        epsilon,
-        delta,
-        max_messages: 1,
-        local_floor: None,
-        fragile: false,
-    };
+    let ask = Ask::new(Question::Bit, crowd, epsilon, delta).with_reports(CLIENTS);
     let lifetime = (Epsilon::new(2.0)?, Delta::new(1e-5)?);
     let promise = Promise { epsilon, delta, crowd, corrupt: 0.0, epochs: 2, lifetime };
     let mechanism = ask.calibrate(Key::BitSum)?;

@@ -1,7 +1,8 @@
 //! What happens, told on standard error as it happens: numbered steps with their titles on the left.
 
 use throng_account::show::{Count, Upper};
-use throng_collection::{Collection, Promise, Spending};
+use throng_collection::{Collection, Promise};
+use throng_mechanism::Spending;
 
 /// What is about to happen.
 pub fn open(text: &str) {

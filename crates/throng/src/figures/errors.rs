@@ -23,16 +23,9 @@ pub fn histogram(epsilon: f64) -> Result<Chart> {
 }
 
 fn chart(title: &str, question: Question, max_messages: u64, epsilon: f64) -> Result<Chart> {
-    let ask = Ask {
-        question,
-        reports: 1_000,
-        crowd: Crowd::new(1_000)?,
-        epsilon: Epsilon::new(epsilon)?,
-        delta: Delta::new(1e-8)?,
-        max_messages,
-        local_floor: None,
-        fragile: true,
-    };
+    let ask = Ask::new(question, Crowd::new(1_000)?, Epsilon::new(epsilon)?, Delta::new(1e-8)?)
+        .with_max_messages(max_messages)
+        .with_fragile(true);
     let mut chart = errors_against_crowd(&ask)?;
     chart.title = format!(
         "{title}, at most {max_messages} messages: standard error at ε = {epsilon}, δ = 10⁻⁸"

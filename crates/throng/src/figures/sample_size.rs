@@ -152,16 +152,8 @@ impl Setting {
             Problem::Histogram => Question::Category { size: CELLS },
             Problem::Selection => Question::Attributes { count: CELLS },
         };
-        let ask = Ask {
-            question,
-            reports: n,
-            crowd: Crowd::new(n)?,
-            epsilon,
-            delta: Delta::new(1e-6)?,
-            max_messages: 100,
-            local_floor: None,
-            fragile: false,
-        };
+        let ask =
+            Ask::new(question, Crowd::new(n)?, epsilon, Delta::new(1e-6)?).with_max_messages(100);
         let key = match problem {
             Problem::Mean => Key::SlicedSum,
             Problem::Histogram => Key::AdditiveHistogram,

@@ -4,26 +4,15 @@ use crate::dashboard::query::Query;
 use std::fmt::Write;
 use throng_account::show::Count;
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_mechanism::{Ask, Question};
+use throng_mechanism::{Ask, Kind, Question};
 
 /// What is wished for. Everything in it is within the ends of its list, whatever the query said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
-    pub value: Value,
+    pub value: Kind,
     /// One for each of [`DIALS`].
     chosen: [Chosen; DIALS.len()],
     pub fragile: bool,
-}
-
-/// What one user holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value {
-    Bit,
-    Real,
-    Category,
-    String,
-    Attributes,
-    State,
 }
 
 /// A quantity with a slider.
@@ -46,9 +35,8 @@ struct Chosen {
 impl Choice {
     /// From a query: of each quantity the number itself, or else the place in its list.
     pub fn parse(query: &Query) -> Self {
-        let named = |name: &str| Value::ALL.into_iter().find(|value| value.name() == name);
         Self {
-            value: query.get("value").and_then(named).unwrap_or(Value::Bit),
+            value: query.get("value").and_then(Kind::named).unwrap_or(Kind::Bit),
             chosen: std::array::from_fn(|place| DIALS[place].read(query)),
             fragile: query.get("fragile").is_some(),
         }
@@ -58,16 +46,13 @@ impl Choice {
     pub fn ask(&self) -> Result<Ask, throng_account::Error> {
         let reports = self.number("n") as u64;
         let floor = self.number("local_floor");
-        Ok(Ask {
-            question: self.question(),
-            reports,
-            crowd: Crowd::honest(reports, self.number("corrupt"))?,
-            epsilon: Epsilon::new(self.number("epsilon"))?,
-            delta: Delta::new(self.number("delta"))?,
-            max_messages: self.number("max_messages") as u64,
-            local_floor: floor.is_finite().then(|| Epsilon::new(floor)).transpose()?,
-            fragile: self.fragile,
-        })
+        let crowd = Crowd::honest(reports, self.number("corrupt"))?;
+        let epsilon = Epsilon::new(self.number("epsilon"))?;
+        Ok(Ask::new(self.question(), crowd, epsilon, Delta::new(self.number("delta"))?)
+            .with_reports(reports)
+            .with_max_messages(self.number("max_messages") as u64)
+            .with_local_floor(floor.is_finite().then(|| Epsilon::new(floor)).transpose()?)
+            .with_fragile(self.fragile))
     }
 
     /// The same on the command line.
@@ -83,10 +68,10 @@ impl Choice {
             // Writing to a string does not fail.
             let _ = write!(command, " --{flag} {value}");
         };
-        if self.value.is_sized() {
+        if !matches!(self.value, Kind::Bit | Kind::Real) {
             more("size", self.size().into());
         }
-        if self.value == Value::State {
+        if self.value == Kind::State {
             more("changes", self.number("changes"));
         }
         if self.number("corrupt") > 0.0 {
@@ -124,12 +109,12 @@ impl Choice {
     fn question(&self) -> Question {
         let size = self.size();
         match self.value {
-            Value::Bit => Question::Bit,
-            Value::Real => Question::Real,
-            Value::Category => Question::Category { size },
-            Value::String => Question::Text { bits: size, hashes: 2, cohorts: 64 },
-            Value::Attributes => Question::Attributes { count: size },
-            Value::State => {
+            Kind::Bit => Question::Bit,
+            Kind::Real => Question::Real,
+            Kind::Category => Question::Category { size },
+            Kind::Text => Question::Text { bits: size, hashes: 2, cohorts: 64 },
+            Kind::Attributes => Question::Attributes { count: size },
+            Kind::State => {
                 Question::State { periods: size.into(), changes: self.number("changes") as u32 }
             }
         }
@@ -139,8 +124,8 @@ impl Choice {
     fn size(&self) -> u32 {
         let size = self.number("size") as u32;
         match self.value {
-            Value::String => size.clamp(4, 512),
-            Value::State => size.next_power_of_two(),
+            Kind::Text => size.clamp(4, 512),
+            Kind::State => size.next_power_of_two(),
             _ => size,
         }
     }
@@ -152,39 +137,6 @@ impl Choice {
     fn chosen(&self, name: &str) -> Chosen {
         let place = DIALS.iter().position(|dial| dial.name == name);
         self.chosen[place.expect("a name of the list below")]
-    }
-}
-
-impl Value {
-    pub const ALL: [Self; 6] =
-        [Self::Bit, Self::Real, Self::Category, Self::String, Self::Attributes, Self::State];
-
-    /// As on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bit => "bit",
-            Self::Real => "real",
-            Self::Category => "category",
-            Self::String => "string",
-            Self::Attributes => "attributes",
-            Self::State => "state",
-        }
-    }
-
-    /// For people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Bit => "yes or no",
-            Self::Real => "a number within a range",
-            Self::Category => "one of several answers",
-            Self::String => "a text from a list",
-            Self::Attributes => "yes or no to several things; which is the commonest?",
-            Self::State => "yes or no, again and again",
-        }
-    }
-
-    fn is_sized(self) -> bool {
-        !matches!(self, Self::Bit | Self::Real)
     }
 }
 
@@ -312,7 +264,7 @@ mod tests {
             "n=-5&size=-1&epsilon=0&delta=0&corrupt=-1&max_messages=0&local_floor=-1&changes=0",
             "n=nan&size=inf&epsilon=&delta=x&corrupt=%00&n_step=99&epsilon_step=-1",
         ] {
-            for value in Value::ALL {
+            for value in Kind::ALL {
                 let ask = choice(&format!("{query}&value={}", value.name())).ask().unwrap();
                 assert!((100..=1_000_000_000).contains(&ask.reports), "{query}");
                 assert!(ask.crowd.get() >= ask.reports / 2, "{query}");

@@ -119,7 +119,7 @@ impl State {
     /// somebody still wants it.
     fn queue(&mut self, jobs: &[Job]) {
         for job in jobs.iter().rev().filter(|job| !self.known.contains_key(&job.id)) {
-            let lane = &mut self.lanes[usize::from(is_slow(job.key))];
+            let lane = &mut self.lanes[usize::from(job.key.is_slow())];
             if lane.at.as_ref() == Some(&job.id) {
                 continue;
             }
@@ -147,10 +147,6 @@ impl Job {
     }
 }
 
-fn is_slow(key: Key) -> bool {
-    matches!(key, Key::BurstCount | Key::BurstHistogram)
-}
-
 const LANES: usize = 2;
 /// Jobs that wait in a lane.
 const QUEUE: usize = 32;
@@ -164,7 +160,7 @@ mod tests {
     use super::*;
     use crate::dashboard::planner::choice::Choice;
     use crate::dashboard::query::Query;
-    use throng_mechanism::Plan;
+    use throng_mechanism::{Mechanism, Plan};
 
     fn ask(query: &str) -> Ask {
         Choice::parse(&Query::parse(query)).ask().unwrap()
@@ -174,11 +170,12 @@ mod tests {
     fn what_is_found_is_what_the_planner_finds_and_is_kept() {
         let desk = Desk::default();
         let ask = ask("value=real&n=10000&max_messages=4");
+        let bytes = |mechanism: &Mechanism| mechanism.messages() as u64;
         let all = |found: Vec<(Key, Option<Found>)>| -> Option<Vec<(Key, Found)>> {
             found.into_iter().map(|(key, found)| Some((key, found?))).collect()
         };
         let found = all(desk.look(&ask, Duration::from_mins(10))).unwrap();
-        assert_eq!(Plan::of(&ask, found.clone()), Plan::new(&ask));
+        assert_eq!(Plan::of(&ask, found.clone(), bytes), Plan::new(&ask, bytes));
         assert_eq!(all(desk.look(&ask, Duration::ZERO)), Some(found));
     }
 

@@ -99,16 +99,9 @@ pub mod tests {
 
     /// A count of bits, promised at (1, 10⁻⁶) among 1,000.
     pub fn terms(key: Key) -> Terms {
-        let ask = Ask {
-            question: Question::Bit,
-            reports: 1_000,
-            crowd: Crowd::new(1_000).unwrap(),
-            epsilon: Epsilon::new(1.0).unwrap(),
-            delta: Delta::new(1e-6).unwrap(),
-            max_messages: 9,
-            local_floor: None,
-            fragile: false,
-        };
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        let ask = Ask::new(Question::Bit, Crowd::new(1_000).unwrap(), epsilon, delta)
+            .with_max_messages(9);
         let promise = Promise {
             epsilon: ask.epsilon,
             delta: ask.delta,

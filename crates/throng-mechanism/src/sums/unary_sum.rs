@@ -11,11 +11,19 @@
 //! analyzer   (Σy − nrb)/(r(1 − 2b))
 //! ```
 
-use crate::two_message::{absorb_bit, absorb_bits};
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::attack::{Scene, Score, first_cell};
+use crate::claims::{Given, rarer};
+use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
+use crate::counts::two_message::{absorb_bit, absorb_bits};
+use crate::plan::small;
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
-use throng_account::{Probability, Threshold};
+use throng_account::profile::{BitSum, RealSum};
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// `bits` messages of one bit each.
 ///
@@ -62,9 +70,34 @@ impl UnarySum {
         self.flip
     }
 
-    /// Standard error of the estimated sum among `reports` users whose values are anything.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        self.error_of(reports, 0.25 * reports)
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Numbers rounded to one flipped bit: exact over all datasets",
+        example: "--n 1e4 --lambda 68 --delta 1e-6",
+        settings: &[Setting::Flip],
+        profile: |settings, crowd| Ok(Box::new(BitSum::with_flip(crowd, settings.flip)?)),
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.small("bits")?, given.coin("flip")?)
+    }
+
+    /// `one-bit-mean`.
+    pub(crate) fn read_one(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(1, given.coin("flip")?)
+    }
+
+    /// As many bits as the error of a central sum asks for and the messages allow.
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let wanted = (ask.epsilon.get() * (ask.reports as f64).sqrt()).ceil() as u64;
+        let bits = wanted.min(ask.max_messages).max(1);
+        let coin = calibrate::real_sum(ask.crowd, bits, ask.epsilon, ask.delta)?.coin;
+        Self::new(small(bits)?, coin)
+    }
+
+    /// `one-bit-mean`.
+    pub(crate) fn fit_one(ask: &Ask) -> Result<Self, Error> {
+        Self::new(1, calibrate::bit_sum(ask.crowd, ask.epsilon, ask.delta)?.coin)
     }
 
     /// With the variance that rounding to one of the r bits adds, in units of a bit.
@@ -156,14 +189,58 @@ impl Protocol for UnarySum {
     }
 }
 
+impl Claims for UnarySum {
+    fn question(&self) -> Question {
+        Question::Real
+    }
+
+    /// Rounding to bits happens before the noise: what holds for all bits holds for values.
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        Ok(Box::new(RealSum::with_flip(crowd, self.flip.probability(), self.bits.into())?))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        floor_of_bits(self.flip, self.bits)
+    }
+
+    /// Of users whose values are anything.
+    fn standard_error(&self, reports: f64) -> f64 {
+        self.error_of(reports, 0.25 * reports)
+    }
+
+    fn influence(&self) -> f64 {
+        influence_of_bit(self.flip)
+    }
+
+    fn message_bits(&self) -> u32 {
+        1
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("bits", vec![self.bits.into()]), ("flip", vec![self.flip.get()])]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        let flip = rarer(self.flip.get(), factor);
+        vec![("bits", vec![self.bits.into()]), ("flip", vec![flip])]
+    }
+
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        let flip = flip_of_floor(floor, self.bits)?.get();
+        Some(vec![("bits", vec![self.bits.into()]), ("flip", vec![flip])])
+    }
+
+    fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
+        Ok(Some(first_cell()))
+    }
+}
+
 const MAX_BITS: u32 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{assert_inverse_within, assert_local, assert_sampled, assert_view, rng};
-    use throng_account::profile::RealSum;
-    use throng_account::{Crowd, Epsilon};
 
     fn sum(bits: u32, flip: f64) -> UnarySum {
         let flip = Probability::new("flip", flip).unwrap();

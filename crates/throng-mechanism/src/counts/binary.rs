@@ -9,10 +9,16 @@
 //! analyzer   (Σy − nb)/(1 − 2b)              standard error √(n·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::two_message::{absorb_bit, absorb_bits};
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::attack::{Scene, Score, first_cell};
+use crate::claims::{Given, rarer, within_floor};
+use crate::counts::two_message::{absorb_bit, absorb_bits};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability, Threshold};
+use throng_account::profile::BitSum;
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate, round};
 
 /// One message: the bit, flipped with the probability of a coin below ½.
 ///
@@ -58,10 +64,21 @@ impl BinaryResponse {
         self.flip
     }
 
-    /// Standard error of the estimated count among `reports` users.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        let b = self.flip.probability();
-        (reports * b * (1.0 - b)).sqrt() / (1.0 - 2.0 * b)
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Binary response with a known local epsilon, shuffled: exact over all datasets",
+        example: "--n 1e4 --epsilon0 2 --delta 1e-6",
+        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| Ok(Box::new(BitSum::from_local(crowd, settings.local()?)?)),
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.coin("flip")?)
+    }
+
+    /// The least flip that keeps the promise.
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        Self::new(calibrate::bit_sum(ask.crowd, ask.epsilon, ask.delta)?.coin)
     }
 }
 
@@ -107,12 +124,71 @@ impl Protocol for BinaryResponse {
     }
 }
 
+impl Claims for BinaryResponse {
+    fn question(&self) -> Question {
+        Question::Bit
+    }
+
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        Ok(Box::new(BitSum::with_flip(crowd, self.flip.probability())?))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        floor_of_bits(self.flip, 1)
+    }
+
+    fn standard_error(&self, reports: f64) -> f64 {
+        let b = self.flip.probability();
+        (reports * b * (1.0 - b)).sqrt() / (1.0 - 2.0 * b)
+    }
+
+    fn influence(&self) -> f64 {
+        influence_of_bit(self.flip)
+    }
+
+    fn message_bits(&self) -> u32 {
+        1
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("flip", vec![self.flip.get()])]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        vec![("flip", vec![rarer(self.flip.get(), factor)])]
+    }
+
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        Some(vec![("flip", vec![flip_of_floor(floor, 1)?.get()])])
+    }
+
+    fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
+        Ok(Some(first_cell()))
+    }
+}
+
+/// ε₀ of so many bits, each flipped by this coin: `bits·ln((1−b)/b)`, with its digits where b is close
+/// to ½, rounded outward like every claim.
+pub(crate) fn floor_of_bits(flip: Threshold, bits: u32) -> Option<Epsilon> {
+    let b = flip.probability();
+    Epsilon::new(round::up(((1.0 - 2.0 * b) / b).ln_1p() * f64::from(bits))).ok()
+}
+
+/// The coin with which so many flipped bits have a local ε₀ of exactly `floor`.
+pub(crate) fn flip_of_floor(floor: Epsilon, bits: u32) -> Option<Threshold> {
+    let each = within_floor(Epsilon::new(floor.get() / f64::from(bits)).ok()?)?;
+    Some(BinaryResponse::local(each).ok()?.flip)
+}
+
+/// How far one flipped bit moves the count.
+pub(crate) fn influence_of_bit(flip: Threshold) -> f64 {
+    1.0 / (1.0 - 2.0 * flip.probability())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view};
-    use throng_account::Crowd;
-    use throng_account::profile::BitSum;
 
     fn response(flip: f64) -> BinaryResponse {
         let flip = Probability::new("flip", flip).unwrap();

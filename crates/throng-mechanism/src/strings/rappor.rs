@@ -27,10 +27,15 @@
 //! and when, is not hidden from who can link the reports: only the coins of the single reports stand
 //! before it.
 
+use crate::claims::{Given, bits_of, rarer, surer, within_floor};
 use crate::packed::column_sums;
-use crate::{Bloom, Error, Estimate, Filter, Law, Memory, Protocol, Tally, sample};
+use crate::{
+    Ask, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Law, Memory, Parameters,
+    Protocol, Question, Spending, Tally, sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Probability, Threshold};
+use throng_account::profile::ClonePair;
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, UpperOnly};
 
 /// One message: the cohort, then the bits that are shown.
 ///
@@ -77,6 +82,40 @@ impl Rappor {
         Ok(Self { bloom, f, p, q, half, privacy })
     }
 
+    /// With a local ε₀ for one report and twice that for ever.
+    pub(crate) fn local(bloom: Bloom, local: Epsilon) -> Result<Self, Error> {
+        let hashes = f64::from(bloom.hashes());
+        // ε∞ = 2h·ln((1−f/2)/(f/2)) = 2ε₀.
+        let f = 2.0 / (1.0 + (local.get() / hashes).exp());
+        let coin =
+            |name, value: f64| Ok::<_, Error>(Threshold::at_least(Probability::new(name, value)?));
+        let at = |q: f64| Self::new(bloom, coin("f", f)?, coin("p", 1.0 - q)?, coin("q", q)?);
+        let (mut safe, mut wrong) = (0.5, 1.0);
+        for _ in 0..50 {
+            let q = 0.5 * (safe + wrong);
+            if at(q).is_ok_and(|found| found.privacy().one_report() <= local) {
+                safe = q;
+            } else {
+                wrong = q;
+            }
+        }
+        at(safe)
+    }
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        let (bits, hashes) = (given.small("bits")?, given.small("hashes")?);
+        let bloom = Bloom::new(bits, hashes, given.small("cohorts")?, given.number("seed")?)?;
+        let [p, q] = given.pair("shown")?;
+        let (p, q) = (Threshold::new(p)?, Threshold::new(q)?);
+        Self::new(bloom, given.coin("permanent")?, p, q)
+    }
+
+    /// With the largest ε₀ that any randomizer may have.
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let (bits, hashes, cohorts) = ask.question.filters()?;
+        Self::local(Bloom::new(bits, hashes, cohorts, 0)?, ask.local_epsilon()?)
+    }
+
     /// The filters.
     pub fn bloom(&self) -> &Bloom {
         &self.bloom
@@ -91,19 +130,6 @@ impl Rappor {
     /// ε of one report, of several, and of all there will ever be on one string.
     pub fn privacy(&self) -> throng_account::profile::Rappor {
         self.privacy
-    }
-
-    /// Standard error of the count of a rare string among `reports` users, when it is decoded and
-    /// every common string is on the list.
-    ///
-    /// ```text
-    /// √(n·π(1−π)/(h(1−h/k)))/(q*−p*),   π = p* + (q*−p*)·h/k
-    /// ```
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        let (h, k) = (f64::from(self.bloom.hashes()), f64::from(self.bloom.bits()));
-        let (zero, one) = self.shown();
-        let pi = zero + (one - zero) * h / k;
-        (reports * pi * (1.0 - pi) / (h * (1.0 - h / k))).sqrt() / (one - zero)
     }
 
     /// One of many reports of the same user: the permanent response is remembered, the instantaneous
@@ -307,6 +333,87 @@ impl Protocol for Rappor {
     }
 }
 
+impl Claims for Rappor {
+    fn question(&self) -> Question {
+        let (bits, hashes) = (self.bloom.bits(), self.bloom.hashes());
+        Question::Text { bits, hashes, cohorts: self.bloom.cohorts() }
+    }
+
+    /// As any randomizer with the ε₀ of one report; others reach the bound, this one need not.
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        Ok(Box::new(UpperOnly(ClonePair::strong(crowd, self.privacy.one_report())?)))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        Some(self.privacy.one_report())
+    }
+
+    /// Of the count of a rare string, when it is decoded and every common string is on the list.
+    ///
+    /// ```text
+    /// √(n·π(1−π)/(h(1−h/k)))/(q*−p*),   π = p* + (q*−p*)·h/k
+    /// ```
+    fn standard_error(&self, reports: f64) -> f64 {
+        let (h, k) = (f64::from(self.bloom.hashes()), f64::from(self.bloom.bits()));
+        let (zero, one) = self.shown();
+        let pi = zero + (one - zero) * h / k;
+        (reports * pi * (1.0 - pi) / (h * (1.0 - h / k))).sqrt() / (one - zero)
+    }
+
+    /// All bits of a string shown against none, in an estimate that corrects for shared bits. Which
+    /// strings are found at all may tip with one report, and no bound covers that.
+    fn influence(&self) -> f64 {
+        let (h, k) = (f64::from(self.bloom.hashes()), f64::from(self.bloom.bits()));
+        let (zero, one) = self.shown();
+        2.0 / ((one - zero) * (1.0 - h / k))
+    }
+
+    fn message_bits(&self) -> u32 {
+        bits_of(self.bloom.cohorts().into()) + self.bloom.bits()
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![
+            ("bits", vec![self.bloom.bits().into()]),
+            ("hashes", vec![self.bloom.hashes().into()]),
+            ("cohorts", vec![self.bloom.cohorts().into()]),
+            ("seed", vec![self.bloom.seed()]),
+            ("permanent", vec![self.f.get()]),
+            ("shown", vec![self.p.get(), self.q.get()]),
+        ]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        let shown = vec![rarer(self.p.get(), factor), surer(self.q.get(), factor)];
+        let mut list = self.parameters();
+        list.truncate(4);
+        list.extend([("permanent", vec![rarer(self.f.get(), factor)]), ("shown", shown)]);
+        list
+    }
+
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        Some(Self::local(self.bloom, within_floor(floor)?).ok()?.parameters())
+    }
+
+    fn spending(&self) -> Spending {
+        Spending::Memoized
+    }
+
+    fn memoized(&self, reports: u64) -> Option<Epsilon> {
+        let (these, all) = (self.privacy.reports(reports), self.privacy.forever());
+        Some(if these < all { these } else { all })
+    }
+
+    fn decode(
+        &self,
+        tally: &Tally,
+        candidates: &[&str],
+        options: &DecodeOptions,
+    ) -> Option<Vec<Decoded>> {
+        Some(crate::decode(self, tally, candidates, options))
+    }
+}
+
 /// Rows per cohort that are gathered, on average, before their columns are added up.
 const ROWS: usize = 256;
 
@@ -316,8 +423,6 @@ mod tests {
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
     use rand_core::Rng;
     use std::panic::catch_unwind;
-    use throng_account::profile::ClonePair;
-    use throng_account::{Crowd, UpperOnly};
 
     fn coin(probability: f64) -> Threshold {
         Threshold::at_least(Probability::new("coin", probability).unwrap())

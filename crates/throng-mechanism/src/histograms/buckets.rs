@@ -11,7 +11,7 @@
 //! drawn after the names are what they are: who knows it can make up names that share a bucket.
 
 use crate::Error;
-use crate::siphash::siphash;
+use crate::strings::siphash::siphash;
 
 /// A map from names to buckets, chosen by a seed.
 ///

@@ -9,9 +9,14 @@
 //! The true bit travels in clear inside the bag: without an honest mix there is no guarantee at all.
 //! The slides' rule for p is too small; the accountant calibrates it.
 
-use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
+use crate::attack::{Scene, Score, first_cell};
+use crate::claims::{Given, rarer};
+use crate::protocol::supposed_half_width;
+use crate::{
+    Ask, Claims, Error, Estimate, Law, Noise, Parameters, Protocol, Question, Tally, sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Probability, Threshold};
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// The true bit and a noise bit.
 ///
@@ -45,9 +50,12 @@ impl TwoMessageCount {
         self.extra
     }
 
-    /// Standard error of the estimated count among `reports` users.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        self.noise(reports).deviation()
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Ok(Self::new(given.coin("extra")?))
+    }
+
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        Ok(Self::new(calibrate::two_message_count(ask.crowd, ask.epsilon, ask.delta)?.coin))
     }
 
     fn noise(self, reports: f64) -> Noise {
@@ -96,6 +104,49 @@ impl Protocol for TwoMessageCount {
     }
 }
 
+impl Claims for TwoMessageCount {
+    fn question(&self) -> Question {
+        Question::Bit
+    }
+
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        let p = Probability::new("extra", self.extra.probability())?;
+        Ok(Box::new(throng_account::profile::TwoMessageCount::new(crowd, p)))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        None
+    }
+
+    fn standard_error(&self, reports: f64) -> f64 {
+        self.noise(reports).deviation()
+    }
+
+    fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
+        supposed_half_width(self, reports, confidence)
+    }
+
+    fn influence(&self) -> f64 {
+        2.0
+    }
+
+    fn message_bits(&self) -> u32 {
+        1
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("extra", vec![self.extra.get()])]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        vec![("extra", vec![rarer(self.extra.get(), factor)])]
+    }
+
+    fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
+        Ok(Some(first_cell()))
+    }
+}
+
 /// Counts a message that is one bit into the first cell.
 pub(crate) fn absorb_bit(message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
     match message {
@@ -120,7 +171,6 @@ pub(crate) fn absorb_bits(messages: &[u64], cells: &mut [u64]) -> u64 {
 mod tests {
     use super::*;
     use crate::testing::{assert_inverse, assert_sampled, assert_view};
-    use throng_account::Crowd;
 
     fn count(p: f64) -> TwoMessageCount {
         TwoMessageCount::new(Threshold::at_least(Probability::new("p", p).unwrap()))

@@ -17,7 +17,7 @@
 //! strings with shared bits spoils the estimates of those strings and nobody's privacy.
 
 use crate::Error;
-use crate::siphash::siphash;
+use crate::strings::siphash::siphash;
 
 /// The bits of a filter, 64 to a word from the least significant on; words past the last are 0.
 pub type Filter = [u64; WORDS];

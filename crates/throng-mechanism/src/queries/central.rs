@@ -12,7 +12,7 @@
 //! Privacy Mechanisms", 2009), the selection is the exponential mechanism (McSherry, Talwar,
 //! "Mechanism Design via Differential Privacy", 2007), both drawn exactly, without a float.
 
-use crate::laplace::laplace_variance;
+use crate::sums::laplace::laplace_variance;
 use crate::{Error, Estimate, sample};
 use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, round};

@@ -13,15 +13,22 @@
 //! slots of their own, never shared with them. Their law is fixed per user: more users than the crowd
 //! only add noise, fewer honest ones weaken what was promised.
 
+use crate::attack::{Scene, Score, odds};
+use crate::claims::{Given, bits_of, rarer};
+use crate::inquiry::weights;
+use crate::plan::small;
 use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
-use throng_account::Probability;
+use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
 
 /// Symbols 2·level + bit, and 2b for null: the digits of the user's value, then the slots.
 ///
 /// ```
-/// use throng_mechanism::{Protocol, SlicedSum};
+/// use throng_mechanism::{Claims, Protocol, SlicedSum};
 ///
 /// // Numbers of two binary digits, and one slot that holds a coin of either level with chance ¼.
 /// let sum = SlicedSum::new(vec![1 << 62, 1 << 62], 1)?;
@@ -69,18 +76,25 @@ impl SlicedSum {
         self.slots
     }
 
-    /// Standard error of the estimated sum among `reports` users: the coins' exactly, and the most
-    /// that rounding may add.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        let coins = self.chances().map(|(j, p)| 4.0_f64.powi(j) * p).sum::<f64>();
-        (reports * (f64::from(self.slots) * coins + 1.0)).sqrt() / (2.0 * self.top())
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Numbers bit by bit, with labelled coins",
+        example: "--n 1e4 --weights 0.03,0.03,0.02 --delta 1e-5",
+        settings: &[Setting::Slots("Slots for coins per report"), Setting::Weights],
+        profile: |settings, crowd| {
+            let weights = weights(&settings.weights)?;
+            Ok(Box::new(throng_account::profile::SlicedSum::new(crowd, settings.slots, weights)?))
+        },
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.list("weights")?.to_vec(), given.small("slots")?)
     }
 
-    /// How far one user who sends whatever they like moves the estimate: each message is a one or a
-    /// zero of the highest level.
-    pub fn influence(&self) -> f64 {
-        let highest = 2.0_f64.powi(self.weights.len() as i32 - 1);
-        self.messages() as f64 * highest / self.top()
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
+        let found = calibrate::sliced_sum(crowd, epsilon, delta, ask.max_messages)?.mechanism;
+        Self::new(found.weights().to_vec(), small(found.slots())?)
     }
 
     /// B, the largest integer that a value is rounded to.
@@ -175,12 +189,57 @@ impl Protocol for SlicedSum {
     }
 }
 
+impl Claims for SlicedSum {
+    fn question(&self) -> Question {
+        Question::Real
+    }
+
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        let (slots, weights) = (self.slots.into(), self.weights.clone());
+        Ok(Box::new(throng_account::profile::SlicedSum::new(crowd, slots, weights)?))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        None
+    }
+
+    /// The coins' exactly, and the most that rounding may add.
+    fn standard_error(&self, reports: f64) -> f64 {
+        let coins = self.chances().map(|(j, p)| 4.0_f64.powi(j) * p).sum::<f64>();
+        (reports * (f64::from(self.slots) * coins + 1.0)).sqrt() / (2.0 * self.top())
+    }
+
+    /// Each message is a one or a zero of the highest level.
+    fn influence(&self) -> f64 {
+        let highest = 2.0_f64.powi(self.weights.len() as i32 - 1);
+        self.messages() as f64 * highest / self.top()
+    }
+
+    fn message_bits(&self) -> u32 {
+        bits_of(2 * self.weights.len() as u64 + 1)
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("slots", vec![self.slots.into()]), ("weights", self.weights.clone())]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        let weights = self.weights.iter().map(|weight| rarer(*weight, factor)).collect();
+        vec![("slots", vec![self.slots.into()]), ("weights", weights)]
+    }
+
+    /// Everyone else is at 0, so every level is full of zeros.
+    fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
+        Ok(Some(odds(vec![[scene.zeros(), 0.0]; self.weights.len()])))
+    }
+}
+
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_inverse_within, assert_sampled, assert_view, confidence, rng,
     };
@@ -191,7 +250,7 @@ mod tests {
     }
 
     fn claim(crowd: u64, sum: &SlicedSum) -> throng_account::profile::SlicedSum {
-        let (crowd, slots) = (throng_account::Crowd::new(crowd).unwrap(), sum.slots().into());
+        let (crowd, slots) = (Crowd::new(crowd).unwrap(), sum.slots().into());
         throng_account::profile::SlicedSum::new(crowd, slots, sum.weights().to_vec()).unwrap()
     }
 

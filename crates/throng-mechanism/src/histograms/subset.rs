@@ -10,12 +10,17 @@
 //! local      ε₀ = ln(i(k−s)/((1−i)s))      the odds of any set with x to any without
 //! ```
 
-use crate::kary::MAX_CATEGORIES;
+use crate::claims::{Given, surer, within_floor};
+use crate::histograms::kary::MAX_CATEGORIES;
+use crate::histograms::rates::Rates;
 use crate::packed::{column_sums, ones};
-use crate::rates::Rates;
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability, Threshold, round};
+use throng_account::profile::Blanket;
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, round};
 
 /// One message of ⌈k/64⌉ words: bit `v % 64` of word `v / 64` is set if category v is in the set.
 ///
@@ -92,19 +97,43 @@ impl SubsetSelection {
         self.epsilon
     }
 
-    /// Standard error of the estimated count of a category that nearly nobody of `reports` holds.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(0.0, reports)
-    }
-
     /// Standard error of the estimated count of a category that `holders` of `reports` users hold.
     pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
         self.rates().standard_error(holders, reports)
     }
 
-    /// How far one user who sends whatever they like moves an estimate, at most.
-    pub fn influence(&self) -> f64 {
-        1.0 / self.rates().gap
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Subset selection with a known local epsilon, shuffled: by its blanket",
+        example: "--n 1e4 --epsilon0 2 --k 10 --delta 1e-6",
+        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| {
+            let range = "below 2^32";
+            let size = u32::try_from(settings.size)
+                .map_err(|_| Error::Parameter { name: "size", range })?;
+            SubsetSelection::local(size, settings.local()?)?.profile(crowd)
+        },
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.small("categories")?, given.small("size")?, given.coin("include")?)
+    }
+
+    /// With about the largest ε₀ that its own blanket hides, from one that any randomizer may have.
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let (size, any) = (ask.question.categories()?, ask.local_epsilon()?);
+        let mut best = Self::local(size, any)?;
+        let (mut low, mut high) = (any.get(), 1.5 * any.get());
+        for _ in 0..12 {
+            let middle = 0.5 * (low + high);
+            let tried = Self::local(size, Epsilon::new(middle)?)?;
+            if tried.profile(ask.crowd)?.delta(ask.epsilon).upper <= ask.delta.get() {
+                (low, best) = (middle, tried);
+            } else {
+                high = middle;
+            }
+        }
+        Ok(best)
     }
 
     fn with_size(categories: u32, size: u32, epsilon: Epsilon) -> Result<Self, Error> {
@@ -218,6 +247,58 @@ impl Protocol for SubsetSelection {
     }
 }
 
+impl Claims for SubsetSelection {
+    fn question(&self) -> Question {
+        Question::Category { size: self.categories }
+    }
+
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        let (k, size) = (self.categories.into(), self.size.into());
+        Ok(Box::new(Blanket::subset_selection(crowd, self.epsilon, k, size)?))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        Some(self.epsilon)
+    }
+
+    /// Variance is linear in the number of holders, so its mean is that of the mean cell.
+    fn standard_error(&self, reports: f64) -> f64 {
+        self.standard_error_at(reports / f64::from(self.categories), reports)
+    }
+
+    fn heavy_error(&self, reports: f64) -> f64 {
+        self.standard_error_at(0.1 * reports, reports)
+    }
+
+    fn influence(&self) -> f64 {
+        1.0 / self.rates().gap
+    }
+
+    fn message_bits(&self) -> u32 {
+        self.categories
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![
+            ("categories", vec![self.categories.into()]),
+            ("size", vec![self.size.into()]),
+            ("include", vec![self.include.get()]),
+        ]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        vec![
+            ("categories", vec![self.categories.into()]),
+            ("size", vec![self.size.into()]),
+            ("include", vec![surer(self.include.get(), factor)]),
+        ]
+    }
+
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
+    }
+}
+
 /// `ik − s` in units of 2⁻⁶⁴, if it is above 0.
 fn excess(categories: u32, size: u32, include: Threshold) -> Option<u128> {
     let scaled = u128::from(include.get()) * u128::from(categories);
@@ -250,7 +331,7 @@ const TWO_64: u128 = 1 << 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails, hockey_stick,
         rng,

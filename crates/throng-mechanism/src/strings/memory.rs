@@ -1,6 +1,6 @@
 //! What a client of `rappor` remembers.
 
-use crate::bloom::WORDS;
+use crate::strings::bloom::WORDS;
 use crate::{Error, Filter, Rappor};
 use rand_core::CryptoRng;
 
@@ -44,26 +44,17 @@ impl Memory {
 
     /// Reads what [`Memory::to_words`] wrote, for the same protocol.
     pub fn from_words(protocol: &Rappor, words: &[u64]) -> Result<Self, Error> {
-        let malformed = Error::Malformed { expected: "a memory of this protocol" };
-        let [cohort, limit, seen @ ..] = words else { return Err(malformed) };
-        let (Ok(cohort), Ok(limit)) = (u32::try_from(*cohort), u32::try_from(*limit)) else {
-            return Err(malformed);
-        };
+        let [cohort, limit, seen @ ..] = words else { return Err(MALFORMED) };
+        let cohort = Self::cohort_of(protocol, *cohort).ok_or(MALFORMED)?;
+        let limit = u32::try_from(*limit).map_err(|_| MALFORMED)?;
         let width = 1 + protocol.bloom().words();
         let entries = seen.len() / width;
-        if cohort >= protocol.bloom().cohorts()
-            || !seen.len().is_multiple_of(width)
-            || entries > limit as usize
-        {
-            return Err(malformed);
+        if !seen.len().is_multiple_of(width) || entries > limit as usize {
+            return Err(MALFORMED);
         }
         let mut memory = Self { cohort, limit, seen: Vec::with_capacity(entries) };
         for entry in seen.chunks(width) {
-            let mut permanent = [0; WORDS];
-            permanent[..width - 1].copy_from_slice(&entry[1..]);
-            if permanent.iter().zip(protocol.bloom().full()).any(|(bits, full)| bits & !full != 0) {
-                return Err(malformed);
-            }
+            let permanent = Self::filter_of(protocol, &entry[1..]).ok_or(MALFORMED)?;
             memory.seen.push((entry[0], permanent));
         }
         Ok(memory)
@@ -78,6 +69,56 @@ impl Memory {
             words.extend_from_slice(&permanent[..protocol.bloom().words()]);
         }
         words
+    }
+
+    /// Appends the report of an epoch. `memory` is empty, or what the last epoch left in it: the cohort
+    /// and the permanent response to the first string.
+    ///
+    /// A device whose string changes goes on showing the first one: a new response would cost ε_∞ anew,
+    /// and sending nothing would tell of the change. The string is not kept, so the memory tells no more
+    /// of it than all reports together may.
+    pub(crate) fn respond(
+        protocol: &Rappor,
+        text: &str,
+        memory: &mut Vec<u64>,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        let mut known = match memory.split_first() {
+            None => Self::new(protocol, STRINGS, rng),
+            Some((cohort, permanent)) => {
+                let cohort = Self::cohort_of(protocol, *cohort).ok_or(MALFORMED)?;
+                let permanent = Self::filter_of(protocol, permanent).ok_or(MALFORMED)?;
+                let digest = protocol.bloom().digest(text);
+                Self { cohort, limit: STRINGS, seen: vec![(digest, permanent)] }
+            }
+        };
+        protocol.respond(text, &mut known, rng, report)?;
+        let words = protocol.bloom().words();
+        // In place: a memory that grew would leave copies of itself behind.
+        memory.resize(1 + words, 0);
+        memory[0] = known.cohort.into();
+        for (_, permanent) in &known.seen {
+            memory[1..].copy_from_slice(&permanent[..words]);
+        }
+        Ok(())
+    }
+
+    /// A cohort of this protocol.
+    fn cohort_of(protocol: &Rappor, word: u64) -> Option<u32> {
+        u32::try_from(word).ok().filter(|cohort| *cohort < protocol.bloom().cohorts())
+    }
+
+    /// The bits of a filter of this protocol.
+    fn filter_of(protocol: &Rappor, bits: &[u64]) -> Option<Filter> {
+        let words = protocol.bloom().words();
+        if bits.len() != words {
+            return None;
+        }
+        let mut filter = [0; WORDS];
+        filter[..words].copy_from_slice(bits);
+        let fits = filter.iter().zip(protocol.bloom().full()).all(|(bits, full)| bits & !full == 0);
+        fits.then_some(filter)
     }
 
     /// The cohort, which every report shows.
@@ -101,3 +142,8 @@ impl std::fmt::Debug for Memory {
             .finish_non_exhaustive()
     }
 }
+
+const MALFORMED: Error = Error::Malformed { expected: "a memory of this protocol" };
+
+/// Distinct strings that one device reports on: what the promise of a collection allows for.
+const STRINGS: u32 = 1;

@@ -25,10 +25,13 @@
 //! promises more than asked and doubles the noise: at most one node holds anything, so two histories
 //! differ by `2a/(2(1 − a))` at most, not by the square of that.
 
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::claims::{Given, bits_of, surer, within_floor};
+use crate::{
+    Ask, Claims, Error, Estimate, Follower, Law, Parameters, Protocol, Question, Spending, Tally,
+};
 use rand_core::CryptoRng;
-use std::fmt;
-use throng_account::{Epsilon, Probability, Threshold, round};
+use throng_account::profile::ClonePair;
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, UpperOnly, round};
 
 /// The protocol. Its messages carry their period: `(t − 1)·(2L + 1) + symbol`, where the symbol is 0
 /// for null and `1 + 2·level + sign` for an answer.
@@ -43,7 +46,7 @@ use throng_account::{Epsilon, Probability, Threshold, round};
 /// assert!(protocol.epsilon().get() <= 1.0);
 ///
 /// // 7 = 4 + 2 + 1 is made of three nodes, 8 is one.
-/// let [seven, eight] = [7, 8].map(|period| protocol.standard_error(1e4, period));
+/// let [seven, eight] = [7, 8].map(|period| protocol.standard_error_at(1e4, period));
 /// assert!((seven / eight - 3_f64.sqrt()).abs() < 1e-12);
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
@@ -86,6 +89,16 @@ impl Longitudinal {
         Self::new(periods, changes, Threshold::at_least(Probability::new("keep", keep)?))
     }
 
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.number("periods")?, given.small("changes")?, given.coin("keep")?)
+    }
+
+    /// With the largest ε₀ that any randomizer may have.
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let (periods, changes) = ask.question.periods()?;
+        Self::local(periods, changes, ask.local_epsilon()?)
+    }
+
     /// d.
     pub fn periods(&self) -> u64 {
         self.periods
@@ -125,7 +138,7 @@ impl Longitudinal {
 
     /// Standard error of the estimated count in this period (1 … d) among `reports` users: an upper
     /// bound over all histories, reached where nobody holds the bit.
-    pub fn standard_error(&self, reports: f64, period: u64) -> f64 {
+    pub fn standard_error_at(&self, reports: f64, period: u64) -> f64 {
         let nodes = f64::from(period.count_ones());
         self.scale() * (nodes / f64::from(self.levels()) * reports).sqrt()
     }
@@ -144,7 +157,7 @@ impl Longitudinal {
     }
 
     /// `c·k·L`.
-    pub(crate) fn scale(&self) -> f64 {
+    fn scale(&self) -> f64 {
         let c = 1.0 / (2.0 * self.keep.probability() - 1.0);
         c * f64::from(self.changes) * f64::from(self.levels())
     }
@@ -174,9 +187,9 @@ impl Protocol for Longitudinal {
         if input.len() as u64 != self.periods {
             return Err(Error::Value { expected: "one bit for every period" });
         }
-        let mut client = Client::new(self, rng);
+        let mut follower = Follower::new(self, rng);
         for (&bit, period) in input.iter().zip(1..) {
-            let symbol = client.report(self, bit, rng)?;
+            let symbol = follower.report(self, bit, rng)?;
             report.push(self.message(period, symbol));
         }
         Ok(())
@@ -259,144 +272,88 @@ impl Protocol for Longitudinal {
                 let value = self.scale() * signs.sum::<i64>() as f64;
                 // The stated variance with the estimate in place of f_t: not below 0 for any bag
                 // of clients' reports, and right on average.
-                let error = self.standard_error(n as f64, period).powi(2) - value;
+                let error = self.standard_error_at(n as f64, period).powi(2) - value;
                 Estimate::normal(value, error.max(0.0).sqrt(), self.scale(), confidence)
             })
             .collect()
     }
 }
 
-/// What one client remembers from period to period. `Debug` does not show it.
-///
-/// The level is no secret: it shows in every answer. The rest tells about the user.
-///
-/// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::Epsilon;
-/// use throng_mechanism::{Client, Longitudinal};
-///
-/// let protocol = Longitudinal::local(4, 1, Epsilon::new(1.0)?)?;
-/// let mut client = Client::new(&protocol, &mut rng);
-/// for bit in [false, true] {
-///     assert!(client.report(&protocol, bit, &mut rng)? < protocol.symbols());
-/// }
-/// // Kept on the device, and taken up again.
-/// let mut client = Client::from_words(&protocol, client.to_words())?;
-/// assert_eq!(client.period(), 2);
-/// client.report(&protocol, true, &mut rng)?;
-/// client.report(&protocol, true, &mut rng)?;
-/// assert!(client.report(&protocol, true, &mut rng).is_err());
-/// # Ok::<(), throng_mechanism::Error>(())
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct Client {
-    level: u32,
-    /// κ, from 1.
-    change: u32,
-    /// Changes so far.
-    seen: u64,
-    /// 1 if the current node holds the chosen change, and 1 if that was from 0 to 1.
-    holds: u64,
-    rising: u64,
-    /// The bit in the last period.
-    last: u64,
-    /// Periods reported so far.
-    period: u64,
-}
-
-impl Client {
-    /// Words in a client's state.
-    pub const WORDS: usize = 7;
-
-    /// Draws the level and the change that this client will ever report on.
-    pub fn new(protocol: &Longitudinal, rng: &mut impl CryptoRng) -> Self {
-        Self {
-            level: sample::below(u64::from(protocol.levels()), rng) as u32,
-            change: 1 + sample::below(u64::from(protocol.changes), rng) as u32,
-            seen: 0,
-            holds: 0,
-            rising: 0,
-            last: 0,
-            period: 0,
-        }
+impl Claims for Longitudinal {
+    fn question(&self) -> Question {
+        Question::State { periods: self.periods, changes: self.changes }
     }
 
-    /// The symbol to send for the next period, in which the user's bit is `bit`.
-    ///
-    /// There is one for every period, null or not. Which of the two depends on the level alone.
-    pub fn report(
-        &mut self,
-        protocol: &Longitudinal,
-        bit: bool,
-        rng: &mut impl CryptoRng,
-    ) -> Result<u64, Error> {
-        if self.period >= protocol.periods {
-            return Err(Error::Parameter { name: "period", range: "at most the last period" });
-        }
-        // Without branches on what the user holds.
-        let bit = u64::from(bit);
-        let changed = bit ^ self.last;
-        self.seen += changed;
-        let chosen = changed & u64::from(self.seen == u64::from(self.change));
-        self.rising ^= chosen & (self.rising ^ bit);
-        self.holds |= chosen;
-        self.last = bit;
-        self.period += 1;
-        if self.period & ((1 << self.level) - 1) != 0 {
-            return Ok(NULL);
-        }
-        let told = self.rising ^ u64::from(!sample::coin(protocol.keep, rng));
-        let fair = sample::below(2, rng);
-        let sign = fair ^ (self.holds & (fair ^ told));
-        self.holds = 0;
-        Ok(answer(self.level, sign))
+    /// As any randomizer with its ε₀; others reach the bound, this one need not.
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        Ok(Box::new(UpperOnly(ClonePair::strong(crowd, self.epsilon)?)))
     }
 
-    /// Periods reported so far.
-    pub fn period(&self) -> u64 {
-        self.period
+    fn local_floor(&self) -> Option<Epsilon> {
+        Some(self.epsilon)
     }
 
-    /// The state as plain numbers, to be kept on the device.
-    pub fn to_words(&self) -> [u64; Self::WORDS] {
-        [
-            u64::from(self.level),
-            u64::from(self.change),
-            self.seen,
-            self.holds,
-            self.rising,
-            self.last,
-            self.period,
+    fn standard_error(&self, reports: f64) -> f64 {
+        let square = |period| self.standard_error_at(reports, period).powi(2);
+        ((1..=self.periods).map(square).sum::<f64>() / self.periods as f64).sqrt()
+    }
+
+    /// A node of every level that a running count is made of, each plus or minus.
+    fn influence(&self) -> f64 {
+        2.0 * self.scale() * f64::from(self.levels().saturating_sub(1).max(1))
+    }
+
+    /// Of a symbol: its period is the epoch's.
+    fn message_bits(&self) -> u32 {
+        bits_of(self.symbols())
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![
+            ("periods", vec![self.periods]),
+            ("changes", vec![self.changes.into()]),
+            ("keep", vec![self.keep.get()]),
         ]
     }
 
-    /// The state that was kept. Refuses what no client of this protocol can be in.
-    pub fn from_words(protocol: &Longitudinal, words: [u64; Self::WORDS]) -> Result<Self, Error> {
-        let [level, change, seen, holds, rising, last, period] = words;
-        let fits = level < u64::from(protocol.levels())
-            && (1..=u64::from(protocol.changes)).contains(&change)
-            && seen <= period
-            && period <= protocol.periods
-            && holds <= u64::from(seen >= change)
-            && rising <= 1
-            // Every change turns the bit, which started at 0.
-            && last == seen % 2;
-        if !fits {
-            return Err(Error::Parameter { name: "state", range: "one that a client left behind" });
-        }
-        Ok(Self { level: level as u32, change: change as u32, seen, holds, rising, last, period })
+    fn weakened(&self, factor: f64) -> Parameters {
+        vec![
+            ("periods", vec![self.periods]),
+            ("changes", vec![self.changes.into()]),
+            ("keep", vec![surer(self.keep.get(), factor)]),
+        ]
     }
-}
 
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Client(..)")
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        Some(Self::local(self.periods, self.changes, within_floor(floor)?).ok()?.parameters())
+    }
+
+    fn spending(&self) -> Spending {
+        Spending::Lifetime
+    }
+
+    fn epochs(&self) -> Option<u64> {
+        Some(self.periods)
+    }
+
+    /// Whether all nodes that the running count up to a period is made of have been reported: each is
+    /// reported in its last period. An epoch that was dropped leaves a hole in the counts that need it.
+    fn is_complete(&self, place: usize, epochs: &[u64]) -> bool {
+        nodes(place as u64 + 1).all(|(_, end)| epochs.contains(&(end - 1)))
+    }
+
+    /// Adds the period to a symbol. A symbol too large would be read as one of a later period.
+    fn in_epoch(&self, word: u64, epoch: u64) -> u64 {
+        if word < self.symbols() && epoch < self.periods {
+            self.message(epoch + 1, word)
+        } else {
+            u64::MAX
+        }
     }
 }
 
 /// The symbol of an answer.
-fn answer(level: u32, sign: u64) -> u64 {
+pub(crate) fn answer(level: u32, sign: u64) -> u64 {
     1 + 2 * u64::from(level) + sign
 }
 
@@ -407,7 +364,7 @@ fn nodes(period: u64) -> impl Iterator<Item = (u32, u64)> {
 }
 
 /// The symbol of a period in which no node of the client's level ends.
-const NULL: u64 = 0;
+pub(crate) const NULL: u64 = 0;
 
 /// Counters for more would not be a small tally.
 const MAX_PERIODS: u64 = 1 << 20;
@@ -415,13 +372,12 @@ const MAX_PERIODS: u64 = 1 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails, confidence,
         join, rng,
     };
     use std::panic::catch_unwind;
-    use throng_account::{Crowd, UpperOnly};
 
     fn protocol(periods: u64, changes: u32, epsilon: f64) -> Longitudinal {
         Longitudinal::local(periods, changes, Epsilon::new(epsilon).unwrap()).unwrap()
@@ -545,7 +501,7 @@ mod tests {
         let printed = Longitudinal::new(4, 1, keep).unwrap();
         assert!((enumerated_epsilon(&printed) - 0.5).abs() < 1e-12);
         // Less than half of the noise remains of it: c is 2.164 where 4.083 is printed.
-        let ratio = printed.standard_error(1.0, 4) / ours.standard_error(1.0, 4);
+        let ratio = printed.standard_error_at(1.0, 4) / ours.standard_error_at(1.0, 4);
         assert!((ratio - 4.0830 / 2.1640).abs() < 1e-4, "{ratio}");
     }
 
@@ -575,9 +531,9 @@ mod tests {
         let (mut rng, draws) = (rng(11), 30_000);
         let mut observed = std::collections::BTreeMap::<Vec<u64>, u64>::new();
         for _ in 0..draws {
-            let mut client = Client::new(&protocol, &mut rng);
+            let mut client = Follower::new(&protocol, &mut rng);
             let report = (1..).zip(history).map(|(period, bit)| {
-                client = Client::from_words(&protocol, client.to_words()).unwrap();
+                client = Follower::from_words(&protocol, client.to_words()).unwrap();
                 protocol.message(period, client.report(&protocol, bit, &mut rng).unwrap())
             });
             *observed.entry(report.collect()).or_default() += 1;
@@ -595,17 +551,17 @@ mod tests {
         let protocol = protocol(16, 3, 1.0);
         for seed in 0..50 {
             let (mut one, mut two) = (rng(seed), rng(seed));
-            let mut kept = Client::new(&protocol, &mut one);
-            let mut restored = Client::new(&protocol, &mut two);
+            let mut kept = Follower::new(&protocol, &mut one);
+            let mut restored = Follower::new(&protocol, &mut two);
             for period in 0..16 {
                 let bit = period % 5 > 2;
                 let symbol = kept.report(&protocol, bit, &mut one).unwrap();
                 assert_eq!(symbol, restored.report(&protocol, bit, &mut two).unwrap());
-                restored = Client::from_words(&protocol, restored.to_words()).unwrap();
+                restored = Follower::from_words(&protocol, restored.to_words()).unwrap();
                 assert_eq!(kept, restored);
             }
             assert!(kept.report(&protocol, false, &mut one).is_err());
-            assert_eq!((kept.period(), format!("{kept:?}")), (16, "Client(..)".into()));
+            assert_eq!((kept.period(), format!("{kept:?}")), (16, "Follower(..)".into()));
         }
     }
 
@@ -643,8 +599,21 @@ mod tests {
         }
         let estimates = protocol.estimate(&tally, confidence());
         assert_eq!(estimates.len(), 3);
-        let error = protocol.standard_error(100.0, 3);
+        let error = protocol.standard_error_at(100.0, 3);
         assert!((estimates[2].standard_error / error - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_dropped_epoch_leaves_out_the_periods_that_need_it() {
+        let protocol = protocol(8, 1, 1.0);
+        // Period 4, epoch 3, ends the node of periods 1 to 4, which 4 to 7 are counted with.
+        let released: Vec<u64> = (0..8).filter(|epoch| *epoch != 3).collect();
+        let told: Vec<usize> =
+            (1..=8).filter(|period| protocol.is_complete(period - 1, &released)).collect();
+        assert_eq!(told, [1, 2, 3, 8]);
+        let all: Vec<u64> = (0..8).collect();
+        assert!((0..8).all(|place| protocol.is_complete(place, &all)));
+        assert!(!protocol.is_complete(1, &[0]));
     }
 
     #[test]
@@ -663,11 +632,11 @@ mod tests {
         assert!(ours.absorb(&[ours.message(5, NULL)], &mut cells).is_err());
         assert!(ours.absorb(&[0, 0], &mut cells).is_err());
         assert!(cells.iter().all(|&cell| cell == 0));
-        let start = Client::new(&ours, &mut rng(1)).to_words();
+        let start = Follower::new(&ours, &mut rng(1)).to_words();
         for (place, bad) in [(0, 3), (1, 0), (1, 3), (2, 1), (3, 1), (4, 2), (5, 1), (6, 5)] {
             let mut words = start;
             words[place] = bad;
-            assert!(Client::from_words(&ours, words).is_err(), "{place}");
+            assert!(Follower::from_words(&ours, words).is_err(), "{place}");
         }
     }
 }

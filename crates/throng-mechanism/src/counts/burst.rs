@@ -1,4 +1,5 @@
-//! `burst-count` and `burst-histogram`: a '+' for what is true, and rarely a burst of noise.
+//! `burst-count`: a '+' for what is true, and rarely a burst of noise. `burst-histogram`
+//! ([`BurstHistogram`](crate::BurstHistogram)) is the same for categories.
 //!
 //! A user draws at most one event from a catalogue: j pairs of '+' and '−', which hide how many
 //! messages there are and leave the estimate alone, or k times '+', or k times '−', which hide the
@@ -22,17 +23,24 @@
 //! size is limited by itself, never together with it: the value has a slot of its own. Their law is
 //! fixed per user: more users than the crowd only add noise, fewer honest ones weaken what was promised.
 
+use crate::attack::{Scene, Score};
+use crate::claims::{Given, rarer};
+use crate::inquiry::{Settings, weights};
+use crate::protocol::supposed_half_width;
 use crate::slots::{count_bits, symbol_or_null, with_symbols};
-use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
+    Tally, sample,
+};
 use rand_core::CryptoRng;
-use throng_account::Probability;
 use throng_account::profile::Bursts;
+use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
 
 /// Symbols 0 for '−', 1 for '+', 2 for null: the user's bit, then the slots.
 ///
 /// ```
 /// # use throng_account::profile::Bursts;
-/// use throng_mechanism::{BurstCount, Protocol};
+/// use throng_mechanism::{BurstCount, Claims, Protocol};
 ///
 /// // A pair with chance ¼, a lone plus or a lone minus with chance ⅛ each. Null is symbol 2.
 /// let bursts = Bursts::new(vec![1 << 62], vec![1 << 61], vec![1 << 61])?;
@@ -61,15 +69,32 @@ impl BurstCount {
         &self.events.bursts
     }
 
-    /// Standard error of the estimated count among `reports` users.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        self.events.noise(reports, 1.0).deviation()
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "The true bit and at most one burst of noise: exact",
+        example: "--n 1e4 --pairs 0.01,0.005 \\\n      --plus 3e-5,1e-5 --minus 3e-5,1e-5 --epsilon 1",
+        settings: &[Setting::Bursts],
+        profile: |settings, crowd| {
+            Ok(Box::new(throng_account::profile::BurstCount::new(crowd, told_bursts(settings)?)?))
+        },
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(read_bursts(given)?)
     }
 
-    /// How far one user who sends whatever they like moves the estimate: each message is a plus or a
-    /// minus.
-    pub fn influence(&self) -> f64 {
-        2.0 * self.messages() as f64
+    /// As many slots as are allowed, up to the point where more gain little. One cannot hold a pair: the
+    /// calibration refuses fewer than two.
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
+        let slots = ask.slots().min((12.0 / epsilon.get()).ceil().max(2.0) as u64).min(120);
+        let found = calibrate::burst_count(crowd, slots, epsilon, delta)?.mechanism;
+        Self::new(found.bursts().clone())
+    }
+
+    /// Short bursts at a small ε cost more than coins and gain nothing.
+    pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
+        long_enough(ask, 1.0)
     }
 }
 
@@ -119,136 +144,64 @@ impl Protocol for BurstCount {
     }
 }
 
-/// Symbols 2v for '−' and 2v + 1 for '+' of category v, 2k for null: the user's category, then the
-/// slots.
-///
-/// ```
-/// # use throng_account::profile::Bursts;
-/// # use throng_account::Probability;
-/// use throng_mechanism::{BurstHistogram, Protocol, Tally};
-///
-/// let bursts = Bursts::new(vec![1 << 62], vec![1 << 61], vec![1 << 61])?;
-/// let histogram = BurstHistogram::new(3, bursts)?;
-///
-/// // Three users: a plus of category 0, one of category 2, and one of 0 with a pair of category 1.
-/// let mut tally = Tally::new(&histogram);
-/// tally.absorb(&histogram, &[1, 6, 6, 5, 6, 6, 1, 2, 3]);
-/// let estimates = histogram.estimate(&tally, Probability::new("confidence", 0.95)?);
-/// assert_eq!(estimates.iter().map(|e| e.value).collect::<Vec<_>>(), [2.0, 0.0, 1.0]);
-/// # Ok::<(), throng_mechanism::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BurstHistogram {
-    categories: u32,
-    events: Events,
-}
-
-impl BurstHistogram {
-    /// At least two categories, and the catalogue of events of one user.
-    pub fn new(categories: u32, bursts: Bursts) -> Result<Self, Error> {
-        if categories < 2 {
-            return Err(Error::Parameter { name: "categories", range: "2 or more" });
-        }
-        Ok(Self { categories, events: Events::new(bursts)? })
+impl Claims for BurstCount {
+    fn question(&self) -> Question {
+        Question::Bit
     }
 
-    /// How many categories there are.
-    pub fn categories(&self) -> u32 {
-        self.categories
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        Ok(Box::new(throng_account::profile::BurstCount::new(crowd, self.bursts().clone())?))
     }
 
-    /// The catalogue of events.
-    pub fn bursts(&self) -> &Bursts {
-        &self.events.bursts
+    fn local_floor(&self) -> Option<Epsilon> {
+        None
     }
 
-    /// Standard error of the estimated count of one category among `reports` users.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        self.events.noise(reports, self.role()).deviation()
+    fn standard_error(&self, reports: f64) -> f64 {
+        self.events.noise(reports, 1.0).deviation()
     }
 
-    /// How far one user who sends whatever they like moves a count: each message is a plus or a minus of
-    /// the category.
-    pub fn influence(&self) -> f64 {
+    fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
+        supposed_half_width(self, reports, confidence)
+    }
+
+    /// Each message is a plus or a minus.
+    fn influence(&self) -> f64 {
         2.0 * self.messages() as f64
     }
 
-    /// The probability of each role.
-    fn role(&self) -> f64 {
-        1.0 / f64::from(self.categories)
+    fn message_bits(&self) -> u32 {
+        2
     }
 
-    fn null(&self) -> u64 {
-        2 * u64::from(self.categories)
-    }
-}
-
-impl Protocol for BurstHistogram {
-    type Input = u32;
-
-    fn messages(&self) -> usize {
-        1 + self.events.slots
+    fn parameters(&self) -> Parameters {
+        burst_parameters(self.bursts(), |weight| weight)
     }
 
-    fn encode(
-        &self,
-        input: &u32,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
-        if *input >= self.categories {
-            return Err(Error::Value { expected: "one of the categories" });
-        }
-        report.push(2 * u64::from(*input) + 1);
-        let role = sample::below(self.categories.into(), rng);
-        self.events.append(2 * role, self.null(), rng, report);
-        Ok(())
+    fn weakened(&self, factor: f64) -> Parameters {
+        burst_parameters(self.bursts(), |weight| rarer(weight, factor))
     }
 
-    fn law(&self, input: &u32) -> Law {
-        let mut law = Law::new();
-        for role in 0..u64::from(self.categories) {
-            let given_role = self.events.law(2 * u64::from(*input) + 1, 2 * role, self.null());
-            for (report, p) in given_role {
-                *law.entry(report).or_insert(0.0) += p * self.role();
-            }
-        }
-        law
-    }
-
-    /// '−' and '+' of each category, and nulls, so that counting takes no branch.
-    fn cells(&self) -> usize {
-        2 * self.categories as usize + 1
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [symbol] if *symbol <= self.null() => cells[*symbol as usize] += 1,
-            _ => return Err(Error::Malformed { expected: "a category with a sign, or null" }),
-        }
-        Ok(())
-    }
-
-    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        let noise = self.events.noise(tally.n(), self.role());
-        // Every category has the same noise, whose law is worked out once.
-        let error = Estimate::of_noise(0.0, &noise, 1.0, confidence);
-        let (counts, _) = tally.cells().as_chunks::<2>();
-        let values = counts.iter().map(|[minus, plus]| *plus as f64 - *minus as f64 - noise.mean());
-        values.map(|value| Estimate { value, ..error }).collect()
+    /// The exact likelihood ratio.
+    fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
+        let law = throng_account::profile::BurstCount::new(scene.crowd, self.bursts().clone())?;
+        Ok(Some(Box::new(move |tally: &Tally| {
+            let count = |cell: usize| tally.cells()[cell] as i64;
+            law.log_ratio(count(1), count(0))
+        })))
     }
 }
 
 /// The catalogue, ready to be drawn from: pairs, then '+', then '−', each from the smallest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Events {
-    bursts: Bursts,
-    slots: usize,
+pub(crate) struct Events {
+    pub(crate) bursts: Bursts,
+    pub(crate) slots: usize,
     catalogue: sample::Catalogue,
 }
 
 impl Events {
-    fn new(bursts: Bursts) -> Result<Self, Error> {
+    pub(crate) fn new(bursts: Bursts) -> Result<Self, Error> {
         let weights =
             [bursts.pairs(), bursts.plus(), bursts.minus()].into_iter().flatten().copied();
         let Some(catalogue) = sample::Catalogue::new(weights) else {
@@ -261,7 +214,13 @@ impl Events {
     ///
     /// Every slot is computed in the same way, so the work does not tell what was drawn.
     #[inline]
-    fn append(&self, minus: u64, null: u64, rng: &mut impl CryptoRng, report: &mut Vec<u64>) {
+    pub(crate) fn append(
+        &self,
+        minus: u64,
+        null: u64,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) {
         let (plus, total) = self.sizes(self.catalogue.draw(rng) as u64);
         report.extend((0..self.slots as u64).map(|slot| {
             let symbol = minus + u64::from(slot < plus);
@@ -286,7 +245,7 @@ impl Events {
     }
 
     /// The law of a true symbol and one event in symbols `minus` and `minus + 1`.
-    fn law(&self, truth: u64, minus: u64, null: u64) -> Law {
+    pub(crate) fn law(&self, truth: u64, minus: u64, null: u64) -> Law {
         // Written apart from `sizes`, so that the one checks the other.
         let of_size = |list: &[u64], plus: usize, minus: usize| -> Vec<(usize, usize, u64)> {
             (1..).zip(list).map(|(size, &weight)| (plus * size, minus * size, weight)).collect()
@@ -307,7 +266,7 @@ impl Events {
     }
 
     /// What events do to '+' minus '−', when one happens where it is counted with chance `role`.
-    fn noise(&self, reports: f64, role: f64) -> Noise {
+    pub(crate) fn noise(&self, reports: f64, role: f64) -> Noise {
         let signed = |list: &[u64], sign: i64| -> Vec<(i64, f64)> {
             let sizes = (1..).map(|size: i64| sign * size);
             sizes.zip(list.iter().map(|&weight| role * weight as f64 / TWO_64)).collect()
@@ -317,12 +276,43 @@ impl Events {
     }
 }
 
+pub(crate) fn read_bursts(given: &Given<'_, '_>) -> Result<Bursts, Error> {
+    let weights = |name| given.list(name).map(<[u64]>::to_vec);
+    Ok(Bursts::new(weights("pairs")?, weights("plus")?, weights("minus")?)?)
+}
+
+/// The catalogue as an accountant is told of it.
+pub(crate) fn told_bursts(settings: &Settings) -> Result<Bursts, Error> {
+    let Settings { pairs, plus, minus, .. } = settings;
+    Ok(Bursts::new(weights(pairs)?, weights(plus)?, weights(minus)?)?)
+}
+
+/// The weights of all events after `change`.
+pub(crate) fn burst_parameters(bursts: &Bursts, change: impl Fn(u64) -> u64) -> Parameters {
+    let changed = |list: &[u64]| list.iter().map(|weight| change(*weight)).collect();
+    vec![
+        ("pairs", changed(bursts.pairs())),
+        ("plus", changed(bursts.plus())),
+        ("minus", changed(bursts.minus())),
+    ]
+}
+
+/// Whether the messages that are allowed reach far enough for bursts to be worth their search.
+pub(crate) fn long_enough(ask: &Ask, reach: f64) -> Result<(), Error> {
+    if ask.epsilon.get() * (ask.max_messages as f64) < reach {
+        let why = "with so few messages bursts gain nothing over coins at this epsilon";
+        return Err(Error::NotAsked { why });
+    }
+    Ok(())
+}
+
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::BurstHistogram;
+    use crate::testing::Planted;
     use crate::testing::{assert_inverse, assert_sampled, assert_view, confidence, rng};
     use throng_account::Crowd;
 

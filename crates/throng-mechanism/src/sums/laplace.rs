@@ -15,9 +15,15 @@
 //! `C = ⌈64·den/num⌉`, so that a report is held with probability below e⁻⁶⁴; that is post-processing,
 //! costs no privacy, and moves no mean by what an `f64` could show.
 
-use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
+use crate::claims::{Given, bits_of, within_floor};
+use crate::slots::sum_up_to;
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
+    Tally, sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability, round};
+use throng_account::profile::ClonePair;
+use throng_account::{Crowd, Epsilon, Probability, Profile, UpperOnly, round};
 
 /// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be no less than 0.
 ///
@@ -96,10 +102,24 @@ impl LaplaceMean {
         self.epsilon
     }
 
-    /// Standard error of the estimated sum among `reports` users: an upper bound over all datasets,
-    /// reached when all values lie midway between grid points.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        (reports * (laplace_variance(self.step()) + 0.25)).sqrt() / f64::from(self.grid)
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "Laplace noise with a known local epsilon, shuffled: as any randomizer",
+        example: "--n 1e4 --epsilon0 2 --delta 1e-6",
+        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| {
+            Ok(Box::new(UpperOnly(ClonePair::strong(crowd, settings.local()?)?)))
+        },
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        let [num, den] = given.pair("decay")?;
+        Self::new(given.small("grid")?, num, den)
+    }
+
+    /// With the largest ε₀ that any randomizer may have.
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        Self::local(ask.local_epsilon()?, GRID)
     }
 
     /// `num/den`.
@@ -165,15 +185,7 @@ impl Protocol for LaplaceMean {
     }
 
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
-        let last = self.largest();
-        let (mut sum, mut malformed) = (0_u64, 0);
-        for &message in messages {
-            let fits = message <= last;
-            sum = sum.wrapping_add(if fits { message } else { 0 });
-            malformed += u64::from(!fits);
-        }
-        cells[0] = cells[0].wrapping_add(sum);
-        malformed
+        sum_up_to(self.largest(), messages, cells)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -181,6 +193,48 @@ impl Protocol for LaplaceMean {
         let value = (tally.cells()[0] as f64 - n * self.reach as f64) / steps;
         let half_width = laplace_reach(n, self.step(), 0.25 * n, confidence) / steps;
         vec![Estimate { value, standard_error: self.standard_error(n), half_width }]
+    }
+}
+
+impl Claims for LaplaceMean {
+    fn question(&self) -> Question {
+        Question::Real
+    }
+
+    /// As any randomizer with its ε₀; others reach the bound, this one need not.
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        Ok(Box::new(UpperOnly(ClonePair::strong(crowd, self.epsilon)?)))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        Some(self.epsilon)
+    }
+
+    /// An upper bound over all datasets, reached when all values lie midway between grid points.
+    fn standard_error(&self, reports: f64) -> f64 {
+        (reports * (laplace_variance(self.step()) + 0.25)).sqrt() / f64::from(self.grid)
+    }
+
+    fn influence(&self) -> f64 {
+        1.0 + 2.0 * self.reach as f64 / f64::from(self.grid)
+    }
+
+    fn message_bits(&self) -> u32 {
+        bits_of(self.largest() + 1)
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("grid", vec![self.grid.into()]), ("decay", vec![self.num, self.den])]
+    }
+
+    /// Noise that decays faster.
+    fn weakened(&self, factor: f64) -> Parameters {
+        let num = (self.num as f64 * factor) as u64;
+        vec![("grid", vec![self.grid.into()]), ("decay", vec![num, self.den])]
+    }
+
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        Some(Self::local(within_floor(floor)?, self.grid).ok()?.parameters())
     }
 }
 
@@ -228,10 +282,13 @@ pub(crate) fn laplace_reach(copies: f64, x: f64, rounding: f64, confidence: Prob
     if coarse > 1.0 { coarse * (reach + 1.0) } else { reach }
 }
 
+/// Steps of the unit interval that the planner chooses for mechanisms on a grid.
+pub(crate) const GRID: u32 = 1_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_inverse_within, assert_local, assert_sampled, confidence, rng,
     };

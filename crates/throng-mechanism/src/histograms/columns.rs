@@ -1,5 +1,6 @@
-//! `histogram` and `selection`: one `bit-sum` per column, every message tagged with its column (Cheu
-//! et al., "Distributed Differential Privacy via Shuffling", 2019, section 6.2).
+//! `histogram`: one `bit-sum` per column, every message tagged with its column (Cheu et al., "Distributed
+//! Differential Privacy via Shuffling", 2019, section 6.2). `selection`
+//! ([`Selection`](crate::Selection)) has the same columns.
 //!
 //! A histogram has one column per category, and a user a 1 in one of them: replacing a value changes
 //! two columns. In a selection a user may have any bits, and the question is which column has most
@@ -11,12 +12,18 @@
 //!            standard error √(n_j·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::kary::count_symbol;
-use crate::rates::Rates;
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::claims::{Given, bits_of, rarer};
+use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
+use crate::histograms::kary::count_symbol;
+use crate::histograms::rates::Rates;
+use crate::plan::TOO_MANY;
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
-use throng_account::tail::normal_reach;
-use throng_account::{Probability, Threshold};
+use throng_account::profile::BitSum;
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// What both have in common: so many columns, and the coin that flips a bit.
 ///
@@ -62,13 +69,13 @@ impl Columns {
         self.rates().standard_error(0.0, reports)
     }
 
-    fn rates(&self) -> Rates {
+    pub(crate) fn rates(&self) -> Rates {
         let b = self.flip.probability();
         Rates { held: 1.0 - b, other: b, gap: 1.0 - 2.0 * b }
     }
 
     /// Appends a report of these bits.
-    fn randomize(
+    pub(crate) fn randomize(
         &self,
         bits: impl Fn(u32) -> bool,
         rng: &mut impl CryptoRng,
@@ -85,7 +92,7 @@ impl Columns {
         }
     }
 
-    fn law(&self, bits: impl Fn(u32) -> bool) -> Law {
+    pub(crate) fn law(&self, bits: impl Fn(u32) -> bool) -> Law {
         let b = self.flip.probability();
         (0..self.columns).fold(Law::from([(Vec::new(), 1.0)]), |law, column| {
             let symbol = 2 * u64::from(column) + u64::from(bits(column));
@@ -97,13 +104,67 @@ impl Columns {
         })
     }
 
-    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
+    pub(crate) fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let (columns, _) = tally.cells().as_chunks::<2>();
         let rates = self.rates();
         let estimate = |[zeros, ones]: &[u64; 2]| {
             rates.estimate(*ones as f64, (zeros + ones) as f64, confidence)
         };
         columns.iter().map(estimate).collect()
+    }
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.small("columns")?, given.coin("flip")?)
+    }
+
+    /// The least flip that keeps the promise when `changing` of the columns change with one user.
+    pub(crate) fn fit(columns: u32, changing: u32, ask: &Ask) -> Result<Self, Error> {
+        let found = calibrate::columns(ask.crowd, changing.into(), ask.epsilon, ask.delta)?;
+        Self::new(columns, found.coin)
+    }
+
+    /// Columns send a message each; nothing needs to be calibrated to know.
+    pub(crate) fn worth(columns: u32, ask: &Ask) -> Result<(), Error> {
+        if u64::from(columns) > ask.max_messages {
+            return Err(Error::NotAsked { why: TOO_MANY });
+        }
+        Ok(())
+    }
+
+    /// Among `crowd` users, one of whom may change so many of the columns.
+    pub(crate) fn profile(&self, crowd: Crowd, changing: u32) -> Result<Box<dyn Profile>, Error> {
+        Self::claim(self.flip.probability(), crowd, changing.into())
+    }
+
+    /// The same by the chance of a flip.
+    pub(crate) fn claim(flip: f64, crowd: Crowd, changing: u64) -> Result<Box<dyn Profile>, Error> {
+        let column = BitSum::with_flip(crowd, flip)?;
+        Ok(Box::new(throng_account::profile::Columns::new(column, changing)?))
+    }
+
+    pub(crate) fn local_floor(&self, changing: u32) -> Option<Epsilon> {
+        floor_of_bits(self.flip, changing)
+    }
+
+    /// Nothing ties a message to its column: all of them may speak for one.
+    pub(crate) fn influence(&self) -> f64 {
+        f64::from(self.columns) * influence_of_bit(self.flip)
+    }
+
+    pub(crate) fn message_bits(&self) -> u32 {
+        bits_of(2 * u64::from(self.columns))
+    }
+
+    pub(crate) fn parameters(&self, flip: u64) -> Parameters {
+        vec![("columns", vec![self.columns.into()]), ("flip", vec![flip])]
+    }
+
+    pub(crate) fn weakened(&self, factor: f64) -> Parameters {
+        self.parameters(rarer(self.flip.get(), factor))
+    }
+
+    pub(crate) fn floored(&self, floor: Epsilon, changing: u32) -> Option<Parameters> {
+        Some(self.parameters(flip_of_floor(floor, changing)?.get()))
     }
 }
 
@@ -133,6 +194,27 @@ impl Histogram {
     /// The columns.
     pub fn columns(&self) -> &Columns {
         &self.0
+    }
+
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "One flipped bit per category: two columns change",
+        example: "--n 1e4 --lambda 200 --delta 1e-6",
+        settings: &[Setting::Flip],
+        profile: |settings, crowd| Columns::claim(settings.flip, crowd, 2),
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Columns::read(given).map(Self)
+    }
+
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let size = ask.question.categories()?;
+        Columns::fit(size, size.min(2), ask).map(Self)
+    }
+
+    pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
+        Columns::worth(ask.question.categories()?, ask)
     }
 }
 
@@ -173,141 +255,56 @@ impl Protocol for Histogram {
     }
 }
 
-/// `selection`: a user holds a bit for every column.
-///
-/// ```
-/// # use throng_account::{Probability, Threshold};
-/// use throng_mechanism::{Columns, Protocol, Selection, Tally};
-///
-/// let selection = Selection::new(Columns::new(2, Threshold::new(1 << 62)?)?);
-/// // A hundred reports: column 0 shows 30 ones, column 1 shows 70.
-/// let bag = [[0; 70].as_slice(), &[1; 30], &[2; 30], &[3; 70]].concat();
-/// let mut tally = Tally::new(&selection);
-/// tally.absorb(&selection, &bag);
-/// let confidence = Probability::new("confidence", 0.95)?;
-/// let estimates = selection.estimate(&tally, confidence);
-/// assert_eq!(estimates.iter().map(|e| e.value).collect::<Vec<_>>(), [10.0, 90.0]);
-/// assert_eq!(selection.winner(&estimates, confidence).unwrap().contenders, [1]);
-/// # Ok::<(), throng_mechanism::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Selection(Columns);
-
-impl Selection {
-    /// One column per attribute.
-    pub fn new(columns: Columns) -> Self {
-        Self(columns)
+impl Claims for Histogram {
+    fn question(&self) -> Question {
+        Question::Category { size: self.0.columns }
     }
 
-    /// The columns.
-    pub fn columns(&self) -> &Columns {
-        &self.0
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        self.0.profile(crowd, self.0.columns.min(2))
     }
 
-    /// The column with the largest estimate, and all that may really be the commonest; `None` if
-    /// there are no estimates.
-    ///
-    /// A column is ruled out when the largest estimate is ahead of it by more than noise explains:
-    /// `z·√(SE₁² + SE₂²)` and half a step of the lattice, with the one-sided normal quantile z of
-    /// `(1 − confidence)/(d − 1)`. For the truly commonest column to be ruled out, one of the d − 1
-    /// others must have got ahead of it by that much through noise alone, so with the stated
-    /// confidence it is among the contenders, up to the normal approximation.
-    pub fn winner(&self, estimates: &[Estimate], confidence: Probability) -> Option<Winner> {
-        let by_value = |a: &usize, b: &usize| estimates[*a].value.total_cmp(&estimates[*b].value);
-        // The first of equals.
-        let column = (0..estimates.len()).rev().max_by(by_value)?;
-        let others = (estimates.len() - 1).max(1) as f64;
-        let z = one_sided_reach((1.0 - confidence.get()) / others);
-        let step = 1.0 / self.0.rates().gap;
-        let largest = estimates[column];
-        let may_be = |other: &Estimate| {
-            let error = largest.standard_error.hypot(other.standard_error);
-            largest.value - other.value <= z * error + 0.5 * step
-        };
-        let contenders = (0..estimates.len()).filter(|&other| may_be(&estimates[other])).collect();
-        Some(Winner { column, contenders })
+    fn local_floor(&self) -> Option<Epsilon> {
+        self.0.local_floor(2)
+    }
+
+    fn standard_error(&self, reports: f64) -> f64 {
+        self.0.standard_error(reports)
+    }
+
+    fn influence(&self) -> f64 {
+        self.0.influence()
+    }
+
+    fn message_bits(&self) -> u32 {
+        self.0.message_bits()
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.0.parameters(self.0.flip().get())
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        self.0.weakened(factor)
+    }
+
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        self.0.floored(floor, 2)
     }
 }
 
-/// Which column is the commonest.
-///
-/// ```
-/// # use throng_account::{Probability, Threshold};
-/// # use throng_mechanism::{Columns, Estimate, Selection, Winner};
-/// # let selection = Selection::new(Columns::new(3, Threshold::new(1 << 62)?)?);
-/// # let confidence = Probability::new("confidence", 0.95)?;
-/// // Two are too close to tell apart, the third is far behind.
-/// let estimates = [90.0, 100.0, 20.0].map(|value| Estimate::normal(value, 10.0, 0.0, confidence));
-/// let winner = selection.winner(&estimates, confidence);
-/// assert_eq!(winner, Some(Winner { column: 1, contenders: vec![0, 1] }));
-/// # Ok::<(), throng_mechanism::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Winner {
-    /// The column with the largest estimate.
-    pub column: usize,
-    /// The columns that cannot be ruled out, in ascending order; `column` is one of them.
-    pub contenders: Vec<usize>,
-}
-
-impl Protocol for Selection {
-    type Input = [bool];
-
-    fn messages(&self) -> usize {
-        self.0.columns as usize
-    }
-
-    fn encode(
-        &self,
-        input: &[bool],
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
-        if input.len() != self.messages() {
-            return Err(Error::Value { expected: "one bit per column" });
-        }
-        self.0.randomize(|column| input[column as usize], rng, report);
-        Ok(())
-    }
-
-    fn law(&self, input: &[bool]) -> Law {
-        self.0.law(|column| input[column as usize])
-    }
-
-    fn cells(&self) -> usize {
-        2 * self.messages()
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        count_symbol(message, cells).ok_or(UNKNOWN)
-    }
-
-    fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        self.0.estimate(tally, confidence)
-    }
-}
-
-/// A z with `P[Z > z] ≤ tail` for a standard normal Z.
-fn one_sided_reach(tail: f64) -> f64 {
-    match Probability::new("confidence", 1.0 - 2.0 * tail) {
-        Ok(both_sides) if tail > 1e-10 => normal_reach(both_sides),
-        // Too few digits in the complement: P[Z > z] ≤ ½·e^{−z²/2}.
-        _ => (-2.0 * (2.0 * tail).ln()).max(0.0).sqrt(),
-    }
-}
-
-const UNKNOWN: Error = Error::Malformed { expected: "a column and a bit" };
+pub(crate) const UNKNOWN: Error = Error::Malformed { expected: "a column and a bit" };
 const MAX_COLUMNS: u32 = 100_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::queries::selection::one_sided_reach;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_sampled, assert_view, confidence, hockey_stick, rng,
     };
-    use throng_account::profile::BitSum;
-    use throng_account::{Crowd, Epsilon, Profile};
+    use crate::{Selection, Winner};
 
     fn columns(columns: u32, flip: f64) -> Columns {
         let flip = Probability::new("flip", flip).unwrap();

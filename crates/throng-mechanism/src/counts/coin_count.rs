@@ -14,16 +14,23 @@
 //! own, never shared with it. Their law is fixed per user: more users than the crowd only add noise,
 //! fewer honest ones weaken what was promised.
 
+use crate::attack::{Scene, Score, odds};
+use crate::claims::{Given, rarer};
+use crate::plan::small;
+use crate::protocol::supposed_half_width;
 use crate::slots::{MAX_SLOTS, count_bits, symbol_or_null, with_slots};
-use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
+    Tally, sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Probability, Threshold};
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// Symbols 0 and 1 for bits, 2 for null: the user's bit, then the slots.
 ///
 /// ```
 /// # use throng_account::Threshold;
-/// use throng_mechanism::{CoinCount, Protocol};
+/// use throng_mechanism::{Claims, CoinCount, Protocol};
 ///
 /// // The bit, and every other time a fair coin beside it. Null is symbol 2.
 /// let count = CoinCount::new(1, Threshold::new(1 << 63)?)?;
@@ -59,14 +66,24 @@ impl CoinCount {
         self.chance
     }
 
-    /// Standard error of the estimated count among `reports` users.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        0.5 * self.noise(reports).deviation()
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "The true bit and, now and then, a fair coin: exact",
+        example: "--n 1e4 --p 0.01 --delta 1e-6",
+        settings: &[Setting::Slots("Slots for noise per report"), Setting::Chance],
+        profile: |settings, crowd| {
+            let (slots, chance) = (settings.slots, settings.chance()?);
+            Ok(Box::new(throng_account::profile::CoinCount::new(crowd, slots, chance)?))
+        },
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.small("slots")?, given.coin("chance")?)
     }
 
-    /// How far one user who sends whatever they like moves the estimate: each message is a one or a zero.
-    pub fn influence(&self) -> f64 {
-        self.messages() as f64
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let found = calibrate::coin_count(ask.crowd, ask.epsilon, ask.delta)?.mechanism;
+        Self::new(small(found.slots())?, found.chance())
     }
 
     /// What coins do to `N₁ − N₀`.
@@ -127,12 +144,60 @@ impl Protocol for CoinCount {
     }
 }
 
+impl Claims for CoinCount {
+    fn question(&self) -> Question {
+        Question::Bit
+    }
+
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        Ok(Box::new(throng_account::profile::CoinCount::new(
+            crowd,
+            self.slots.into(),
+            self.chance,
+        )?))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        None
+    }
+
+    fn standard_error(&self, reports: f64) -> f64 {
+        0.5 * self.noise(reports).deviation()
+    }
+
+    fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
+        supposed_half_width(self, reports, confidence)
+    }
+
+    /// Each message is a one or a zero.
+    fn influence(&self) -> f64 {
+        self.messages() as f64
+    }
+
+    fn message_bits(&self) -> u32 {
+        2
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("slots", vec![self.slots.into()]), ("chance", vec![self.chance.get()])]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        let chance = rarer(self.chance.get(), factor);
+        vec![("slots", vec![self.slots.into()]), ("chance", vec![chance])]
+    }
+
+    fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
+        Ok(Some(odds(vec![[scene.zeros(), scene.ones as f64]])))
+    }
+}
+
 const NULL: u64 = 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{assert_inverse, assert_sampled, assert_view, rng};
     use throng_account::Crowd;
 

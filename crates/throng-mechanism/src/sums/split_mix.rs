@@ -32,11 +32,16 @@
 //! free. Twice this is the distance of two datasets. The tests enumerate the distances and `E[q^C]`
 //! for small cases; there the printed bound holds with room to spare.
 
-use crate::laplace::{grid_law, laplace_reach, laplace_variance, on_grid};
+use crate::attack::{Scene, Score};
+use crate::claims::Given;
+use crate::protocol::supposed_half_width;
 use crate::sample::WideCatalogue;
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::slots::sum_up_to;
+use crate::sums::laplace::{GRID, grid_law, laplace_reach, laplace_variance, on_grid};
+use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::{Crowd, Delta, Epsilon, Probability, round};
+use throng_account::profile::Declared;
+use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, UpperOnly, round};
 
 /// m messages below q = 2^bits, which add up to the value and a share of the noise.
 ///
@@ -164,11 +169,22 @@ impl SplitAndMix {
         self.capacity
     }
 
-    /// Standard error of the estimated sum among `reports` users: an upper bound over all datasets,
-    /// reached when all values lie midway between grid points.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        let noise = reports / self.crowd as f64 * laplace_variance(self.step);
-        (noise + 0.25 * reports).sqrt() / f64::from(self.grid)
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::fragile(
+            Crowd::new(given.number("crowd")?)?,
+            Epsilon::new(f64::from_bits(given.number("epsilon")?))?,
+            Delta::new(f64::from_bits(given.number("delta")?))?,
+            given.small("grid")?,
+        )
+    }
+
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        if !ask.fragile {
+            return Err(Error::NotAsked {
+                why: "one liar or one lost message ruins its sum; allow it with --fragile",
+            });
+        }
+        Self::fragile(ask.crowd, ask.epsilon, ask.delta, GRID)
     }
 
     /// δ, which with too few messages may be above 1.
@@ -249,15 +265,7 @@ impl Protocol for SplitAndMix {
     }
 
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
-        let mask = self.mask();
-        let (mut sum, mut malformed) = (0_u64, 0);
-        for &message in messages {
-            let fits = message <= mask;
-            sum = sum.wrapping_add(if fits { message } else { 0 });
-            malformed += u64::from(!fits);
-        }
-        cells[0] = cells[0].wrapping_add(sum);
-        malformed
+        sum_up_to(self.mask(), messages, cells)
     }
 
     /// The sum of the values. Its error is infinite where the bag shows that it is worthless: a
@@ -282,6 +290,71 @@ impl Protocol for SplitAndMix {
         let copies = n / self.crowd as f64;
         let half_width = laplace_reach(copies, self.step, 0.25 * n, confidence) / steps;
         vec![Estimate { value, standard_error: self.standard_error(n), half_width }]
+    }
+}
+
+impl Claims for SplitAndMix {
+    fn question(&self) -> Question {
+        Question::Real
+    }
+
+    /// Its promise is for one crowd; a larger one only adds noise.
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        if crowd.get() < self.crowd {
+            return Err(Error::Parameter { name: "crowd", range: "at least that promised" });
+        }
+        Ok(Box::new(UpperOnly(Declared::new(self.epsilon, self.delta.get())?)))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        None
+    }
+
+    /// An upper bound over all datasets, reached when all values lie midway between grid points.
+    fn standard_error(&self, reports: f64) -> f64 {
+        let noise = reports / self.crowd as f64 * laplace_variance(self.step);
+        (noise + 0.25 * reports).sqrt() / f64::from(self.grid)
+    }
+
+    fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
+        supposed_half_width(self, reports, confidence)
+    }
+
+    fn influence(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn message_bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The table of its noise follows from these four; two of them are floats, bit by bit.
+    fn parameters(&self) -> Parameters {
+        let (epsilon, delta) = self.asked;
+        vec![
+            ("crowd", vec![self.crowd]),
+            ("grid", vec![self.grid.into()]),
+            ("epsilon", vec![epsilon.get().to_bits()]),
+            ("delta", vec![delta.get().to_bits()]),
+        ]
+    }
+
+    fn floats(&self) -> &'static [&'static str] {
+        &["epsilon", "delta"]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        let mut list = self.parameters();
+        list[2].1 = vec![(self.asked.0.get() * factor).to_bits()];
+        list
+    }
+
+    /// The sum modulo q, as the number of smallest size.
+    fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
+        let spare = 64 - self.bits;
+        Ok(Some(Box::new(move |tally: &Tally| {
+            ((tally.cells()[0] << spare) as i64 >> spare) as f64
+        })))
     }
 }
 
@@ -370,7 +443,7 @@ const TWO_128: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{
         assert_inverse, assert_inverse_within, assert_sampled, assert_view, binomial_tails,
         confidence, hockey_stick, join, rng,

@@ -15,16 +15,23 @@
 //! Noise spreads over all categories, so there can be no more of them than the crowd can cover. Names
 //! from a larger domain are first put into [`Buckets`](crate::Buckets).
 
+use crate::attack::{Scene, Score, odds};
+use crate::claims::{Given, bits_of, rarer};
+use crate::plan::small;
+use crate::protocol::supposed_half_width;
 use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
-use crate::{Error, Estimate, Law, Noise, Protocol, Tally, sample};
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
+    Tally, sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Probability, Threshold};
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// Symbols `0..k` for categories, k for null: the user's category, then the slots.
 ///
 /// ```
 /// # use throng_account::Threshold;
-/// use throng_mechanism::{AdditiveHistogram, Protocol};
+/// use throng_mechanism::{AdditiveHistogram, Claims, Protocol};
 ///
 /// // Two categories, and every other time a random one of them in the slot. Null is symbol 2.
 /// let half = Threshold::new(1 << 63)?;
@@ -70,14 +77,29 @@ impl AdditiveHistogram {
         self.chance
     }
 
-    /// Standard error of the estimated count of one category among `reports` users.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        self.noise(reports).deviation()
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "The true category and, now and then, a uniform one: exact",
+        example: "--n 1e4 --p 0.1 --size 10 --delta 1e-6",
+        settings: &[
+            Setting::Slots("Slots for noise per report"),
+            Setting::Chance,
+            Setting::Size("Categories"),
+        ],
+        profile: |settings, crowd| {
+            let (slots, chance, k) = (settings.slots, settings.chance()?, settings.size);
+            Ok(Box::new(throng_account::profile::AdditiveHistogram::new(crowd, slots, chance, k)?))
+        },
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.small("categories")?, given.small("slots")?, given.coin("chance")?)
     }
 
-    /// How far one user who sends whatever they like moves a count: each message speaks for the category or for none.
-    pub fn influence(&self) -> f64 {
-        self.messages() as f64
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let (crowd, size) = (ask.crowd, ask.question.categories()?);
+        let found = calibrate::additive_histogram(crowd, size.into(), ask.epsilon, ask.delta)?;
+        Self::new(size, small(found.mechanism.slots())?, found.mechanism.chance())
     }
 
     /// The probability that a slot holds a given category.
@@ -145,10 +167,62 @@ impl Protocol for AdditiveHistogram {
     }
 }
 
+impl Claims for AdditiveHistogram {
+    fn question(&self) -> Question {
+        Question::Category { size: self.categories }
+    }
+
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        let (slots, k) = (self.slots.into(), self.categories.into());
+        Ok(Box::new(throng_account::profile::AdditiveHistogram::new(crowd, slots, self.chance, k)?))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        None
+    }
+
+    fn standard_error(&self, reports: f64) -> f64 {
+        self.noise(reports).deviation()
+    }
+
+    fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
+        supposed_half_width(self, reports, confidence)
+    }
+
+    /// Each message speaks for the category or for none.
+    fn influence(&self) -> f64 {
+        self.messages() as f64
+    }
+
+    fn message_bits(&self) -> u32 {
+        bits_of(u64::from(self.categories) + 1)
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![
+            ("categories", vec![self.categories.into()]),
+            ("slots", vec![self.slots.into()]),
+            ("chance", vec![self.chance.get()]),
+        ]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        vec![
+            ("categories", vec![self.categories.into()]),
+            ("slots", vec![self.slots.into()]),
+            ("chance", vec![rarer(self.chance.get(), factor)]),
+        ]
+    }
+
+    fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
+        Ok(Some(odds(vec![[0.0, 0.0]])))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{assert_inverse, assert_sampled, assert_view, confidence, rng};
     use throng_account::Crowd;
 

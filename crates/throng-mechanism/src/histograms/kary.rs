@@ -9,16 +9,22 @@
 //!
 //! How wrong n̂_v is depends on n_v: the variance of c_v is that of two binomials (`rates`).
 
-use crate::rates::Rates;
-use crate::{Error, Estimate, Law, Protocol, Tally, sample};
+use crate::attack::{Scene, Score, third};
+use crate::claims::{Given, bits_of, rarer, within_floor};
+use crate::histograms::rates::Rates;
+use crate::{
+    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
+    sample,
+};
 use rand_core::CryptoRng;
-use throng_account::{Epsilon, Probability, Threshold, round};
+use throng_account::profile::{BitSum, Blanket};
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate, round};
 
 /// One message: a category, from 0 to k − 1.
 ///
 /// ```
 /// # use throng_account::Epsilon;
-/// use throng_mechanism::{KaryResponse, Protocol};
+/// use throng_mechanism::{Claims, KaryResponse, Protocol};
 ///
 /// // The truth with chance ½, each of the other three with ⅙: at most three times as likely.
 /// let response = KaryResponse::local(4, Epsilon::new(3_f64.ln())?)?;
@@ -72,19 +78,34 @@ impl KaryResponse {
         self.epsilon
     }
 
-    /// Standard error of the estimated count of a category that nearly nobody of `reports` holds.
-    pub fn standard_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(0.0, reports)
-    }
-
     /// Standard error of the estimated count of a category that `holders` of `reports` users hold.
     pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
         self.rates().standard_error(holders, reports)
     }
 
-    /// How far one user who sends whatever they like moves an estimate, at most.
-    pub fn influence(&self) -> f64 {
-        1.0 / self.rates().gap
+    /// As `throng account` asks about it.
+    pub(crate) const INQUIRY: Inquiry = Inquiry {
+        about: "k-ary response with a known local epsilon, shuffled: by its blanket",
+        example: "--n 1e4 --epsilon0 2 --k 10 --delta 1e-6",
+        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| {
+            let local = settings.local()?;
+            // Two categories have an exact account of their own.
+            if settings.size == 2 {
+                return Ok(Box::new(BitSum::from_local(crowd, local)?));
+            }
+            Ok(Box::new(Blanket::kary_response(crowd, local, settings.size)?))
+        },
+    };
+
+    pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        Self::new(given.small("categories")?, given.coin("replace")?)
+    }
+
+    pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
+        let size = ask.question.categories()?;
+        let found = calibrate::kary_response(ask.crowd, size.into(), ask.epsilon, ask.delta)?;
+        Self::new(size, found.coin)
     }
 
     fn rates(&self) -> Rates {
@@ -143,6 +164,64 @@ impl Protocol for KaryResponse {
     }
 }
 
+impl Claims for KaryResponse {
+    fn question(&self) -> Question {
+        Question::Category { size: self.categories }
+    }
+
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        Ok(Box::new(Blanket::kary_response(crowd, self.epsilon, self.categories.into())?))
+    }
+
+    fn local_floor(&self) -> Option<Epsilon> {
+        Some(self.epsilon)
+    }
+
+    /// Variance is linear in the number of holders, so its mean is that of the mean cell.
+    fn standard_error(&self, reports: f64) -> f64 {
+        self.standard_error_at(reports / f64::from(self.categories), reports)
+    }
+
+    fn heavy_error(&self, reports: f64) -> f64 {
+        self.standard_error_at(0.1 * reports, reports)
+    }
+
+    fn influence(&self) -> f64 {
+        1.0 / self.rates().gap
+    }
+
+    fn message_bits(&self) -> u32 {
+        bits_of(self.categories.into())
+    }
+
+    fn parameters(&self) -> Parameters {
+        vec![("categories", vec![self.categories.into()]), ("replace", vec![self.replace.get()])]
+    }
+
+    fn weakened(&self, factor: f64) -> Parameters {
+        let replace = rarer(self.replace.get(), factor);
+        vec![("categories", vec![self.categories.into()]), ("replace", vec![replace])]
+    }
+
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
+    }
+
+    /// What the bag says about categories 0 and 1 when everyone else holds a third.
+    fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
+        let (odds, third) = (self.epsilon.get().exp(), third(self.categories) as usize);
+        Ok(Some(Box::new(move |tally: &Tally| {
+            let cell = |v: usize| tally.cells()[v] as f64;
+            let n = tally.reports() as f64;
+            let rest = |v: usize| {
+                let others = n - cell(v) - cell(third);
+                cell(v) * odds + cell(third) / odds + others
+            };
+            (rest(1) / rest(0)).ln()
+        })))
+    }
+}
+
 /// Counts a message that is the index of a cell.
 pub(crate) fn count_symbol(message: &[u64], cells: &mut [u64]) -> Option<()> {
     let &[symbol] = message else { return None };
@@ -156,7 +235,7 @@ pub(crate) const MAX_CATEGORIES: u32 = 1_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::Planted;
+    use crate::testing::Planted;
     use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
     use throng_account::profile::Blanket;
     use throng_account::{Crowd, Delta, Profile, calibrate};

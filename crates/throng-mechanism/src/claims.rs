@@ -1,0 +1,212 @@
+//! What a mechanism claims of itself: privacy in a crowd and without one, error, cost, how far one liar
+//! moves the result, and how the losses of several epochs add up.
+
+use crate::attack::{Scene, Score};
+use crate::{DecodeOptions, Decoded, Error, Estimate, Question, Tally, Winner};
+use throng_account::tail::normal_reach;
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
+
+/// The second half of a mechanism, beside [`Protocol`](crate::Protocol): all that is said about it.
+///
+/// # Contract
+/// `profile` bounds δ(ε) of the shuffled bag from both sides, over all datasets; `local_floor` bounds the
+/// likelihood ratios of one report. `standard_error` is what [`Protocol::estimate`](crate::Protocol)
+/// claims, for the worst dataset or on average over cells. `parameters` make the same mechanism again.
+/// The audit (`throng audit`, `tests/audited.rs`) holds the claims against the real encoder.
+///
+/// ```
+/// # use throng_account::Threshold;
+/// use throng_mechanism::{BinaryResponse, Claims};
+///
+/// // One answer in four is flipped: a liar weighs as much as two, and 1200 reports are off by 30.
+/// let response = BinaryResponse::new(Threshold::new(1 << 62)?)?;
+/// assert_eq!((response.influence(), response.message_bits()), (2.0, 1));
+/// assert!((response.standard_error(1200.0) - 30.0).abs() < 1e-9);
+/// assert!((response.local_floor().unwrap().get() - 3_f64.ln()).abs() < 1e-8);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
+pub trait Claims {
+    /// The question it answers.
+    fn question(&self) -> Question;
+
+    /// The privacy profile among `crowd` honest users, against who sees the shuffled bag.
+    fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error>;
+
+    /// ε of one user's report by itself, should every mix collude with the analyzer; `None` where
+    /// the report shows the value.
+    fn local_floor(&self) -> Option<Epsilon>;
+
+    /// Standard error among `reports` users: of the count, of the sum of unit values, or the root mean
+    /// square over all categories, attributes or periods.
+    fn standard_error(&self, reports: f64) -> f64;
+
+    /// Standard error of a cell that one user in ten holds, where that differs from the mean cell.
+    fn heavy_error(&self, reports: f64) -> f64 {
+        self.standard_error(reports)
+    }
+
+    /// Half the width of the interval to be expected among `reports` users.
+    fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
+        normal_reach(confidence) * self.standard_error(reports)
+    }
+
+    /// How far one user who sends whatever they like moves a single estimate: the distance between
+    /// the two reports that pull it furthest apart, with as many messages as everyone sends.
+    ///
+    /// An honest user moves a count or a sum of unit values by 1.
+    fn influence(&self) -> f64;
+
+    /// Bits that tell one message from another.
+    fn message_bits(&self) -> u32;
+
+    /// All that is needed to make the same mechanism again.
+    fn parameters(&self) -> Parameters;
+
+    /// Names of the parameters that are no integers but floats, bit by bit.
+    fn floats(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The parameters with noise `factor` times as rare: a bug for an audit to find.
+    fn weakened(&self, factor: f64) -> Parameters;
+
+    /// The parameters with a local ε₀ of exactly `floor`, which hides more in a crowd than one with a
+    /// larger ε₀; `None` where a report shows the value.
+    fn floored(&self, floor: Epsilon) -> Option<Parameters> {
+        let _ = floor;
+        None
+    }
+
+    /// A score that tells the two worlds of an audit apart; `None` for a linear one whose weights are
+    /// estimated from pilot reports.
+    fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
+        let _ = scene;
+        Ok(None)
+    }
+
+    /// How the losses of several epochs add up.
+    fn spending(&self) -> Spending {
+        Spending::PerEpoch
+    }
+
+    /// ε of so many reports of one user on one value, without a crowd, where a memory ties them together.
+    fn memoized(&self, reports: u64) -> Option<Epsilon> {
+        let _ = reports;
+        None
+    }
+
+    /// The epochs that one report is spread over, a message in each; `None` where every epoch has a whole
+    /// report of its own.
+    fn epochs(&self) -> Option<u64> {
+        None
+    }
+
+    /// The message that a word sent in an epoch is to the analyzer. What no client sends stays so.
+    fn in_epoch(&self, word: u64, epoch: u64) -> u64 {
+        let _ = epoch;
+        word
+    }
+
+    /// Whether the estimate at a place has all it is made of when these epochs were counted.
+    fn is_complete(&self, place: usize, epochs: &[u64]) -> bool {
+        let _ = (place, epochs);
+        true
+    }
+
+    /// Counts of the candidates that stand out, where the estimates are about bits of their hashes.
+    fn decode(
+        &self,
+        tally: &Tally,
+        candidates: &[&str],
+        options: &DecodeOptions,
+    ) -> Option<Vec<Decoded>> {
+        let _ = (tally, candidates, options);
+        None
+    }
+
+    /// The column that is the commonest, where that is what was asked.
+    fn winner(&self, estimates: &[Estimate], confidence: Probability) -> Option<Winner> {
+        let _ = (estimates, confidence);
+        None
+    }
+}
+
+/// How the losses of several epochs add up.
+///
+/// ```
+/// # use throng_account::{Epsilon, Threshold};
+/// use throng_mechanism::{BinaryResponse, Claims, Longitudinal, Spending};
+///
+/// let response = BinaryResponse::new(Threshold::new(1 << 62)?)?;
+/// let followed = Longitudinal::local(8, 1, Epsilon::new(1.0)?)?;
+/// assert_eq!(response.spending(), Spending::PerEpoch);
+/// assert_eq!(followed.spending(), Spending::Lifetime);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spending {
+    /// Every epoch draws its randomness anew: releases compose.
+    PerEpoch,
+    /// One profile covers all that a client ever sends, provided that the same crowd reports in every
+    /// period and that values do not react to what was released: charged once (`longitudinal`).
+    Lifetime,
+    /// Reports of one person hang together through what its client remembers, so nothing is claimed of
+    /// the crowd for all of them together, only what they keep by themselves, for one string that is
+    /// never changed: charged once, with δ = 0 (`rappor` in several epochs).
+    Memoized,
+}
+
+/// Named lists of integers. A probability is an integer out of 2⁶⁴.
+pub type Parameters = Vec<(&'static str, Vec<u64>)>;
+
+/// Parameters found by name, for [`Mechanism::from_parameters`](crate::Mechanism::from_parameters).
+pub(crate) struct Given<'f, 'a>(pub &'f dyn Fn(&str) -> Option<&'a [u64]>);
+
+impl<'a> Given<'_, 'a> {
+    pub fn list(&self, name: &'static str) -> Result<&'a [u64], Error> {
+        (self.0)(name).ok_or(Error::Parameter { name, range: "given as a list of integers" })
+    }
+
+    pub fn number(&self, name: &'static str) -> Result<u64, Error> {
+        match self.list(name)? {
+            [value] => Ok(*value),
+            _ => Err(Error::Parameter { name, range: "one integer" }),
+        }
+    }
+
+    pub fn pair(&self, name: &'static str) -> Result<[u64; 2], Error> {
+        let list = self.list(name)?;
+        list.try_into().map_err(|_| Error::Parameter { name, range: "two integers" })
+    }
+
+    pub fn small(&self, name: &'static str) -> Result<u32, Error> {
+        let range = "below 2^32";
+        u32::try_from(self.number(name)?).map_err(|_| Error::Parameter { name, range })
+    }
+
+    pub fn coin(&self, name: &'static str) -> Result<Threshold, Error> {
+        Ok(Threshold::new(self.number(name)?)?)
+    }
+}
+
+/// The weight of noise that is `factor` times as rare: at most 53 significant bits, as thresholds want.
+pub(crate) fn rarer(weight: u64, factor: f64) -> u64 {
+    (weight as f64 / factor) as u64
+}
+
+/// The weight of a truth whose complement, the noise, is `factor` times as rare.
+pub(crate) fn surer(weight: u64, factor: f64) -> u64 {
+    (TWO_64 - (TWO_64 - weight as f64) / factor) as u64
+}
+
+/// Bits that tell so many symbols apart.
+pub(crate) fn bits_of(symbols: u64) -> u32 {
+    u64::BITS - (symbols - 1).leading_zeros()
+}
+
+/// An ε₀ that is within `floor` after rounding outward.
+pub(crate) fn within_floor(floor: Epsilon) -> Option<Epsilon> {
+    Epsilon::new(floor.get() * (1.0 - 1e-8)).ok()
+}
+
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;

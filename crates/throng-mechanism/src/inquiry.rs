@@ -1,0 +1,95 @@
+//! What an accountant asks about the noise of a mechanism: numbers as people know them, not the integers
+//! of a sampler.
+
+use crate::Error;
+use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
+
+/// A mechanism of which a profile says all there is to say, as `throng account` asks about it.
+///
+/// ```
+/// # use throng_account::{Crowd, Epsilon};
+/// use throng_mechanism::{Key, Setting, Settings};
+///
+/// let inquiry = Key::CoinCount.inquiry().unwrap();
+/// assert_eq!(inquiry.settings, [Setting::Slots("Slots for noise per report"), Setting::Chance]);
+///
+/// // One slot, used one time in a hundred, among ten thousand.
+/// let settings = Settings { slots: 1, chance: 0.01, ..Settings::default() };
+/// let profile = (inquiry.profile)(&settings, Crowd::new(10_000)?)?;
+/// assert!(profile.delta(Epsilon::new(1.5)?).upper < 1e-6);
+/// # Ok::<(), throng_mechanism::Error>(())
+/// ```
+pub struct Inquiry {
+    /// What is accounted for, in a line.
+    pub about: &'static str,
+    /// Arguments that make an example.
+    pub example: &'static str,
+    /// What has to be known.
+    pub settings: &'static [Setting],
+    /// The profile that follows from that.
+    #[allow(clippy::type_complexity)] // What `Claims::profile` returns, from a plain function.
+    pub profile: fn(&Settings, Crowd) -> Result<Box<dyn Profile>, Error>,
+}
+
+/// Something to be known of noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// The local ε₀.
+    Local,
+    /// How many there are of what is named here.
+    Size(&'static str),
+    /// How many there are of what is named here; 2 if nothing is said.
+    SizeOrTwo(&'static str),
+    /// How often a bit is flipped.
+    Flip,
+    /// Places for noise in a report, in these words; 1 if nothing is said.
+    Slots(&'static str),
+    /// How often a place is used.
+    Chance,
+    /// How often a slot holds a coin of each level.
+    Weights,
+    /// How often each event of a catalogue happens.
+    Bursts,
+}
+
+/// The values of all [`Setting`]s that a mechanism has; others stay as they are by default.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// Of [`Setting::Local`].
+    pub local: f64,
+    /// Of [`Setting::Size`] or [`Setting::SizeOrTwo`].
+    pub size: u64,
+    /// Of [`Setting::Flip`].
+    pub flip: f64,
+    /// Of [`Setting::Slots`].
+    pub slots: u64,
+    /// Of [`Setting::Chance`].
+    pub chance: f64,
+    /// Of [`Setting::Weights`], the lowest level first.
+    pub weights: Vec<f64>,
+    /// Of [`Setting::Bursts`]: 1, 2, … pairs.
+    pub pairs: Vec<f64>,
+    /// Of [`Setting::Bursts`]: 1, 2, … plusses.
+    pub plus: Vec<f64>,
+    /// Of [`Setting::Bursts`]: 1, 2, … minuses.
+    pub minus: Vec<f64>,
+}
+
+impl Settings {
+    pub(crate) fn local(&self) -> Result<Epsilon, Error> {
+        Ok(Epsilon::new(self.local)?)
+    }
+
+    pub(crate) fn chance(&self) -> Result<Threshold, Error> {
+        Ok(Threshold::at_least(Probability::new("p", self.chance)?))
+    }
+}
+
+/// Probabilities as integers out of 2⁶⁴; 0 stays 0.
+pub(crate) fn weights(chances: &[f64]) -> Result<Vec<u64>, Error> {
+    let weight = |&p: &f64| match p {
+        0.0 => Ok(0),
+        p => Ok(Threshold::at_least(Probability::new("weight", p)?).get()),
+    };
+    chances.iter().map(weight).collect()
+}
