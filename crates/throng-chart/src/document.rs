@@ -110,8 +110,8 @@ fn swatch(stroke: Stroke, index: usize, (x, y): (f64, f64)) -> String {
     format!(r#"<path d="{path}" {}/>"#, style(stroke, index))
 }
 
-/// How the series at this place is drawn. Past the palette its colours return with thinner lines,
-/// and with other markers.
+/// The attributes of the series at this place. Past the palette its colours return with thinner
+/// lines, and with other markers.
 fn style(stroke: Stroke, index: usize) -> String {
     let colour = PALETTE[index % PALETTE.len()];
     let (width, dash) = match stroke {
