@@ -4,7 +4,7 @@
 //! and narrow, and the style sheet shows the one that its column has room for.
 
 use crate::chart::{Chart, NO_DATA, Series, Stroke};
-use crate::marks::marker;
+use crate::marks::{line_width, marker};
 use crate::span::{BLEED, Span, Tick};
 use crate::text::{self, LINE, TEXT, cut, escape, tenth, widest, width};
 
@@ -273,7 +273,7 @@ fn style(stroke: Stroke, index: usize) -> String {
         }
         Stroke::Markers => return format!(r#"class="chart-mark {colour}""#),
     };
-    let width = if (index / COLOURS).is_multiple_of(2) { width } else { width / 2.0 };
+    let width = line_width(width, index / COLOURS);
     format!(r#"class="chart-line {colour}" fill="none" stroke-width="{width}"{dash}"#)
 }
 

@@ -566,13 +566,17 @@ mod tests {
         assert!(matches!(refused, Error::Wire(throng_wire::Error::Foreign { .. })));
     }
 
-    #[tokio::test]
-    async fn the_off_switch_sends_nothing() {
+    /// A mix that listens and does not answer, with an uploader to it and a device.
+    async fn silent_mix() -> (TcpListener, Uploader, Client) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut world = World::of_bits();
         world.collection.chain.mixes[0].url = format!("http://{}", listener.local_addr().unwrap());
-        let uploader = uploader(&world);
-        let mut client = world.client();
+        (listener, uploader(&world), world.client())
+    }
+
+    #[tokio::test]
+    async fn the_off_switch_sends_nothing() {
+        let (listener, uploader, mut client) = silent_mix().await;
         let report = client.report(YES, 0, &mut rng(1)).unwrap();
         client.disable().unwrap();
         assert_eq!(uploader.upload(&report).await.unwrap_err(), Error::Disabled);
@@ -589,11 +593,7 @@ mod tests {
 
     #[tokio::test]
     async fn switching_off_between_attempts_ends_them() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut world = World::of_bits();
-        world.collection.chain.mixes[0].url = format!("http://{}", listener.local_addr().unwrap());
-        let uploader = uploader(&world);
-        let mut client = world.client();
+        let (listener, uploader, mut client) = silent_mix().await;
         let report = client.report(YES, 0, &mut rng(1)).unwrap();
         let upload = tokio::spawn(async move { uploader.upload(&report).await });
         let (mut stream, _) = listener.accept().await.unwrap();

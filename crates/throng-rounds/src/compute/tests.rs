@@ -308,7 +308,7 @@ fn dropout(members: u32, round: usize, seed: u64) -> Vec<Result<Outcome, Error>>
     })
 }
 
-/// The rounds in which nobody may leave, of so many.
+/// The rounds, of `rounds` in all, in which nobody may leave.
 fn multiplying(rounds: usize) -> std::ops::Range<usize> {
     2..rounds - 1
 }
