@@ -16,7 +16,7 @@ use zeroize::{Zeroize, Zeroizing};
 ///
 /// ```text
 /// keys board   round 0, 1, …      offer, settle      until there are keys with the members
-/// talk board   round 0            speak, hear        confirm: the plan, signed by the seat
+/// talk board   round 0            speak, hear        confirm: the plan; the seat's signature
 ///              round 1, 2, …      speak, hear        the circuit's rounds
 /// ```
 ///

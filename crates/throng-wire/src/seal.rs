@@ -166,6 +166,8 @@ mod tests {
         for count in 0..6 {
             assert_eq!(seal(&SHAPE, &keys(count)).is_ok(), count == 3);
         }
+        let error = seal(&SHAPE, &keys(2)).err().unwrap();
+        assert_eq!(error.to_string(), "a wrong argument: one key for every hop expected");
     }
 
     #[test]
