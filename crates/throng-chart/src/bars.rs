@@ -23,13 +23,13 @@ use crate::text::{LINE, TEXT, cut, escape, number, tenth, widest, width};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bars {
-    /// What assistive technology calls the chart; not drawn.
+    /// The name of the chart for assistive technology; it is not drawn.
     pub title: String,
     /// The quantity, with its unit.
     pub label: String,
     /// The bars, from the top.
     pub rows: Vec<Bar>,
-    /// How many of the rows to draw, from the first; the rest are only counted.
+    /// The number of rows to draw, from the first; the rest are only counted.
     pub most: usize,
 }
 
@@ -49,9 +49,10 @@ pub struct Bars {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// What is measured; one too long for its column is cut, and in whole where it is pointed at.
+    /// The name of what is measured; one too long for its column is cut, and in whole where it is
+    /// pointed at.
     pub label: String,
-    /// Where the bar ends; a row without a number has no bar.
+    /// The end of the bar; a row without a number has no bar.
     pub value: f64,
     /// The lower end of the thin line over it; without both ends there is none.
     pub low: f64,
@@ -109,7 +110,7 @@ impl Bars {
         picture(id, frame, down + GAP / 2.0, "img", names, &parts.concat())
     }
 
-    /// What is seen, in words.
+    /// The chart in words.
     fn description(&self, shown: &[Bar]) -> String {
         let known = || shown.iter().filter(|bar| bar.value.is_finite());
         let by = |a: &&Bar, b: &&Bar| a.value.total_cmp(&b.value);
@@ -166,7 +167,7 @@ impl Bar {
         finite.then_some((self.low.min(self.high), self.low.max(self.high)))
     }
 
-    /// What the axis must cover.
+    /// The values that the axis must cover.
     fn ends(&self) -> impl Iterator<Item = f64> {
         let (low, high) = self.interval().unwrap_or((self.value, self.value));
         [low, self.value, high].into_iter()

@@ -1,4 +1,4 @@
-//! What a line chart shows.
+//! The content of a line chart.
 
 use crate::span::Span;
 use crate::text::number;
@@ -46,14 +46,14 @@ pub struct Chart {
 pub struct Axis {
     /// The quantity, with its unit.
     pub label: String,
-    /// How values map to positions.
+    /// The map from values to positions.
     pub scale: Scale,
     /// The interval to show, its ends in either order; `None`, or an interval the scale cannot
     /// show (empty, not finite, not positive on a log axis), fits the data.
     pub range: Option<(f64, f64)>,
 }
 
-/// How an axis maps values to positions.
+/// The map from values to positions on an axis.
 ///
 /// ```
 /// use throng_chart::{Axis, Chart, Scale, Series, Stroke};
@@ -92,19 +92,19 @@ pub enum Scale {
 pub struct Series {
     /// The name in the legend; an unnamed series has no legend entry.
     pub name: String,
-    /// How the points are drawn.
+    /// The way the points are drawn.
     pub stroke: Stroke,
     /// The points, joined in this order; one without a position on the axes interrupts the line.
     pub points: Vec<(f64, f64)>,
-    /// From where to where each point may really lie, drawn as an area behind the line: one
+    /// The interval in which each point may really lie, drawn as an area behind the line: one
     /// interval per point, or none at all. One without a position interrupts the area.
     pub band: Vec<(f64, f64)>,
-    /// On a page, what is to be read at each point: a point with a note has a marker that shows it
+    /// The texts to be read on a page at each point: a point with a note has a marker that shows it
     /// when pointed at or focused. One per point, or none at all; empty ones do not count.
     pub notes: Vec<String>,
 }
 
-/// How the points of a series are drawn.
+/// The way the points of a series are drawn.
 ///
 /// ```
 /// use throng_chart::{Series, Stroke};
@@ -164,12 +164,12 @@ impl Chart {
         Span::new(&self.y, heights, pixels)
     }
 
-    /// Whether a point has a position on the axes.
+    /// True if a point has a position on the axes.
     pub(crate) fn admits(&self, (x, y): (f64, f64)) -> bool {
         self.x.scale.admits(x) && self.y.scale.admits(y)
     }
 
-    /// What is seen, in words.
+    /// The chart in words.
     pub(crate) fn description(&self) -> String {
         let Some((first, last)) = extremes(self.drawn().map(|point| point.0)) else {
             return NO_DATA.to_owned();
@@ -190,7 +190,7 @@ impl Chart {
         words
     }
 
-    /// What is seen of a series.
+    /// A series in words.
     fn described(&self, series: &Series) -> Option<String> {
         if series.stroke == Stroke::Limit {
             let level = series.points.iter().find(|point| self.y.scale.admits(point.1))?;
@@ -219,7 +219,7 @@ impl Series {
 }
 
 impl Scale {
-    /// Whether a value has a position on an axis of this scale.
+    /// True if a value has a position on an axis of this scale.
     pub(crate) fn admits(self, value: f64) -> bool {
         value.is_finite() && (self != Self::Log || value > 0.0)
     }
@@ -247,7 +247,7 @@ fn field(text: &str) -> String {
     text.to_owned()
 }
 
-/// What stands where there is nothing to draw.
+/// The words where there is nothing to draw.
 pub(crate) const NO_DATA: &str = "no data";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How charts look on a page.
+//! The look of charts on a page.
 
 /// The style sheet of the look for pages, light and dark. Its custom properties, such as
 /// `--chart-paper` for what is behind a chart, give way to those that a page sets for `:root`.

@@ -1,7 +1,7 @@
 //! A chart as a document of its own.
 
 use crate::chart::{Chart, Stroke};
-use crate::marks::marker;
+use crate::marks::{line_width, marker};
 use crate::span::{BLEED, Span, Tick};
 use crate::text::{LINE, TEXT, escape, px, text, widest, width, wrap};
 
@@ -110,8 +110,8 @@ fn swatch(stroke: Stroke, index: usize, (x, y): (f64, f64)) -> String {
     format!(r#"<path d="{path}" {}/>"#, style(stroke, index))
 }
 
-/// How the series at this place is drawn. Past the palette its colours return with thinner lines,
-/// and with other markers.
+/// The attributes of the series at this place. Past the palette its colours return with thinner
+/// lines, and with other markers.
 fn style(stroke: Stroke, index: usize) -> String {
     let colour = PALETTE[index % PALETTE.len()];
     let (width, dash) = match stroke {
@@ -121,7 +121,7 @@ fn style(stroke: Stroke, index: usize) -> String {
         Stroke::Limit => (1.6, "12 4 2 4"),
         Stroke::Markers => return format!(r#"fill="{colour}""#),
     };
-    let width = if (index / PALETTE.len()).is_multiple_of(2) { width } else { width / 2.0 };
+    let width = line_width(width, index / PALETTE.len());
     let ends = r#"stroke-linecap="round" stroke-linejoin="round" fill="none""#;
     format!(r#"{ends} stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dash}""#)
 }

@@ -22,11 +22,11 @@
 //! assert!(!chart.page("crashes").contains("style="));
 //! ```
 //!
-//! A picture has up to two looks. One for files is a document of its own, with its colours and fonts
-//! inside ([`Chart::svg`]). One for web pages ([`Chart::page`], [`Bars::page`], [`sparkline`]) has
-//! classes in their place, which the page's style sheet has to know ([`CSS`]); a strict content
-//! security policy lets it pass, because nothing in it is an inline style. Every text is escaped, so
-//! labels may come from anyone.
+//! A picture has up to two looks. One for files is a document of its own, with its colours and
+//! fonts inside ([`Chart::svg`]). One for web pages ([`Chart::page`], [`Bars::page`],
+//! [`sparkline`]) has classes in their place, which the page's style sheet has to know ([`CSS`]); a
+//! strict content security policy lets it pass, because nothing in it is an inline style. Every
+//! text is escaped, so labels may come from anyone.
 
 mod bars;
 mod chart;

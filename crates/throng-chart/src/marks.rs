@@ -57,6 +57,12 @@ impl Series {
     }
 }
 
+/// The width of a line when the palette is in use for the `pass`th time, from 0: every other time
+/// it is half of `width`.
+pub(crate) fn line_width(width: f64, pass: usize) -> f64 {
+    if pass.is_multiple_of(2) { width } else { width / 2.0 }
+}
+
 /// The marker of the series at this place.
 pub(crate) fn marker(index: usize) -> &'static str {
     MARKERS[index % MARKERS.len()]

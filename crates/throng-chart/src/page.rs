@@ -4,13 +4,13 @@
 //! and narrow, and the style sheet shows the one that its column has room for.
 
 use crate::chart::{Chart, NO_DATA, Series, Stroke};
-use crate::marks::marker;
+use crate::marks::{line_width, marker};
 use crate::span::{BLEED, Span, Tick};
 use crate::text::{self, LINE, TEXT, cut, escape, tenth, widest, width};
 
 impl Chart {
-    /// The chart for a page whose style sheet holds [`CSS`](crate::CSS). Its identifiers are
-    /// `id` and `id-narrow` with an ending, so no other chart of the page may have these; characters
+    /// The chart for a page whose style sheet holds [`CSS`](crate::CSS). Its identifiers are `id`
+    /// and `id-narrow` with an ending, so no other chart of the page may have these; characters
     /// other than letters, digits, `-` and `_` become `-`.
     ///
     /// The title is what assistive technology calls the chart, and is not drawn: a page has
@@ -64,8 +64,8 @@ impl Chart {
         if fits { 0.0 } else { LINE }
     }
 
-    /// The bands, and over them the lines: dashes over lines, dots over dashes, so that where series
-    /// coincide, all stay visible.
+    /// The bands, and over them the lines: dashes over lines, dots over dashes, so that where
+    /// series coincide, all stay visible.
     fn lines(&self, x: &Span, y: &Span, clip: &str) -> String {
         let mut order: Vec<_> = self.series.iter().enumerate().collect();
         order.sort_by_key(|(_, series)| series.stroke);
@@ -114,7 +114,7 @@ pub(crate) struct Frame {
     pub(crate) width: f64,
     /// The height of a plot.
     plot: f64,
-    /// Whether the label of a row stands above it instead of beside it.
+    /// True if the label of a row stands above it instead of beside it.
     pub(crate) stacked: bool,
 }
 
@@ -260,8 +260,8 @@ fn swatch(series: &Series, index: usize, (x, y): (f64, f64)) -> String {
     [band, line, mark].concat()
 }
 
-/// How the series at this place is drawn. Past the palette its colours return with thinner lines,
-/// and with other markers.
+/// The attributes of the series at this place. Past the palette its colours return with thinner
+/// lines, and with other markers.
 fn style(stroke: Stroke, index: usize) -> String {
     let colour = colour(index);
     let (width, dash) = match stroke {
@@ -273,7 +273,7 @@ fn style(stroke: Stroke, index: usize) -> String {
         }
         Stroke::Markers => return format!(r#"class="chart-mark {colour}""#),
     };
-    let width = if (index / COLOURS).is_multiple_of(2) { width } else { width / 2.0 };
+    let width = line_width(width, index / COLOURS);
     format!(r#"class="chart-line {colour}" fill="none" stroke-width="{width}"{dash}"#)
 }
 
@@ -296,7 +296,7 @@ const MARGIN: f64 = 6.0;
 /// Between labelled grid lines, at least.
 const ROW: f64 = 32.0;
 const SWATCH: f64 = 30.0;
-/// How far from its point a marker can be pointed at.
+/// The distance from its point at which a marker can be pointed at.
 const REACH: f64 = 11.0;
 /// The colours of the style sheet.
 const COLOURS: usize = 7;

@@ -1,4 +1,4 @@
-//! What an axis shows: the interval, its pixels, and ticks at round numbers.
+//! The content of an axis: the interval, its pixels, and ticks at round numbers.
 
 use crate::chart::{Axis, Scale};
 use crate::text::{RAISED, TEXT, px, widest, width};
@@ -81,7 +81,7 @@ impl Span {
         self.from + part * (self.to - self.from)
     }
 
-    /// Whether a pixel lies between the ends, give or take a line's width.
+    /// True if a pixel lies between the ends, give or take a line's width.
     pub(crate) fn holds(&self, pixel: f64) -> bool {
         (self.from.min(self.to) - BLEED..=self.from.max(self.to) + BLEED).contains(&pixel)
     }
@@ -167,7 +167,7 @@ impl Tick {
         Self { value, label: label.replace('-', "−") }
     }
 
-    /// About how wide its label is.
+    /// The width of its label, about.
     pub(crate) fn width(&self) -> f64 {
         let (number, raised) = self.label.split_once('^').unwrap_or((&self.label, ""));
         width(number) + width(raised) * RAISED / TEXT
@@ -206,7 +206,8 @@ pub(crate) fn decimal(number: i64, power: i32) -> f64 {
     if power < 0 { number as f64 / scale } else { number as f64 * scale }
 }
 
-/// How many times a size goes into a value: a whole number, where only rounding says otherwise.
+/// The number of times that a size goes into a value: a whole number, where only rounding says
+/// otherwise.
 fn quotient(value: f64, size: f64) -> f64 {
     let exact = value / size;
     let whole = exact.round();
@@ -218,7 +219,7 @@ pub(crate) fn exponent(value: f64) -> i32 {
     quotient(value.log10(), 1.0).floor() as i32
 }
 
-/// How far beyond the frame a line may reach: about its width.
+/// The distance that a line may reach beyond the frame: about its width.
 pub(crate) const BLEED: f64 = 1.5;
 /// Most steps between the ticks of a linear axis.
 const MOST_STEPS: f64 = 8.0;

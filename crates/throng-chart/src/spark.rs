@@ -53,7 +53,8 @@ fn across(count: usize) -> Span {
     Span::new(&axis, std::iter::empty(), (EDGE, WIDTH - EDGE))
 }
 
-/// From the least to the greatest, without the room of an axis that ends at round numbers.
+/// The interval from the least to the greatest, without the room of an axis that ends at round
+/// numbers.
 fn upward(points: &[(f64, f64, f64)]) -> Span {
     let ends = points.iter().flat_map(|(value, low, high)| [*value, *low, *high]);
     let axis = Axis { label: String::new(), scale: Scale::Whole, range: None };

@@ -1,4 +1,4 @@
-//! What the tests of several modules draw.
+//! The charts that the tests of several modules draw.
 
 use crate::{Axis, CSS, Chart, Scale, Series, Stroke};
 

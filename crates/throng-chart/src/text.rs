@@ -3,7 +3,7 @@
 //! The layout measures its texts with a table of rough glyph widths, so a chart needs no font at
 //! hand. The estimates lean wide, because white space does less harm than an overlap.
 
-/// About how wide a text is, by the widest of the common sans-serif fonts.
+/// The width of a text, about, by the widest of the common sans-serif fonts.
 pub(crate) fn width(text: &str) -> f64 {
     text.chars().map(em).sum::<f64>() * TEXT
 }

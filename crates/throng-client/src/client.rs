@@ -2,6 +2,7 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use crate::file::StateFile;
+use crate::keys::KnownKeys;
 use crate::report::Switch;
 use crate::state::{State, Words};
 use crate::{Error, Report};
@@ -11,31 +12,34 @@ use std::fmt;
 use std::path::Path;
 use throng_collection::Collection;
 use throng_mechanism::{Mechanism, Spending, Value, sample};
-use throng_wire::{CollectionId, Directory, PublicIdentity, Seal, SignedDirectory};
+use throng_wire::{CollectionId, Seal, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// One device's part in one collection.
 ///
 /// # What it never does
-/// - Randomize twice for one epoch: whoever saw both reports could average. The sealed report is kept,
-///   on disk where there is a file, before it is handed out, and handed out again when asked for.
+/// - Randomize twice for one epoch: whoever saw both reports could average. The sealed report is
+///   kept, on disk where there is a file, before it is handed out, and handed out again when asked
+///   for.
 /// - Go back to an earlier epoch, or past the number of reports that the promise covers.
 /// - Seal to keys that one party of the collection has not signed.
 /// - Send anything after [`Client::disable`].
 ///
 /// # What it remembers
-/// With `rappor` a device shows its first string in every epoch, also when its string changes: a second
-/// one would cost as much as all reports on the first. With `longitudinal` the value is the bit of the
-/// epoch; epochs without a report count as if the bit had not changed, and are lost to the count.
+/// With `rappor` a device shows its first string in every epoch, also when its string changes: a
+/// second one would cost as much as all reports on the first. With `longitudinal` the value is the
+/// bit of the epoch; epochs without a report count as if the bit had not changed, and are lost to
+/// the count.
 ///
 /// ```
-/// # use throng_collection::example;
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # let collection = example::collection();
-/// # let directory = example::directory(&collection);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_client::{Client, Error};
+/// use throng_collection::example;
 /// use throng_mechanism::Value;
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// let collection = example::collection();
+/// let directory = example::directory(&collection);
 ///
 /// // A collection that covers one report of each person.
 /// let mut client = Client::new(collection)?;
@@ -57,16 +61,16 @@ pub struct Client {
     state: State,
     #[cfg(not(target_arch = "wasm32"))]
     file: Option<StateFile>,
-    directory: Option<Directory>,
+    keys: KnownKeys,
     switch: Switch,
 }
 
 impl Client {
-    /// A fresh device that keeps its state in memory. A second one for the same person starts a second
-    /// odometer, so it is to live as long as the device it stands for.
+    /// A fresh device that keeps its state in memory. A second one for the same person starts a
+    /// second odometer, so it is to live as long as the device it stands for.
     ///
-    /// [`Collection::parse`] has checked that the promise is kept; one that is put together in code is
-    /// taken at its word.
+    /// [`Collection::parse`] has checked that the promise is kept; one that is put together in code
+    /// is taken at its word.
     pub fn new(collection: Collection) -> Result<Self, Error> {
         let (mechanism, epochs) = (&collection.terms.mechanism, collection.terms.promise.epochs);
         let merges = epochs > 1 && collection.schedule.window() > 1;
@@ -82,27 +86,31 @@ impl Client {
             state: State::default(),
             #[cfg(not(target_arch = "wasm32"))]
             file: None,
-            directory: None,
+            keys: KnownKeys::default(),
             switch: Switch::default(),
         })
     }
 
     /// A device that keeps its state in a file, which only its owner may read. A file that is not
-    /// there is made; one of another collection or version, or damaged, is refused and left as it is.
+    /// there is made; one of another collection or version, or damaged, is refused and left as it
+    /// is.
     ///
     /// ```
-    /// # use throng_collection::example;
-    /// # let directory = tempfile::TempDir::new().unwrap();
-    /// # let path = directory.path().join("crashes.state");
-    /// # let collection = example::collection();
     /// use throng_client::{Client, Error};
+    /// use throng_collection::example;
+    ///
+    /// let directory = tempfile::TempDir::new().unwrap();
+    /// let path = directory.path().join("crashes.state");
+    /// let collection = example::collection();
     ///
     /// let client = Client::open(collection.clone(), &path)?;
     /// assert!(path.exists());
     ///
     /// // Two at a time would randomize twice.
-    /// assert!(matches!(Client::open(collection, &path), Err(Error::State { .. })));
-    /// # drop(client);
+    /// let second = Client::open(collection.clone(), &path);
+    /// assert!(matches!(second, Err(Error::State { .. })));
+    /// drop(client);
+    /// assert!(Client::open(collection, &path).is_ok());
     /// # Ok::<(), Error>(())
     /// ```
     #[cfg(not(target_arch = "wasm32"))]
@@ -122,13 +130,14 @@ impl Client {
     /// browser, or by an app with a store of its own.
     ///
     /// ```
-    /// # use throng_client::Client;
-    /// # use throng_mechanism::Value;
-    /// # use throng_collection::example;
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # let collection = example::collection();
-    /// # let directory = example::directory(&collection);
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_client::Client;
+    /// use throng_collection::example;
+    /// use throng_mechanism::Value;
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// let collection = example::collection();
+    /// let directory = example::directory(&collection);
     /// let mut client = Client::new(collection.clone())?;
     /// client.learn(&directory, 0)?;
     /// let report = client.report(Value::Bit(true), 0, &mut rng)?;
@@ -148,16 +157,18 @@ impl Client {
         Ok(client)
     }
 
-    /// Takes the keys of a window, given by its first epoch, if every party of the collection signed
-    /// them. They replace those of another window.
+    /// Takes the keys of a window, given by its first epoch, if every party of the collection
+    /// signed them. They replace those of another window.
     ///
     /// ```
-    /// # use throng_client::Client;
-    /// # use throng_wire::SignedDirectory;
-    /// # use throng_collection::example;
-    /// # let collection = example::collection();
-    /// # let directory = example::directory(&collection);
-    /// # let mut client = Client::new(collection)?;
+    /// use throng_client::Client;
+    /// use throng_collection::example;
+    /// use throng_wire::SignedDirectory;
+    ///
+    /// let collection = example::collection();
+    /// let directory = example::directory(&collection);
+    /// let mut client = Client::new(collection)?;
+    ///
     /// // One byte of a signature is another.
     /// let mut forged = directory.encode();
     /// *forged.last_mut().unwrap() ^= 1;
@@ -168,16 +179,7 @@ impl Client {
     /// # Ok::<(), throng_client::Error>(())
     /// ```
     pub fn learn(&mut self, directory: &SignedDirectory, window: u64) -> Result<(), Error> {
-        let learned = directory.verify(&self.id, window, &parties(&self.collection))?;
-        match &self.directory {
-            Some(known) if known.window == window && known != learned => {
-                Err(Error::TwoDirectories { window })
-            }
-            _ => {
-                self.directory = Some(learned.clone());
-                Ok(())
-            }
-        }
+        self.keys.learn(directory, &self.id, window, &self.collection.chain.identities())
     }
 
     /// Randomizes a value, seals it, and remembers the report. Until that is
@@ -187,13 +189,14 @@ impl Client {
     /// refused changes nothing, and neither does a state that cannot be written.
     ///
     /// ```
-    /// # use throng_client::{Client, Error};
-    /// # use throng_mechanism::Value;
-    /// # use throng_collection::example;
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # let collection = example::collection();
-    /// # let directory = example::directory(&collection);
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_client::{Client, Error};
+    /// use throng_collection::example;
+    /// use throng_mechanism::Value;
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// let collection = example::collection();
+    /// let directory = example::directory(&collection);
     /// let mut client = Client::new(collection)?;
     /// let unknown = client.report(Value::Bit(true), 0, &mut rng).unwrap_err();
     /// assert_eq!(unknown, Error::NoKeys { window: 0 });
@@ -237,7 +240,8 @@ impl Client {
         Ok(report)
     }
 
-    /// Lets go of a report that the first mix has taken. Another than the pending one changes nothing.
+    /// Lets go of a report that the first mix has taken. Another than the pending one changes
+    /// nothing.
     pub fn acknowledge(&mut self, report: &Report) -> Result<(), Error> {
         match &self.state.pending {
             Some(pending) if pending[..] == *report.as_bytes() => {
@@ -247,19 +251,20 @@ impl Client {
         }
     }
 
-    /// Switches off for good, or until [`Client::enable`]: the memory and the pending report are erased,
-    /// and no report is made or sent any more, also none that was handed out before.
+    /// Switches off for good, or until [`Client::enable`]: the memory and the pending report are
+    /// erased, and no report is made or sent any more, also none that was handed out before.
     ///
     /// ```
-    /// # use throng_client::{Client, Error};
-    /// # use throng_mechanism::Value;
-    /// # use throng_collection::example;
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # let collection = example::collection();
-    /// # let directory = example::directory(&collection);
-    /// # let mut client = Client::new(collection)?;
-    /// # client.learn(&directory, 0)?;
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_client::{Client, Error};
+    /// use throng_collection::example;
+    /// use throng_mechanism::Value;
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// let collection = example::collection();
+    /// let directory = example::directory(&collection);
+    /// let mut client = Client::new(collection)?;
+    /// client.learn(&directory, 0)?;
     /// let report = client.report(Value::Bit(true), 0, &mut rng)?;
     /// client.disable()?;
     /// assert!(report.is_revoked() && client.pending().is_none());
@@ -291,8 +296,8 @@ impl Client {
         Ok(())
     }
 
-    /// The state for [`Client::restore`]: to be kept before a report is sent, after every change, and
-    /// as safe as the values it may tell of.
+    /// The state for [`Client::restore`]: to be kept before a report is sent, after every change,
+    /// and as safe as the values it may tell of.
     pub fn state(&self) -> Vec<u8> {
         std::mem::take(&mut *self.state.encode(self.id))
     }
@@ -313,17 +318,17 @@ impl Client {
         self.state.last()
     }
 
-    /// Whether the off switch is not on.
+    /// True while the off switch is off.
     pub fn is_enabled(&self) -> bool {
         !self.state.off
     }
 
-    /// What it takes part in.
+    /// The collection that it takes part in.
     pub fn collection(&self) -> &Collection {
         &self.collection
     }
 
-    /// Whether this epoch may have a new report.
+    /// Refuses an epoch that may not have a new report.
     fn admit(&self, epoch: u64) -> Result<(), Error> {
         let State { reports, next, ref memory, .. } = self.state;
         let terms = &self.collection.terms;
@@ -345,11 +350,10 @@ impl Client {
         Ok(())
     }
 
-    /// For an epoch whose keys are known.
+    /// The seal of an epoch whose keys are known.
     fn seal(&self, epoch: u64) -> Result<Seal, Error> {
         let window = self.collection.schedule.window_of(epoch);
-        let known = self.directory.as_ref().filter(|directory| directory.window == window);
-        let Directory { keys, .. } = known.ok_or(Error::NoKeys { window })?;
+        let keys = self.keys.of(window)?;
         Ok(Seal::new(&self.collection.shape(), self.id, epoch, window, keys)?)
     }
 
@@ -365,7 +369,8 @@ impl Client {
         let words = terms.messages() * terms.mechanism.words();
         let mut messages = Zeroizing::new(Vec::with_capacity(words));
         terms.mechanism.respond(value, epoch, memory, rng, &mut messages)?;
-        // The first mix sees places. Were the truth always in the same one, it could pass on no noise.
+        // The first mix sees places. Were the truth always in the same one, it could pass on no
+        // noise.
         sample::shuffle(&mut messages, terms.mechanism.words(), rng);
         let mut bytes = Zeroizing::new(Vec::with_capacity(terms.messages() * terms.payload()));
         terms.encode_payload(&messages, &mut bytes)?;
@@ -388,7 +393,7 @@ impl Client {
     }
 }
 
-/// How far it is, and nothing of what it remembers.
+/// Shows how far it is, and nothing of what it remembers.
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
@@ -399,14 +404,9 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Whether reports rest on a memory, and the promise on there being one of it only.
+/// True if reports rest on a memory, and the promise on there being one of it only.
 fn remembers(mechanism: &Mechanism) -> bool {
     mechanism.spending() != Spending::PerEpoch
-}
-
-/// Who has to sign, in the order of the chain.
-fn parties(collection: &Collection) -> Vec<PublicIdentity> {
-    collection.chain.parties().map(|(_, party)| party.identity).collect()
 }
 
 #[cfg(test)]
@@ -633,8 +633,8 @@ mod tests {
         assert!(Client::new(long).is_err());
     }
 
-    // A first mix that passes on chosen places would pass on truths without noise, were they always in
-    // the same place. Each of four counts leaves its band with a chance below 1e-9.
+    // A first mix that passes on chosen places would pass on truths without noise, were they always
+    // in the same place. Each of four counts leaves its band with a chance below 1e-9.
     #[test]
     fn the_true_message_may_be_in_any_place() {
         let never = coin(1.0 / f64::from(1 << 30));

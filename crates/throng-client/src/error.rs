@@ -30,7 +30,7 @@ pub enum Error {
     /// An epoch after the last.
     #[error("there is no epoch {epoch}: the last one is {last}")]
     NoSuchEpoch {
-        /// What was asked for.
+        /// The epoch asked for.
         epoch: u64,
         /// The collection's last epoch.
         last: u64,
@@ -38,7 +38,7 @@ pub enum Error {
     /// An epoch before one that is reported already.
     #[error("epoch {epoch} is past: this device has reported in epoch {last}; check its clock")]
     Past {
-        /// What was asked for.
+        /// The epoch asked for.
         epoch: u64,
         /// The latest epoch of this device.
         last: u64,
@@ -49,8 +49,8 @@ pub enum Error {
         /// The epoch.
         epoch: u64,
     },
-    /// What earlier reports rest on is erased. Starting over would cost as much again as is promised
-    /// for all epochs together.
+    /// The memory that earlier reports rest on is erased. Starting over would cost as much again as
+    /// is promised for all epochs together.
     #[error(
         "what earlier reports rest on is erased, so this device cannot go on in this collection"
     )]
@@ -74,7 +74,7 @@ pub enum Error {
     State {
         /// The file.
         path: String,
-        /// What is wrong, and what would do.
+        /// The fault, and what would do.
         fault: &'static str,
     },
     /// A file that cannot be read or written.
@@ -82,7 +82,7 @@ pub enum Error {
     File {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The system's message.
         reason: String,
     },
     /// The first mix has no address that a report could be sent to.
@@ -93,15 +93,15 @@ pub enum Error {
     Refused {
         /// The HTTP status.
         status: u16,
-        /// What to do.
+        /// A remedy.
         remedy: &'static str,
     },
     /// The mix took nothing in all attempts. The same bytes may be sent again later.
     #[error("no success after {attempts} attempts, the last of them: {trouble}; try again later")]
     Unreachable {
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
-        /// What went wrong last.
+        /// The trouble of the last attempt.
         trouble: Trouble,
     },
     /// A value that does not fit the question, or a memory that no client left behind.
@@ -110,7 +110,7 @@ pub enum Error {
     /// A schedule under which a device cannot keep its word.
     #[error("schedule: {reason}")]
     Schedule {
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// A directory that is not signed by all, or a key that cannot be sealed to.
@@ -118,14 +118,14 @@ pub enum Error {
     Wire(#[from] throng_wire::Error),
 }
 
-/// What may be over at the next attempt.
+/// A trouble that may be over at the next attempt.
 ///
 /// ```
 /// use throng_client::{Error, Trouble};
 ///
 /// let error = Error::Unreachable { attempts: 6, trouble: Trouble::Status(503) };
-/// let text = "no success after 6 attempts, the last of them: the mix answered 503; try again later";
-/// assert_eq!(error.to_string(), text);
+/// let text = "no success after 6 attempts, the last of them: the mix answered 503";
+/// assert_eq!(error.to_string(), format!("{text}; try again later"));
 /// ```
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A crash before the renaming leaves the old state and perhaps a FILE.new, which the next writing
-//! removes; a crash after it leaves the new state. Nothing half-written is ever read. What is replaced is
-//! unlinked, not overwritten: storage may keep its blocks for a while.
+//! removes; a crash after it leaves the new state. Nothing half-written is ever read. What is
+//! replaced is unlinked, not overwritten: storage may keep its blocks for a while.
 
 use crate::Error;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -52,8 +52,8 @@ impl StateFile {
         Ok(Some(bytes))
     }
 
-    /// Puts new contents in place of the old. They are on disk when this returns; if it fails, either
-    /// are.
+    /// Puts new contents in place of the old. They are on disk when this returns; if it fails,
+    /// either are.
     pub fn replace(&self, bytes: &[u8]) -> Result<(), Error> {
         self.try_replace(bytes).map_err(|error| file_error(&self.path, &error))
     }

@@ -1,20 +1,23 @@
 //! One call from a value to a sealed report.
 //!
-//! A [`Client`] is one device's part in one collection. It randomizes a value, seals it in layers to keys
-//! that every party of the collection has signed, and keeps what must be kept so that nobody ever sees
-//! two randomizations of one value: a report for each epoch, no more of them than is promised, and a
-//! hard off switch.
+//! A [`Client`] is one device's part in one collection. It randomizes a value, seals it in layers
+//! to keys that every party of the collection has signed, and keeps what must be kept so that
+//! nobody ever sees two randomizations of one value: a report for each epoch, no more of them than
+//! is promised, and a hard off switch.
 //!
 //! ```
+//! use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 //! use throng_account::{Crowd, Delta, Epsilon};
 //! use throng_client::Client;
-//! use throng_mechanism::{Ask, Key, Question, Value};
 //! use throng_collection::{Collection, Promise, Prompt, Terms};
-//! use throng_wire::{Below, Binding, Chain, Directory, Identity, LayerSecret, Opener, Party, Schedule, SignedDirectory};
-//! # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+//! use throng_mechanism::{Ask, Key, Question, Value};
+//! use throng_wire::{
+//!     Below, Binding, Chain, Directory, Identity, LayerSecret, Opener, Party, Schedule,
+//!     SignedDirectory,
+//! };
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let mut rng = ChaCha12Rng::seed_from_u64(1);
+//! let mut rng = ChaCha12Rng::seed_from_u64(1);
+//!
 //! // A question to a thousand people, asked once, through one mix.
 //! let (epsilon, delta, crowd) = (Epsilon::new(1.0)?, Delta::new(1e-6)?, Crowd::new(1000)?);
 //! let ask = Ask::new(Question::Bit, crowd, epsilon, delta);
@@ -57,17 +60,17 @@
 //!     sealed = opened;
 //! }
 //! assert!(sealed == [0] || sealed == [1]);
-//! # Ok(())
-//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In use, a collection is read from its file, [`Client::open`] keeps the state on disk, and with the
-//! feature `http` an `Uploader` does all of it: `uploader.submit(&mut client, value, epoch, rng)`, at the
-//! moment that [`jitter`] says.
+//! In use, a collection is read from its file, [`Client::open`] keeps the state on disk, and with
+//! the feature `http` an `Uploader` does all of it: `uploader.submit(&mut client, value, epoch,
+//! rng)`, at the moment that [`jitter`] says.
 //!
 //! | module | |
 //! |---|---|
 //! | `client` | [`Client`]: learn, report, acknowledge, disable |
+//! | `keys` | the keys of the latest window |
 //! | `state`, `file` | the state as bytes, and its replacement on disk |
 //! | `report` | [`Report`]: what leaves |
 //! | `poster` | [`Poster`]: a part on a board, where messages are posted round by round |
@@ -80,6 +83,7 @@ mod client;
 mod error;
 #[cfg(not(target_arch = "wasm32"))]
 mod file;
+mod keys;
 mod moment;
 mod poster;
 mod report;

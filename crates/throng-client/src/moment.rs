@@ -1,20 +1,21 @@
-//! When to send.
+//! The moment to send.
 
 use rand_core::CryptoRng;
 use std::time::Duration;
 use throng_mechanism::sample;
 use throng_wire::Schedule;
 
-/// How long to wait from `now`, in seconds since 1970, before sending the report of an epoch: a uniform
+/// The wait from `now`, in seconds since 1970, before sending the report of an epoch: a uniform
 /// moment in what is left of it. The moment then tells nothing about when a value came to be, and a
 /// crowd does not arrive all at once. Zero when the epoch is over, in the grace after it.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # use std::time::Duration;
-/// # use throng_wire::{Below, Schedule};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use std::time::Duration;
 /// use throng_client::jitter;
+/// use throng_wire::{Below, Schedule};
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// // Epoch 2 lies between the seconds 1200 and 1300.
 /// let schedule = Schedule { start: 1000, every: 100, grace: 10, below: Below::Expire };

@@ -1,27 +1,29 @@
 //! A participant of a board: from messages to a sealed report, once in every round.
 
+use crate::keys::KnownKeys;
 use crate::report::Switch;
 use crate::{Error, Report};
 use rand_core::CryptoRng;
 use std::fmt;
 use throng_collection::Board;
 use throng_mechanism::sample;
-use throng_wire::{CollectionId, Directory, Route, Seal, SignedDirectory};
+use throng_wire::{CollectionId, Route, Seal, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// One device's part on one board.
 ///
-/// It seals each round once: asked again it gives the same bytes, so that retrying an upload never shows
-/// two reports of one device. It keeps nothing on disk. A protocol of several rounds holds secrets that
-/// are to die with it, so a device that loses its memory has dropped out.
+/// It seals each round once: asked again it gives the same bytes, so that retrying an upload never
+/// shows two reports of one device. It keeps nothing on disk. A protocol of several rounds holds
+/// secrets that are to die with it, so a device that loses its memory has dropped out.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # use throng_collection::example;
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # let board = example::board();
-/// # let directory = example::directory(&board);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_client::{Error, Poster};
+/// use throng_collection::example;
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// let board = example::board();
+/// let directory = example::directory(&board);
 ///
 /// // A board for two messages of 18 bytes in each round.
 /// let mut poster = Poster::new(&board);
@@ -37,28 +39,19 @@ use zeroize::Zeroizing;
 /// ```
 pub struct Poster {
     route: Route,
-    directory: Option<Directory>,
+    keys: KnownKeys,
     posted: Option<Report>,
 }
 
 impl Poster {
     /// Somebody who has not posted yet.
     pub fn new(board: &Board) -> Self {
-        Self { route: Route::from(board), directory: None, posted: None }
+        Self { route: Route::from(board), keys: KnownKeys::default(), posted: None }
     }
 
     /// Takes the keys of a round, if every party of the board signed them.
     pub fn learn(&mut self, directory: &SignedDirectory, round: u64) -> Result<(), Error> {
-        let learned = directory.verify(&self.route.id, round, &self.route.parties())?;
-        match &self.directory {
-            Some(known) if known.window == round && known != learned => {
-                Err(Error::TwoDirectories { window: round })
-            }
-            _ => {
-                self.directory = Some(learned.clone());
-                Ok(())
-            }
-        }
+        self.keys.learn(directory, &self.route.id, round, &self.route.parties())
     }
 
     /// Seals the messages of a round, given back to back, in an order that chance decides. The same
@@ -79,8 +72,7 @@ impl Poster {
         if round >= self.route.epochs {
             return Err(Error::NoSuchEpoch { epoch: round, last: self.route.epochs - 1 });
         }
-        let known = self.directory.as_ref().filter(|directory| directory.window == round);
-        let Directory { keys, .. } = known.ok_or(Error::NoKeys { window: round })?;
+        let keys = self.keys.of(round)?;
         let (shape, id) = (&self.route.shape, self.route.id);
         let seal = Seal::new(shape, id, round, round, keys)?;
         // The first mix sees places, and is to learn nothing from them.
@@ -96,7 +88,7 @@ impl Poster {
     }
 }
 
-/// Where it is, and nothing of what it posts.
+/// Shows where it is, and nothing of what it posts.
 impl fmt::Debug for Poster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Poster")
@@ -124,6 +116,7 @@ fn shuffled(messages: &[u8], each: usize, rng: &mut impl CryptoRng) -> Zeroizing
 mod tests {
     use super::*;
     use crate::testing::{World, rng};
+    use throng_wire::Directory;
 
     fn board(world: &World) -> Board {
         let throng_collection::Collection { schedule, chain, .. } = world.collection.clone();
@@ -170,8 +163,8 @@ mod tests {
         poster.post(b"aabbcc", 0, &mut rng(1)).unwrap();
     }
 
-    /// Six orders, each within the exact band of a sixth at 1e-9: fails a uniform shuffle with probability
-    /// below 1e-8.
+    /// Six orders, each within the exact band of a sixth at 1e-9: fails a uniform shuffle with
+    /// probability below 1e-8.
     #[test]
     fn chance_decides_the_places_of_messages() {
         let mut rng = rng(3);

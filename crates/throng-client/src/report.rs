@@ -1,4 +1,4 @@
-//! What leaves a device.
+//! The report that leaves a device.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -8,17 +8,20 @@ use throng_wire::CollectionId;
 
 /// The sealed report of one device for one epoch. All reports of a collection have the same length.
 ///
-/// Only [`Client::report`](crate::Client::report) makes one, and it is on disk before. Sending it twice
-/// does no harm: the first mix keeps one of equal reports. `Debug` does not show it.
+/// Only [`Client::report`](crate::Client::report) makes one, which is on disk before it is handed
+/// out. Sending it twice does no harm: the first mix keeps one of equal reports. `Debug` does not
+/// show it.
 ///
 /// ```
-/// # use throng_client::Client;
-/// # use throng_mechanism::Value;
-/// # use throng_collection::example;
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # let collection = example::collection();
-/// # let directory = example::directory(&collection);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_client::Client;
+/// use throng_collection::example;
+/// use throng_mechanism::Value;
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// let collection = example::collection();
+/// let directory = example::directory(&collection);
+///
 /// // One device says yes, another no.
 /// let [yes, no] = [true, false].map(|answer| {
 ///     let mut device = Client::new(collection.clone())?;
@@ -70,7 +73,7 @@ impl Report {
         Sha256::digest(&self.sealed).into()
     }
 
-    /// Whether the device that made it was switched off since. Such a report must not be sent.
+    /// True if the device that made it was switched off since. Such a report must not be sent.
     pub fn is_revoked(&self) -> bool {
         self.switch.is_off()
     }
@@ -82,8 +85,8 @@ impl fmt::Debug for Report {
     }
 }
 
-/// Shared by a client and its reports, so that switching off reaches reports already handed out. Once
-/// off it stays off.
+/// Shared by a client and its reports, so that switching off reaches reports already handed out.
+/// Once off it stays off.
 #[derive(Clone, Default)]
 pub(crate) struct Switch(Arc<AtomicBool>);
 

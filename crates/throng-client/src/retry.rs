@@ -4,7 +4,7 @@ use crate::Error;
 use crate::error::Trouble;
 use std::time::Duration;
 
-/// How long an upload goes on. All of it is bounded: attempts, their time, and the waiting between.
+/// The bounds of an upload. All of it is bounded: attempts, their time, and the waiting between.
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,7 +25,8 @@ pub struct Patience {
     pub attempts: u32,
     /// The most that is waited after the first attempt; doubles with every further one.
     pub first: Duration,
-    /// The most that is waited after any attempt; where the mix asks for a wait, as much again at most.
+    /// The most that is waited after any attempt; where the mix asks for a wait, as much again at
+    /// most.
     pub most: Duration,
     /// Time for one attempt, from connecting to the last byte of the answer.
     pub request: Duration,
@@ -44,8 +45,9 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// How long to wait after so many attempts: uniform between zero and a limit that doubles, so that
-    /// a crowd which failed together does not come back together. On top of what the mix asked for.
+    /// The wait after this number of attempts: uniform between zero and a limit that doubles, so
+    /// that a crowd which failed together does not come back together. It comes on top of what the
+    /// mix asked for.
     ///
     /// `random` is uniform over all of `u64`.
     pub(crate) fn wait(&self, attempts: u32, asked: Option<Duration>, random: u64) -> Duration {
@@ -88,7 +90,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What an answer other than success means; `remedy` is for those that trying again does not help.
+    /// The failure that an answer other than success means; `remedy` is for those that trying again
+    /// does not help.
     pub fn of_status(
         status: u16,
         retry_after: Option<&str>,

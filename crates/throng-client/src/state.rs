@@ -1,4 +1,4 @@
-//! What a device keeps about one collection, as bytes.
+//! The state that a device keeps about one collection, as bytes.
 //!
 //! ```text
 //! "throng client state" ‖ 0x00 ‖ version (1) ‖ collection id (32) ‖ off (1)
@@ -8,6 +8,7 @@
 
 use sha2::{Digest, Sha256};
 use throng_wire::CollectionId;
+use throng_wire::bytes::Reader;
 use zeroize::Zeroizing;
 
 /// What answers rest on, wiped when dropped.
@@ -23,7 +24,7 @@ pub(crate) struct State {
     /// The first epoch that may still be reported; the one before it is the latest that was, unless
     /// there are no reports.
     pub next: u64,
-    /// What answers rest on; empty where they rest on nothing.
+    /// The words that answers rest on; empty where they rest on nothing.
     pub memory: Words,
     /// The sealed report of the latest epoch until it is delivered.
     pub pending: Option<Vec<u8>>,
@@ -35,7 +36,7 @@ impl State {
         self.next.checked_sub(1)
     }
 
-    /// As stored.
+    /// The bytes to store.
     pub fn encode(&self, collection: CollectionId) -> Zeroizing<Vec<u8>> {
         let pending = self.pending.as_deref().unwrap_or_default();
         // Room for all of it: growing would leave copies of the memory behind.
@@ -58,8 +59,8 @@ impl State {
         bytes
     }
 
-    /// What [`State::encode`] wrote for this collection, whose reports have so many bytes; or what is
-    /// wrong with it.
+    /// Reads what [`State::encode`] wrote for this collection, whose reports have `report_bytes`
+    /// bytes, or says what is wrong with it.
     pub fn decode(
         bytes: &[u8],
         collection: CollectionId,
@@ -75,53 +76,37 @@ impl State {
         if Sha256::digest(body)[..] != sum[..] {
             return Err(DAMAGED);
         }
-        let mut fields = Fields(body.get(MAGIC.len() + 1..).ok_or(DAMAGED)?);
-        if CollectionId::new(fields.array()?) != collection {
+        let mut reader = Reader(body.get(MAGIC.len() + 1..).ok_or(DAMAGED)?);
+        let id = reader.array("a collection id").map_err(|_| DAMAGED)?;
+        if CollectionId::new(id) != collection {
             return Err(OTHER_COLLECTION);
         }
-        let state = fields.state()?;
+        let state = read(&mut reader).map_err(|_| DAMAGED)?;
         let fits = state.reports <= state.next
             && (state.reports == 0) == (state.next == 0)
             && state.pending.as_ref().is_none_or(|report| {
                 report.len() == report_bytes && state.reports > 0 && !state.off
             })
             && (state.memory.is_empty() || state.reports > 0 && !state.off);
-        if fits && fields.0.is_empty() { Ok(state) } else { Err(DAMAGED) }
+        if fits && reader.end().is_ok() { Ok(state) } else { Err(DAMAGED) }
     }
 }
 
-/// What is left to read.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn state(&mut self) -> Result<State, &'static str> {
-        let off = match self.array::<1>()? {
-            [0] => false,
-            [1] => true,
-            _ => return Err(DAMAGED),
-        };
-        let reports = u64::from_be_bytes(self.array()?);
-        let next = u64::from_be_bytes(self.array()?);
-        let words = u32::from_be_bytes(self.array()?) as usize;
-        let words = self.take(words.checked_mul(8).ok_or(DAMAGED)?)?;
-        let (words, _) = words.as_chunks();
-        let memory = Zeroizing::new(words.iter().map(|word| u64::from_be_bytes(*word)).collect());
-        let pending = u32::from_be_bytes(self.array()?) as usize;
-        let pending = Some(self.take(pending)?.to_vec()).filter(|report| !report.is_empty());
-        Ok(State { off, reports, next, memory, pending })
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
-        let (head, rest) = self.0.split_first_chunk().ok_or(DAMAGED)?;
-        self.0 = rest;
-        Ok(*head)
-    }
-
-    fn take(&mut self, length: usize) -> Result<&[u8], &'static str> {
-        let (head, rest) = self.0.split_at_checked(length).ok_or(DAMAGED)?;
-        self.0 = rest;
-        Ok(head)
-    }
+/// The fields after the collection's id.
+fn read(reader: &mut Reader<'_>) -> Result<State, throng_wire::Error> {
+    let off = match reader.u8(SWITCH)? {
+        0 => false,
+        1 => true,
+        _ => return Err(throng_wire::Error::Malformed { expected: SWITCH }),
+    };
+    let (reports, next) = (reader.u64("a number of reports")?, reader.u64("an epoch")?);
+    let words = reader.u32("a number of words")? as usize;
+    let (words, _) = reader.take(words.saturating_mul(8), "a memory")?.as_chunks();
+    let memory = Zeroizing::new(words.iter().map(|word| u64::from_be_bytes(*word)).collect());
+    let pending = reader.u32("a length")? as usize;
+    let pending = reader.take(pending, "a pending report")?.to_vec();
+    let pending = Some(pending).filter(|report| !report.is_empty());
+    Ok(State { off, reports, next, memory, pending })
 }
 
 const MAGIC: &[u8] = b"throng client state\0";
@@ -129,11 +114,13 @@ const VERSION: u8 = 1;
 /// All but the memory and the report.
 const FIXED: usize = MAGIC.len() + 1 + 32 + 1 + 8 + 8 + 4 + 4 + 32;
 
+const SWITCH: &str = "a switch that is off or on";
+
 const NOT_A_STATE: &str = "not a state file; it is left as it is";
 const OTHER_VERSION: &str = "written by another version of this library; it is left as it is";
 const OTHER_COLLECTION: &str = "the state of another collection; each has a file of its own";
-const DAMAGED: &str = "damaged; restore it, or leave this collection: starting over would spend what \
-                       is promised a second time";
+const DAMAGED: &str = "damaged; restore it, or leave this collection: starting over would spend \
+                       what is promised a second time";
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
-//! A collection with its parties, for tests: keys that follow from the window, and a way to the end of
-//! the chain.
+//! A collection with its parties, for tests: keys that follow from the window, and a way to the end
+//! of the chain.
 
 use crate::{Client, Report};
 use chacha20::ChaCha12Rng;
@@ -45,12 +45,13 @@ impl World {
         Self { collection, identities }
     }
 
-    /// In which everyone says yes or no.
+    /// A world in which everyone says yes or no.
     pub fn of_bits() -> Self {
         Self::new(Mechanism::BitSum(BinaryResponse::new(coin(0.25)).unwrap()))
     }
 
-    /// In which all that is shown of a string is its permanent response, but for 1 bit in 2³⁰.
+    /// A world in which all that is shown of a string is its permanent response, but for 1 bit in
+    /// 2³⁰.
     pub fn of_strings() -> Self {
         let bloom = Bloom::new(64, 2, 4, 7).unwrap();
         let rare = 1.0 / f64::from(1 << 30);
@@ -58,7 +59,7 @@ impl World {
         Self::new(Mechanism::Rappor(Rappor::new(bloom, f, p, q).unwrap()))
     }
 
-    /// In which bits change over sixteen epochs.
+    /// A world in which bits change over sixteen epochs.
     pub fn of_changes() -> Self {
         let protocol = Longitudinal::local(16, 2, Epsilon::new(1.0).unwrap()).unwrap();
         let mut world = Self::new(Mechanism::Longitudinal(protocol));

@@ -13,15 +13,15 @@ use throng_wire::{Bulletin, Route, SignedDirectory, SignedNotice};
 /// Talks to the first mix of a collection. It holds no state of a device and may serve many.
 ///
 /// ```
-/// # use throng_client::{Client, Error, Patience, Uploader};
-/// # use throng_collection::example;
-/// # let mut collection = example::collection();
-/// let uploader = Uploader::new(&collection)?;
+/// use throng_client::{Error, Uploader};
+/// use throng_collection::example;
 ///
-/// // Nothing is sent to an address that is none.
+/// let mut collection = example::collection();
+/// assert!(Uploader::new(&collection).is_ok());
+///
+/// // Without a scheme it is no address, and nothing is sent.
 /// collection.chain.mixes[0].url = "mix.example".into();
 /// assert_eq!(Uploader::new(&collection).unwrap_err(), Error::Address);
-/// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Uploader {
@@ -35,17 +35,17 @@ pub struct Uploader {
 }
 
 impl Uploader {
-    /// For a collection, with the default patience.
+    /// An uploader for a collection, with the default patience.
     pub fn new(collection: &Collection) -> Result<Self, Error> {
         Self::with_patience(collection, Patience::default())
     }
 
-    /// For a collection, with a patience of one's own.
+    /// An uploader for a collection, with a patience of one's own.
     pub fn with_patience(collection: &Collection, patience: Patience) -> Result<Self, Error> {
         Self::along(Route::from(collection), patience)
     }
 
-    /// For a board.
+    /// An uploader for a board.
     pub fn for_board(board: &Board, patience: Patience) -> Result<Self, Error> {
         Self::along(Route::from(board), patience)
     }
@@ -72,25 +72,26 @@ impl Uploader {
     pub async fn directory(&self, window: u64) -> Result<SignedDirectory, Error> {
         let url = format!("{}/directories/{window}", self.mix);
         // The length of a directory is known, and a longer one is not read to its end.
-        let most = DIRECTORY_HEAD + usize::from(self.route.chain.hops()) * DIRECTORY_ENTRY;
-        let wanted =
-            Wanted { most, what: "a directory of this chain's length", remedy: no_directory };
-        let bytes =
-            self.patience.attempt(|| self.fetch(&url, self.patience.request, wanted)).await?;
+        let most = SignedDirectory::length(self.route.chain.hops().into());
+        let expected = "a directory of this chain's length";
+        let form = AnswerForm { most, expected, remedy: no_directory };
+        let time = self.patience.request;
+        let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
         let directory = SignedDirectory::decode(&bytes)?;
         directory.verify(&self.route.id, window, &self.route.parties())?;
         Ok(directory)
     }
 
-    /// Fetches what a round of a board showed. It is signed by every party, and is there some time after
-    /// the deadline of the round: until then the answer is [`Error::Refused`] with status 404. Status
-    /// 410 says that the round was thrown away.
+    /// Fetches what a round of a board showed. It is signed by every party, and is there some time
+    /// after the deadline of the round: until then the answer is [`Error::Refused`] with status
+    /// 404. Status 410 says that the round was thrown away.
     pub async fn bulletin(&self, round: u64) -> Result<Bulletin, Error> {
         let url = format!("{}/bulletins/{round}", self.analyzer);
         let most = SignedNotice::length(self.route.chain.hops().into()) + BAG_BYTES;
-        let wanted = Wanted { most, what: "a bulletin of at most 1 GiB", remedy: no_bulletin };
+        let expected = "a bulletin of at most 1 GiB";
+        let form = AnswerForm { most, expected, remedy: no_bulletin };
         let time = self.patience.request * BULLETIN_REQUESTS;
-        let bytes = self.patience.attempt(|| self.fetch(&url, time, wanted)).await?;
+        let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
         let bulletin = Bulletin::decode(&bytes, &self.route.id, round, &self.route.parties())?;
         if bulletin.notice().payload != self.route.shape.payload {
             return Err(throng_wire::Error::Foreign { what: "bulletin", scope: "shape" }.into());
@@ -98,14 +99,14 @@ impl Uploader {
         Ok(bulletin)
     }
 
-    /// Sends a report until the mix has it. The bytes are the same in every attempt, and a mix keeps
-    /// one of equal reports, so it does no harm if an earlier one has arrived after all.
+    /// Sends a report until the mix has it. The bytes are the same in every attempt, and a mix
+    /// keeps one of equal reports, so it does no harm if an earlier one has arrived after all.
     pub async fn upload(&self, report: &Report) -> Result<(), Error> {
         self.upload_many(std::slice::from_ref(report)).await
     }
 
-    /// Sends the reports of many devices, as few requests as their length allows. After an error some
-    /// of them may have been taken; all may be sent again.
+    /// Sends the reports of many devices, as few requests as their length allows. After an error
+    /// some of them may have been taken; all may be sent again.
     pub async fn upload_many(&self, reports: &[Report]) -> Result<(), Error> {
         let foreign = throng_wire::Error::Foreign { what: "report", scope: "collection" };
         if reports.iter().any(|report| report.collection() != self.route.id) {
@@ -121,41 +122,37 @@ impl Uploader {
         Ok(())
     }
 
-    /// All of it: learns the keys if need be, randomizes and seals, sends, and lets go of the report
-    /// once the mix has it. Calling again after an error, or a crash, sends the same bytes; calling
-    /// again after success does nothing.
+    /// All of it: learns the keys if need be, randomizes and seals, sends, and lets go of the
+    /// report once the mix has it. Calling again after an error, or a crash, sends the same bytes;
+    /// calling again after success does nothing.
     ///
-    /// Sent at once: [`jitter`](crate::jitter) says when that should be. The state file is written on
-    /// the thread that polls.
+    /// Sent at once: [`jitter`](crate::jitter) says when that should be. The state file is written
+    /// on the thread that polls.
     ///
     /// ```
-    /// # use std::io::{Read, Write};
-    /// # use std::net::TcpListener;
-    /// # use std::thread;
-    /// # use throng_client::{Client, Uploader};
-    /// # use throng_mechanism::Value;
-    /// # use throng_collection::example;
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # let mut collection = example::collection();
-    /// # // A mix that gives out its directory and then takes a report.
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_client::{Client, Uploader};
+    /// use throng_collection::example;
+    /// use throng_mechanism::Value;
+    ///
+    /// let mut collection = example::collection();
+    /// # use std::{io::{Read, Write}, net::TcpListener, thread};
     /// # let listener = TcpListener::bind("127.0.0.1:0")?;
     /// # collection.chain.mixes[0].url = format!("http://{}", listener.local_addr()?);
-    /// # let directory = example::directory(&collection);
-    /// # let directory = directory.encode();
-    /// # let close = "connection: close\r\n\r\n";
-    /// # let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n{close}", directory.len());
-    /// # let keys = [head.as_bytes(), &directory].concat();
-    /// # let taken = format!("HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n{close}").into_bytes();
+    /// # // A mix that gives out its directory and then takes a report.
+    /// # let keys = example::directory(&collection).encode();
+    /// # let (length, close) = (keys.len(), "connection: close\r\n\r\n");
+    /// # let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n{close}");
+    /// # let taken = format!("HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n{close}");
     /// # thread::spawn(move || {
-    /// #     for answer in [keys, taken] {
+    /// #     for answer in [[head.as_bytes(), &keys].concat(), taken.into_bytes()] {
     /// #         let (mut stream, _) = listener.accept().unwrap();
     /// #         let _ = stream.read(&mut [0; 4096]).unwrap();
     /// #         stream.write_all(&answer).unwrap();
     /// #     }
     /// # });
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
     /// let uploader = Uploader::new(&collection)?;
     /// let mut client = Client::new(collection)?;
     /// uploader.submit(&mut client, Value::Bit(true), 0, &mut rng).await?;
@@ -166,8 +163,7 @@ impl Uploader {
     /// assert_eq!(client.reports(), 1);
     /// # Ok::<(), throng_client::Error>(())
     /// # })?;
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn submit(
         &self,
@@ -193,15 +189,15 @@ impl Uploader {
         }
     }
 
-    async fn fetch(&self, url: &str, time: Duration, wanted: Wanted) -> Result<Vec<u8>, Failure> {
+    async fn fetch(&self, url: &str, time: Duration, form: AnswerForm) -> Result<Vec<u8>, Failure> {
         let mut response = self.http.get(url).timeout(time).send().await?;
         if response.status() != StatusCode::OK {
-            return Err(failure(&response, wanted.remedy));
+            return Err(failure(&response, form.remedy));
         }
         let mut bytes = Vec::new();
         while let Some(part) = response.chunk().await? {
-            if bytes.len() + part.len() > wanted.most {
-                let expected = wanted.what;
+            if bytes.len() + part.len() > form.most {
+                let expected = form.expected;
                 return Err(Failure::Final(throng_wire::Error::Malformed { expected }.into()));
             }
             bytes.extend_from_slice(&part);
@@ -225,15 +221,16 @@ impl Uploader {
     }
 }
 
-/// What an answer may be.
+/// The form that an answer has to have, and the remedy for a status other than success.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct AnswerForm {
     most: usize,
-    what: &'static str,
+    expected: &'static str,
     remedy: fn(u16) -> &'static str,
 }
 
-/// What the body says is not read: it is the mix's, and an error holds none of it.
+/// The failure that an answer stands for. Its body is not read: it is the mix's, and an error holds
+/// none of it.
 fn failure(response: &Response, remedy: fn(u16) -> &'static str) -> Failure {
     let after = response.headers().get(RETRY_AFTER).map(|value| value.to_str().unwrap_or_default());
     Failure::of_status(response.status().as_u16(), after, remedy)
@@ -252,7 +249,8 @@ fn no_directory(status: u16) -> &'static str {
 fn no_bulletin(status: u16) -> &'static str {
     match status {
         404 => {
-            "the round is not out yet, or there is no such board there: ask again after its deadline"
+            "the round is not out yet, or there is no such board there: ask again after its \
+             deadline"
         }
         410 => "too few took part in the round, and it was thrown away: begin again in a later one",
         _ => "check the address of the analyzer in the board's file",
@@ -280,10 +278,6 @@ const BODY_BYTES: usize = 1 << 20;
 const BAG_BYTES: usize = 1 << 30;
 /// Times the patience for one request that a bulletin may take.
 const BULLETIN_REQUESTS: u32 = 10;
-/// Collection id, window and number of keys of a directory.
-const DIRECTORY_HEAD: usize = 32 + 8 + 1;
-/// A key and a signature.
-const DIRECTORY_ENTRY: usize = 32 + 64;
 
 #[cfg(test)]
 mod tests {
@@ -431,7 +425,8 @@ mod tests {
             [(404, "collection"), (409, "epoch"), (413, "fewer"), (302, "address")]
         {
             let answer = format!(
-                "HTTP/1.1 {status} No\r\nlocation: /\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                "HTTP/1.1 {status} No\r\nlocation: /\r\ncontent-length: 0\r\n\
+                 connection: close\r\n\r\n"
             );
             let mix = Mix::scripted(&[&answer, ACCEPTED]).await;
             let world = mix.world();
@@ -571,13 +566,17 @@ mod tests {
         assert!(matches!(refused, Error::Wire(throng_wire::Error::Foreign { .. })));
     }
 
-    #[tokio::test]
-    async fn the_off_switch_sends_nothing() {
+    /// A mix that listens and does not answer, with an uploader to it and a device.
+    async fn silent_mix() -> (TcpListener, Uploader, Client) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut world = World::of_bits();
         world.collection.chain.mixes[0].url = format!("http://{}", listener.local_addr().unwrap());
-        let uploader = uploader(&world);
-        let mut client = world.client();
+        (listener, uploader(&world), world.client())
+    }
+
+    #[tokio::test]
+    async fn the_off_switch_sends_nothing() {
+        let (listener, uploader, mut client) = silent_mix().await;
         let report = client.report(YES, 0, &mut rng(1)).unwrap();
         client.disable().unwrap();
         assert_eq!(uploader.upload(&report).await.unwrap_err(), Error::Disabled);
@@ -594,11 +593,7 @@ mod tests {
 
     #[tokio::test]
     async fn switching_off_between_attempts_ends_them() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut world = World::of_bits();
-        world.collection.chain.mixes[0].url = format!("http://{}", listener.local_addr().unwrap());
-        let uploader = uploader(&world);
-        let mut client = world.client();
+        let (listener, uploader, mut client) = silent_mix().await;
         let report = client.report(YES, 0, &mut rng(1)).unwrap();
         let upload = tokio::spawn(async move { uploader.upload(&report).await });
         let (mut stream, _) = listener.accept().await.unwrap();

@@ -12,17 +12,17 @@
 //!          for each of the 2t cards, smallest first, whether it is the low seat's
 //! ```
 //!
-//! The tag holds the pair and the position, so that many pairs agree in one round, and each tag must
-//! hold exactly what the two ends put there: a third party can write to it too.
+//! The tag holds the pair and the position, so that many pairs agree in one round, and each tag
+//! must hold exactly what the two ends put there: anybody else can write to it too.
 //!
-//! A bit alone would do for the outsiders, but not against an analyzer that alters the bag. Where both
-//! ends sent a 0 it could turn one of them into a 1; both ends would find a message like their own,
-//! believe that the other sent the opposite, and take for a key bit what the analyzer knows. Cards make
-//! every message unlike every other, and each end looks for exactly its own: whatever is altered or
-//! dropped, its owner sees it.
+//! A bit alone would do for the outsiders, but not against an analyzer that alters the bag. Where
+//! both ends sent a 0 it could turn one of them into a 1; both ends would find a message like their
+//! own, believe that the other sent the opposite, and take for a key bit what the analyzer knows.
+//! Cards make every message unlike every other, and each end looks for exactly its own: whatever is
+//! altered or dropped, its owner sees it.
 //!
-//! An analyzer that replaces a card guesses whose it is, and the end it guessed right goes on with a key
-//! that the other does not have. So a key is used only after [`PairKey::confirms`].
+//! An analyzer that replaces a card guesses whose it is, and the end it guessed right goes on with
+//! a key that the other does not have. So a key is used only after [`PairKey::confirms`].
 
 use crate::key::seats;
 use crate::{Error, Method, Pair, PairKey, Seat};
@@ -33,29 +33,29 @@ use thiserror::Error;
 use throng_wire::{Bag, Bulletin};
 use zeroize::Zeroizing;
 
-/// One end's cards for one partner and one round. Wiped when dropped, and `Debug` does not show them:
-/// who knows them knows which messages of the bag are this end's.
+/// One end's cards for one partner and one round. Wiped when dropped, and `Debug` does not show
+/// them: whoever knows them knows which messages of the bag are this end's.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// use throng_rounds::{Method, Offer, Seat};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_rounds::{Hand, Method, Seat};
 /// use throng_wire::{Bag, Bulletin, CollectionId};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let method = Method::cards(128)?;
-/// let three = Offer::draw(Seat(3), Seat(8), method, &mut rng)?;
-/// let eight = Offer::draw(Seat(8), Seat(3), method, &mut rng)?;
+/// let three = Hand::draw(Seat(3), Seat(8), method, &mut rng)?;
+/// let eight = Hand::draw(Seat(8), Seat(3), method, &mut rng)?;
 ///
 /// // Both send their messages through the mixes; everybody sees the bag of all of them.
 /// let messages: Vec<u8> = three.messages().chain(eight.messages()).flatten().collect();
-/// let bag = Bag::new(Offer::MESSAGE, &messages)?;
+/// let bag = Bag::new(Hand::MESSAGE, &messages)?;
 /// let bulletin = Bulletin::new(CollectionId::new([7; 32]), 0, 2, bag);
 ///
 /// let (three, eight) = (three.settle(&bulletin)?, eight.settle(&bulletin)?);
 /// assert!(three.confirms(Seat(8), &eight.confirmation(Seat(8))));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Offer {
+pub struct Hand {
     pair: Pair,
     /// 0 for the low seat, 1 for the high one, which knows the key by what is not its own.
     side: u8,
@@ -63,7 +63,7 @@ pub struct Offer {
     cards: Zeroizing<Vec<u64>>,
 }
 
-impl Offer {
+impl Hand {
     /// Bytes of a message.
     pub const MESSAGE: usize = 18;
 
@@ -81,7 +81,7 @@ impl Offer {
         Ok(Self { pair, side, method, cards })
     }
 
-    /// What `own` puts into the bag.
+    /// The messages that `own` puts into the bag.
     pub fn messages(&self) -> impl Iterator<Item = [u8; Self::MESSAGE]> {
         let position = |place: usize| match self.method {
             Method::Bits { .. } => place as u16,
@@ -95,11 +95,12 @@ impl Offer {
         })
     }
 
-    /// The key, from what everybody saw of the round. The cards are used up: after a failure both ends
-    /// draw new ones, for old ones in a new bag would tell whose they are.
+    /// The key, from what everybody saw of the round. The cards are used up: after a failure both
+    /// ends draw new ones, for old ones in a new bag would tell whose they are.
     ///
-    /// Takes a binary search for every tag and, with [`Method::Cards`], 2t² comparisons. What is read
-    /// and where it branches depends on the bag, which is public, and not on which cards are whose.
+    /// Takes a binary search for every tag and, with [`Method::Cards`], 2t² comparisons. What is
+    /// read and where it branches depends on the bag, which is public, and not on which cards are
+    /// whose.
     pub fn settle(self, bulletin: &Bulletin) -> Result<PairKey, Failure> {
         if bulletin.bag().payload() != Self::MESSAGE {
             return Err(Failure::Lost);
@@ -108,7 +109,7 @@ impl Offer {
         Ok(PairKey::derive(self.pair, self.method, &bulletin.digest(), &material))
     }
 
-    /// What the two ends know and nobody else, a bit in each byte.
+    /// The material that the two ends know and nobody else, a bit in each byte.
     fn material(&self, bag: &Bag) -> Result<Zeroizing<Vec<u8>>, Failure> {
         match self.method {
             Method::Bits { bits, .. } => self.differing_bits(bag, bits),
@@ -165,26 +166,28 @@ impl Offer {
     }
 }
 
-impl fmt::Debug for Offer {
+impl fmt::Debug for Hand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pair, method, .. } = self;
-        write!(f, "Offer({}, {}, {method:?}, ..)", pair.low(), pair.high())
+        write!(f, "Hand({}, {}, {method:?}, ..)", pair.low(), pair.high())
     }
 }
 
-/// Why there is no key. Whichever it is, the next round needs a new [`Offer`] of both ends.
+/// The reason why there is no key. Whichever it is, the next round needs a new [`Hand`] of both
+/// ends.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_wire::{Bag, Bulletin, CollectionId};
-/// use throng_rounds::{Failure, Method, Offer, Seat};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_rounds::{Failure, Hand, Method, Seat};
+/// use throng_wire::{Bag, Bulletin, CollectionId};
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// // The partner did not take part.
-/// let offer = Offer::draw(Seat(3), Seat(8), Method::cards(128)?, &mut rng)?;
-/// let bag = Bag::new(Offer::MESSAGE, &offer.messages().flatten().collect::<Vec<_>>())?;
+/// let hand = Hand::draw(Seat(3), Seat(8), Method::cards(128)?, &mut rng)?;
+/// let bag = Bag::new(Hand::MESSAGE, &hand.messages().flatten().collect::<Vec<_>>())?;
 /// let bulletin = Bulletin::new(CollectionId::new([7; 32]), 0, 1, bag);
-/// assert_eq!(offer.settle(&bulletin).unwrap_err(), Failure::Absent);
+/// assert_eq!(hand.settle(&bulletin).unwrap_err(), Failure::Absent);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
@@ -218,8 +221,8 @@ pub enum Failure {
         /// Positions that have to.
         needed: u16,
     },
-    /// Two cards are the same: by chance, as seldom as [`Method::failure`] says, or because somebody
-    /// copied one.
+    /// Two cards are the same: by chance, as seldom as [`Method::failure`] says, or because
+    /// somebody copied one.
     #[error("two cards are equal; try again in the next round with fresh cards")]
     Equal,
 }
@@ -260,24 +263,24 @@ mod tests {
     const LOW: Seat = Seat(3);
     const HIGH: Seat = Seat(8);
 
-    fn offer(own: Seat, method: Method, cards: &[u64]) -> Offer {
+    fn hand(own: Seat, method: Method, cards: &[u64]) -> Hand {
         let pair = Pair::new(LOW, HIGH).unwrap();
         let side = u8::from(own == HIGH);
-        Offer { pair, side, method, cards: Zeroizing::new(cards.to_vec()) }
+        Hand { pair, side, method, cards: Zeroizing::new(cards.to_vec()) }
     }
 
-    fn drawn(method: Method, seed: u64) -> (Offer, Offer) {
+    fn drawn(method: Method, seed: u64) -> (Hand, Hand) {
         let mut rng = ChaCha12Rng::seed_from_u64(seed);
-        let mut draw = |own, partner| Offer::draw(own, partner, method, &mut rng).unwrap();
+        let mut draw = |own, partner| Hand::draw(own, partner, method, &mut rng).unwrap();
         (draw(LOW, HIGH), draw(HIGH, LOW))
     }
 
-    fn messages(offers: &[&Offer]) -> Vec<[u8; 18]> {
-        offers.iter().flat_map(|offer| offer.messages()).collect()
+    fn messages(hands: &[&Hand]) -> Vec<[u8; 18]> {
+        hands.iter().flat_map(|hand| hand.messages()).collect()
     }
 
     fn bag(messages: &[[u8; 18]]) -> Bag {
-        Bag::new(Offer::MESSAGE, messages.as_flattened()).unwrap()
+        Bag::new(Hand::MESSAGE, messages.as_flattened()).unwrap()
     }
 
     fn bulletin(messages: &[[u8; 18]]) -> Bulletin {
@@ -294,11 +297,11 @@ mod tests {
 
     #[test]
     fn a_message_is_tag_and_card() {
-        let bits = offer(HIGH, Method::Bits { positions: 2, bits: 1 }, &[1, u64::MAX - 1]);
+        let bits = hand(HIGH, Method::Bits { positions: 2, bits: 1 }, &[1, u64::MAX - 1]);
         let shown: Vec<_> = bits.messages().collect();
         assert_eq!(shown[0], [0, 0, 0, 3, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
         assert_eq!(shown[1][..10], [0, 0, 0, 3, 0, 0, 0, 8, 0, 1]);
-        let cards = offer(LOW, Method::Cards { cards: 2 }, &[1, 2]);
+        let cards = hand(LOW, Method::Cards { cards: 2 }, &[1, 2]);
         assert!(cards.messages().all(|message| message[8..10] == [0, 0]));
     }
 
@@ -306,14 +309,14 @@ mod tests {
     fn many_pairs_agree_in_one_round() {
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         for method in [Method::bits(128, 64).unwrap(), Method::cards(128).unwrap()] {
-            let mut draw = |own, partner| Offer::draw(own, partner, method, &mut rng).unwrap();
+            let mut draw = |own, partner| Hand::draw(own, partner, method, &mut rng).unwrap();
             let seats: Vec<Seat> = (0..6).map(Seat).collect();
             let pairs = seats.iter().flat_map(|&a| seats.iter().map(move |&b| (a, b)));
             let pairs: Vec<_> = pairs.filter(|(a, b)| a < b).collect();
-            let offers: Vec<_> = pairs.iter().map(|&(a, b)| (draw(a, b), draw(b, a))).collect();
-            let all: Vec<&Offer> = offers.iter().flat_map(|(a, b)| [a, b]).collect();
+            let hands: Vec<_> = pairs.iter().map(|&(a, b)| (draw(a, b), draw(b, a))).collect();
+            let all: Vec<&Hand> = hands.iter().flat_map(|(a, b)| [a, b]).collect();
             let bulletin = bulletin(&messages(&all));
-            for ((a, b), (one, other)) in pairs.into_iter().zip(offers) {
+            for ((a, b), (one, other)) in pairs.into_iter().zip(hands) {
                 let one = one.settle(&bulletin).unwrap();
                 let other = other.settle(&bulletin).unwrap();
                 assert!(other.confirms(a, &one.confirmation(a)));
@@ -322,10 +325,11 @@ mod tests {
         }
     }
 
-    /// What outsiders see, and how often each key goes with it.
+    /// The views of outsiders, and how often each key goes with each.
     type Views = BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, u64>>;
 
-    /// Runs the protocol once for every choice of all cards below `values`, and says how often it fails.
+    /// Runs the protocol once for every choice of all cards below `values`, and says how often it
+    /// fails.
     fn enumerate(method: Method, values: u64) -> (Views, u64) {
         let each = method.messages();
         let (mut views, mut failures) = (Views::new(), 0);
@@ -333,7 +337,7 @@ mod tests {
             let digit = |place: u32| number / values.pow(place) % values;
             let cards: Vec<u64> = (0..2 * each as u32).map(digit).collect();
             let (low, high) = cards.split_at(each);
-            let (low, high) = (offer(LOW, method, low), offer(HIGH, method, high));
+            let (low, high) = (hand(LOW, method, low), hand(HIGH, method, high));
             let (forth, back) = (bag(&messages(&[&low, &high])), bag(&messages(&[&high, &low])));
             assert_eq!(forth, back, "the order in which messages arrive is not in the bag");
             match (low.material(&forth), high.material(&forth)) {
@@ -405,10 +409,10 @@ mod tests {
                 if low == high || card == original[place] {
                     continue;
                 }
-                let ends = [offer(LOW, method, &[low]), offer(HIGH, method, &[high])];
+                let ends = [hand(LOW, method, &[low]), hand(HIGH, method, &[high])];
                 let mut shown = original;
                 shown[place] = card;
-                let sent = shown.map(|card| offer(LOW, method, &[card]));
+                let sent = shown.map(|card| hand(LOW, method, &[card]));
                 let bag = bag(&messages(&[&sent[0], &sent[1]]));
                 assert_eq!(ends[place].material(&bag).unwrap_err(), Failure::Lost);
             }
@@ -421,18 +425,19 @@ mod tests {
         assert!(band.lower <= 0.5 && 0.5 <= band.upper, "{what}: {hits} of {trials}");
     }
 
-    // 20,000 pairs in one bag. Given all that is shown, key bits are independent fair coins, so each of
-    // the 24 + 6 counts below is binomial: together they fail with probability below 30·2e-10 = 6e-9. The
-    // number of failures is Bin(20 000, P[Bin(24, ½) < 8]), and off the band with at most 2e-10.
+    // 20,000 pairs in one bag. Given all that is shown, key bits are independent fair coins, so
+    // each of the 24 + 6 counts below is binomial: together they fail with probability below
+    // 30·2e-10 = 6e-9. The number of failures is Bin(20 000, P[Bin(24, ½) < 8]), and off the band
+    // with at most 2e-10.
     #[test]
     fn bits_are_fair_and_fail_as_often_as_stated() {
         let (pairs, method) = (20_000_u32, Method::Bits { positions: 24, bits: 8 });
         let mut rng = ChaCha12Rng::seed_from_u64(2);
-        let mut draw = |own, partner| Offer::draw(own, partner, method, &mut rng).unwrap();
+        let mut draw = |own, partner| Hand::draw(own, partner, method, &mut rng).unwrap();
         let (low, high) = (|pair| Seat(2 * pair), |pair| Seat(2 * pair + 1));
-        let offers: Vec<_> =
+        let hands: Vec<_> =
             (0..pairs).map(|p| (draw(low(p), high(p)), draw(high(p), low(p)))).collect();
-        let all: Vec<&Offer> = offers.iter().flat_map(|(low, high)| [low, high]).collect();
+        let all: Vec<&Hand> = hands.iter().flat_map(|(low, high)| [low, high]).collect();
         let bag = bag(&messages(&all));
 
         let (mut failures, mut by_position, mut counts) = (0, [(0, 0); 24], [(0, 0); 6]);
@@ -440,7 +445,7 @@ mod tests {
             counts[place].0 += u64::from(hit);
             counts[place].1 += 1;
         };
-        for (low, high) in &offers {
+        for (low, high) in &hands {
             let Ok(key) = low.material(&bag) else {
                 assert!(matches!(high.material(&bag), Err(Failure::TooFew { needed: 8, .. })));
                 failures += 1;
@@ -480,8 +485,8 @@ mod tests {
         assert!(band.lower <= rate && rate <= band.upper, "{failures} failures");
     }
 
-    // 20 hands, 20,000 pairs: the count of each hand is Bin(20 000, 1/20), off its band with probability
-    // at most 2e-10, so all together with at most 4e-9.
+    // 20 hands, 20,000 pairs: the count of each hand is Bin(20 000, 1/20), off its band with
+    // probability at most 2e-10, so all together with at most 4e-9.
     #[test]
     fn hands_are_dealt_evenly() {
         let (method, mut hands) = (Method::Cards { cards: 3 }, BTreeMap::<Vec<u8>, u64>::new());
@@ -561,20 +566,20 @@ mod tests {
     #[test]
     fn equal_cards_are_no_hand_and_no_bit() {
         let method = Method::Cards { cards: 2 };
-        let (low, high) = (offer(LOW, method, &[1, 2]), offer(HIGH, method, &[2, 3]));
+        let (low, high) = (hand(LOW, method, &[1, 2]), hand(HIGH, method, &[2, 3]));
         let shown = bulletin(&messages(&[&low, &high]));
         assert_eq!(low.settle(&shown).unwrap_err(), Failure::Equal);
         assert_eq!(high.settle(&shown).unwrap_err(), Failure::Equal);
 
         // Our own two are equal, and the bag has one of them.
-        let twice = offer(LOW, method, &[1, 1]);
-        let other = offer(HIGH, method, &[1, 2]);
-        let rest = offer(HIGH, method, &[3, 4]);
+        let twice = hand(LOW, method, &[1, 1]);
+        let other = hand(HIGH, method, &[1, 2]);
+        let rest = hand(HIGH, method, &[3, 4]);
         let shown = bulletin(&messages(&[&other, &rest]));
         assert_eq!(twice.settle(&shown).unwrap_err(), Failure::Lost);
 
         let method = Method::Bits { positions: 2, bits: 1 };
-        let (low, high) = (offer(LOW, method, &[9, 2]), offer(HIGH, method, &[9, 3]));
+        let (low, high) = (hand(LOW, method, &[9, 2]), hand(HIGH, method, &[9, 3]));
         let shown = bulletin(&messages(&[&low, &high]));
         assert!(agrees(&low.settle(&shown).unwrap(), &high.settle(&shown).unwrap()));
     }
@@ -582,15 +587,15 @@ mod tests {
     #[test]
     fn too_few_differing_bits_are_counted() {
         let method = Method::Bits { positions: 3, bits: 2 };
-        let (low, high) = (offer(LOW, method, &[2, 4, 6]), offer(HIGH, method, &[8, 5, 10]));
+        let (low, high) = (hand(LOW, method, &[2, 4, 6]), hand(HIGH, method, &[8, 5, 10]));
         let shown = bulletin(&messages(&[&low, &high]));
         let failure = Failure::TooFew { found: 1, needed: 2 };
         assert_eq!(low.settle(&shown).unwrap_err(), failure);
         assert_eq!(high.settle(&shown).unwrap_err(), failure);
     }
 
-    // An analyzer that shows each end another bulletin, be it another round's, another board's or one
-    // with another message far away, leaves them with different keys.
+    // An analyzer that shows each end another bulletin, be it another round's, another board's or
+    // one with another message far away, leaves them with different keys.
     #[test]
     fn two_bulletins_make_two_keys() {
         let method = Method::Cards { cards: 5 };
@@ -615,11 +620,11 @@ mod tests {
     fn an_offer_needs_two_seats_and_a_sensible_method() {
         let mut rng = ChaCha12Rng::seed_from_u64(8);
         let method = Method::Cards { cards: 5 };
-        assert!(Offer::draw(LOW, LOW, method, &mut rng).is_err());
-        assert!(Offer::draw(LOW, HIGH, Method::Cards { cards: 0 }, &mut rng).is_err());
+        assert!(Hand::draw(LOW, LOW, method, &mut rng).is_err());
+        assert!(Hand::draw(LOW, HIGH, Method::Cards { cards: 0 }, &mut rng).is_err());
         let (low, _) = drawn(method, 8);
         let shown = format!("{low:?}");
-        assert_eq!(shown, "Offer(seat 3, seat 8, Cards { cards: 5 }, ..)");
+        assert_eq!(shown, "Hand(seat 3, seat 8, Cards { cards: 5 }, ..)");
     }
 
     proptest! {

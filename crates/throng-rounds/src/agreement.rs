@@ -1,28 +1,29 @@
 //! Keys with many partners at once, over as many rounds as it takes.
 
-use crate::{Error, Failure, Method, Offer, PairKey, Seat};
+use crate::{Error, Failure, Hand, Method, PairKey, Seat};
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::fmt;
 use throng_wire::Bulletin;
 
-/// One participant's agreements: an [`Offer`] to every partner it has no key with, in every round.
+/// One participant's agreements: a [`Hand`] for every partner it has no key with, in every round.
 ///
-/// A failed pair tries again in the next round, with fresh cards. What failed for one end alone, such as a
-/// message of its own that is missing, stays failed: the other end believes in its key, sends nothing more,
-/// and learns at confirmation that nobody shares it.
+/// A failed pair tries again in the next round, with fresh cards. What failed for one end alone,
+/// such as a message of its own that is missing, stays failed: the other end believes in its key,
+/// sends nothing more, and learns at confirmation that nobody shares it.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// use throng_rounds::{Agreement, Method, Offer, Seat};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_rounds::{Agreement, Hand, Method, Seat};
 /// use throng_wire::{Bag, Bulletin, CollectionId};
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// // Seats 0, 1 and 2, each with the two others. Seat 2 does not come.
 /// let mut one = Agreement::new(Seat(0), [Seat(1), Seat(2)], Method::cards(128)?)?;
 /// let mut other = Agreement::new(Seat(1), [Seat(0), Seat(2)], Method::cards(128)?)?;
 /// let messages = [one.messages(&mut rng)?, other.messages(&mut rng)?].concat();
-/// let bag = Bag::new(Offer::MESSAGE, &messages)?;
+/// let bag = Bag::new(Hand::MESSAGE, &messages)?;
 /// let bulletin = Bulletin::new(CollectionId::new([7; 32]), 0, 2, bag);
 /// one.settle(&bulletin);
 /// other.settle(&bulletin);
@@ -38,13 +39,13 @@ pub struct Agreement {
     method: Method,
     /// Partners without a key, and why there is none yet.
     open: BTreeMap<Seat, Option<Failure>>,
-    /// What was sent in the round that is not settled yet.
-    sent: Vec<(Seat, Offer)>,
+    /// The cards that were sent in the round that is not settled yet.
+    sent: Vec<(Seat, Hand)>,
     keys: BTreeMap<Seat, PairKey>,
 }
 
 impl Agreement {
-    /// Of `own` with each of `partners`.
+    /// The agreements of `own` with each of `partners`.
     pub fn new(
         own: Seat,
         partners: impl IntoIterator<Item = Seat>,
@@ -59,22 +60,23 @@ impl Agreement {
         Ok(Self { own, method, open, sent: Vec::new(), keys: BTreeMap::new() })
     }
 
-    /// What to post in this round, back to back: fresh cards for every partner without a key.
+    /// The messages to post in this round, back to back: fresh cards for every partner without a
+    /// key.
     pub fn messages(&mut self, rng: &mut impl CryptoRng) -> Result<Vec<u8>, Error> {
         self.sent.clear();
         let mut messages = Vec::new();
         for &partner in self.open.keys() {
-            let offer = Offer::draw(self.own, partner, self.method, rng)?;
-            messages.extend(offer.messages().flatten());
-            self.sent.push((partner, offer));
+            let hand = Hand::draw(self.own, partner, self.method, rng)?;
+            messages.extend(hand.messages().flatten());
+            self.sent.push((partner, hand));
         }
         Ok(messages)
     }
 
     /// Takes what everybody saw of the round.
     pub fn settle(&mut self, bulletin: &Bulletin) {
-        for (partner, offer) in self.sent.drain(..) {
-            match offer.settle(bulletin) {
+        for (partner, hand) in self.sent.drain(..) {
+            match hand.settle(bulletin) {
                 Ok(key) => {
                     self.open.remove(&partner);
                     self.keys.insert(partner, key);

@@ -10,13 +10,14 @@ use tokio::time::sleep;
 
 /// Takes part from the first round of `keys` to the result, and returns what this seat is shown.
 ///
-/// It posts in every round of both boards, each time when the round has begun and the one before is out,
-/// and waits for what everybody saw. The rounds of `talk` have to begin after those of `keys`, and a round has
-/// to be long enough for the bulletin of the one before to come out in it. If one does not, or if this device
-/// starts too late, it has dropped out, and the error says so. Dropping the future is dropping out too.
+/// It posts in every round of both boards, each time when the round has begun and the one before is
+/// out, and waits for what everybody saw. The rounds of `talk` have to begin after those of `keys`,
+/// and a round has to be long enough for the bulletin of the one before to come out in it. If one
+/// does not, or if this device starts too late, it has dropped out, and the error says so. Dropping
+/// the future is dropping out too.
 ///
-/// [`Plan::key_board`](crate::Plan::key_board) and [`Plan::talk_board`](crate::Plan::talk_board) make the
-/// boards; their servers list the files like any collection.
+/// [`Plan::key_board`](crate::Plan::key_board) and [`Plan::talk_board`](crate::Plan::talk_board)
+/// make the boards; their servers list the files like any collection.
 pub async fn attend(
     mut participant: Participant,
     keys: &Board,

@@ -4,23 +4,25 @@
 //! ```text
 //! direction key = HKDF-Expand(pair key, "throng/1 channel" ‖ 0x00 ‖ board ‖ from ‖ to)
 //! frame key     = HKDF-Expand(direction key, "throng/1 frame key" ‖ 0x00)
-//! label         = HKDF-Expand(direction key, "throng/1 frame label" ‖ 0x00 ‖ round ‖ sequence), 16 bytes
+//! label         = HKDF-Expand(direction key, "throng/1 frame label" ‖ 0x00 ‖ round ‖ sequence)
 //!
 //! frame         = label (16) ‖ AES-256-GCM-SIV(plain) ‖ tag (16)
-//! plain         = last (1) ‖ length (2) ‖ data ‖ zeros, so that every frame has the board's payload
+//! plain         = last (1) ‖ length (2) ‖ data ‖ zeros, up to the board's payload
 //! nonce         = round (8) ‖ sequence (4)
 //! AAD           = board ‖ from ‖ to ‖ round ‖ sequence ‖ label
 //! ```
 //!
 //! To whoever lacks the key a label is the output of a pseudorandom function at a point that never
-//! comes twice, ciphertext and tag are those of a cipher under a nonce that never comes twice, and the
-//! length is always the same. All three look uniform and independent, which is what [`dummy`] is. So a
-//! bag shows how many messages each participant sends, which is fixed, and not who talks to whom.
+//! comes twice, ciphertext and tag are those of a cipher under a nonce that never comes twice, and
+//! the length is always the same. All three look uniform and independent, which is what [`dummy`]
+//! is. So a bag shows how many messages each participant sends, which is fixed, and not who talks
+//! to whom.
 //!
-//! A frame belongs to one board, round, direction and place; moved to any other it has another label,
-//! and with its label rewritten it does not open. A channel seals a round at most once, and rounds only
-//! go forward, so no nonce comes twice. Should a process that lost its memory do it nevertheless, the
-//! cipher (RFC 8452) still shows no more than whether the two plain texts were equal.
+//! A frame belongs to one board, round, direction and place; moved to any other it has another
+//! label, and with its label rewritten it does not open. A channel seals a round at most once, and
+//! rounds only go forward, so no nonce comes twice. Should a process that lost its memory do it
+//! nevertheless, the cipher (RFC 8452) still shows no more than whether the two plain texts were
+//! equal.
 
 use crate::key::expand;
 use crate::{Error, Pair, PairKey, Seat};
@@ -30,25 +32,16 @@ use std::fmt;
 use throng_wire::{Bulletin, CollectionId};
 use zeroize::Zeroizing;
 
-/// One end of a channel, on one board. Its keys are wiped when dropped, and `Debug` does not show them.
+/// One end of a channel, on one board. Its keys are wiped when dropped, and `Debug` does not show
+/// them.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_rounds::{Method, Offer, PairKey, Seat};
-/// # use throng_wire::{Bag, Bulletin, CollectionId};
-/// # fn agree(rng: &mut ChaCha12Rng) -> Result<(PairKey, PairKey), Box<dyn std::error::Error>> {
-/// #     let method = Method::cards(128)?;
-/// #     let three = Offer::draw(Seat(3), Seat(8), method, rng)?;
-/// #     let eight = Offer::draw(Seat(8), Seat(3), method, rng)?;
-/// #     let messages: Vec<u8> = three.messages().chain(eight.messages()).flatten().collect();
-/// #     let bag = Bag::new(18, &messages)?;
-/// #     let bulletin = Bulletin::new(CollectionId::new([7; 32]), 0, 2, bag);
-/// #     Ok((three.settle(&bulletin)?, eight.settle(&bulletin)?))
-/// # }
-/// # let (three, eight) = agree(&mut rng)?;
-/// use throng_rounds::{Channel, dummy};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_rounds::{Channel, Seat, dummy, example};
+/// use throng_wire::{Bag, Bulletin, CollectionId};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// let [three, eight] = example::pair_keys(&mut rng);
 /// let board = CollectionId::new([9; 32]);
 /// let mut three = Channel::new(&three, Seat(3), Seat(8), board, 64)?;
 /// let mut eight = Channel::new(&eight, Seat(8), Seat(3), board, 64)?;
@@ -58,7 +51,7 @@ use zeroize::Zeroizing;
 /// messages.push(dummy(64, &mut rng));
 /// let bulletin = Bulletin::new(board, 5, 2, Bag::new(64, &messages.concat())?);
 /// assert_eq!(eight.open(&bulletin)?, b"the well is poisoned");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), throng_rounds::Error>(())
 /// ```
 pub struct Channel {
     board: CollectionId,
@@ -89,7 +82,7 @@ impl Channel {
     }
 
     /// The frames that carry `data` in this round: [`frames`] of them, each as long as the board's
-    /// messages. Once for a round, and for later rounds only.
+    /// messages. A round is sealed once, and rounds only go forward.
     pub fn seal(&mut self, round: u64, data: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let count = frames(self.payload, data.len())?;
         self.outward.enter(round)?;
@@ -106,7 +99,8 @@ impl Channel {
         Ok((0..count as u32).map(frame).collect())
     }
 
-    /// What the partner sent in the round of this bulletin. Once for a round, and for later rounds only.
+    /// The data that the partner sent in the round of this bulletin. A round is opened once, and
+    /// rounds only go forward.
     pub fn open(&mut self, bulletin: &Bulletin) -> Result<Vec<u8>, Error> {
         let (notice, seat) = (bulletin.notice(), self.partner);
         if notice.collection != self.board {
@@ -156,8 +150,8 @@ impl fmt::Debug for Channel {
     }
 }
 
-/// How many frames carry `length` bytes on a board whose messages have `payload` bytes: at least one,
-/// each with `payload − 35` of them.
+/// The number of frames that carry `length` bytes on a board whose messages have `payload` bytes:
+/// at least one, each with `payload − 35` of them.
 ///
 /// ```
 /// use throng_rounds::frames;
@@ -172,13 +166,14 @@ pub fn frames(payload: usize, length: usize) -> Result<usize, Error> {
     if length > at_most { Err(Error::TooLong { length, at_most }) } else { Ok(count) }
 }
 
-/// A message that says nothing, for who has nothing to say: random bytes, as a frame looks to all but
+/// A message for whoever has nothing to say: random bytes, as a frame looks to all but
 /// the two ends.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_rounds::dummy;
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// assert_eq!(dummy(64, &mut rng).len(), 64);
 /// ```
@@ -206,18 +201,18 @@ fn piece(plain: &[u8]) -> Option<&[u8]> {
     sound.then_some(data)
 }
 
-/// Where a frame belongs.
+/// The place of a frame.
 #[derive(Clone, Copy)]
 struct Place {
     round: u64,
     sequence: u32,
 }
 
-/// What goes from one end to the other.
+/// The way from one end to the other.
 struct Direction {
     key: Zeroizing<[u8; 32]>,
     frames: LessSafeKey,
-    /// Board, sender, receiver.
+    /// The board, the sender and the receiver.
     context: [u8; 40],
     entered: Option<u64>,
 }
@@ -235,7 +230,7 @@ impl Direction {
         Self { key: own, frames: LessSafeKey::new(frames), context, entered: None }
     }
 
-    /// Rounds go forward.
+    /// Enters a round, which has to be later than the one before.
     fn enter(&mut self, round: u64) -> Result<(), Error> {
         match self.entered {
             Some(latest) if round <= latest => Err(Error::Past { round, latest }),
@@ -280,7 +275,7 @@ impl Direction {
     }
 }
 
-/// Round and sequence, 12 bytes.
+/// The round and the sequence number, 12 bytes.
 fn numbers(Place { round, sequence }: Place) -> [u8; 12] {
     let mut bytes = [0; 12];
     bytes[..8].copy_from_slice(&round.to_be_bytes());
@@ -298,7 +293,7 @@ const FRAME_LABEL: &[u8] = b"throng/1 frame label\0";
 
 const LABEL: usize = 16;
 const TAG: usize = 16;
-/// Where the plain text begins, and the data in it.
+/// The places at which the plain text begins, and the data in it.
 const PLAIN: usize = LABEL;
 const DATA: usize = PLAIN + 3;
 /// Bytes of a frame that are not data.
@@ -307,7 +302,7 @@ const OVERHEAD: usize = DATA + TAG;
 const MORE: u8 = 0;
 const LAST: u8 = 1;
 
-/// More frames than this one end does not send in a round.
+/// The most frames that one end sends in a round.
 const MAX_FRAMES: u32 = 1 << 16;
 
 #[cfg(test)]
@@ -342,7 +337,7 @@ mod tests {
         (channel(OWN, PARTNER, board(), PAYLOAD), channel(PARTNER, OWN, board(), PAYLOAD))
     }
 
-    /// What everybody sees: the frames given, among dummies.
+    /// The bulletin that everybody sees: the frames given, among dummies.
     fn shown(round: u64, frames: &[Vec<u8>]) -> Bulletin {
         let mut rng = ChaCha12Rng::seed_from_u64(round);
         let mut all = frames.concat();
@@ -504,7 +499,8 @@ mod tests {
         assert_eq!(format!("{:?}", ends().0), text);
     }
 
-    // An end with the key can make plain texts that no sender makes: they are refused, not guessed at.
+    // An end with the key can make plain texts that no sender makes: they are refused, not guessed
+    // at.
     #[test]
     fn a_plain_text_has_one_form() {
         assert_eq!(piece(&[LAST, 0, 2, 7, 7, 0]), Some(&[7, 7][..]));
@@ -536,7 +532,8 @@ mod tests {
         assert_eq!(partner.open(&Bulletin::new(board(), 5, 2, bag)).unwrap(), data);
     }
 
-    /// Counts of `Bin(trials, 1/256)` that are not too rare, each side with probability at most `failure`.
+    /// Counts of `Bin(trials, 1/256)` that are not too rare, each side with probability at most
+    /// `failure`.
     fn usual(trials: u64, failure: f64) -> Vec<bool> {
         let usual = |hits| {
             let band = success_band(hits, trials, Delta::new(failure).unwrap());
@@ -545,9 +542,9 @@ mod tests {
         (0..200).map(usual).collect()
     }
 
-    // 8,000 frames of zeros, the plainest there is, from both ends and in runs of four. If frames are
-    // uniform, the count of a byte at a place is Bin(8000, 1/256), and outside `usual` with probability at
-    // most 2e-14; 41 places of 256 bytes make 2.1e-10. Dummies pass the same test.
+    // 8,000 frames of zeros, the plainest there is, from both ends and in runs of four. If frames
+    // are uniform, the count of a byte at a place is Bin(8000, 1/256), and outside `usual` with
+    // probability at most 2e-14; 41 places of 256 bytes make 2.1e-10. Dummies pass the same test.
     #[test]
     fn frames_look_like_dummies() {
         let (mut own, mut partner) = ends();

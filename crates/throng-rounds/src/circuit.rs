@@ -8,21 +8,21 @@
 //! outputs    reveal_bit, reveal_number   to chosen seats
 //! ```
 //!
-//! Multiplications whose operands are ready are done in the same round, so what counts is the depth: the
-//! greatest number of multiplications on a path from an input to an output. It is at least 1, because
-//! proving that an input is a bit takes one.
+//! Multiplications whose operands are ready are done in the same round, so what counts is the
+//! depth: the greatest number of multiplications on a path from an input to an output. It is at
+//! least 1, because proving that an input is a bit takes one.
 //!
-//! Building never fails halfway. The first mistake, such as an input of a seat that does not exist, is
-//! remembered, and [`Circuit::check`] and [`Party::new`](crate::Party::new) report it.
+//! Building never fails halfway. The first mistake, such as an input of a seat that does not exist,
+//! is remembered, and [`Circuit::check`] and [`Player::new`](crate::Player::new) report it.
 
 mod arithmetic;
 mod gate;
-mod value;
+mod input;
 mod wire;
 
 pub(crate) use gate::{Gate, Layer};
-pub use value::Value;
-pub(crate) use value::{Kind, input_bits};
+pub use input::Input;
+pub(crate) use input::{Kind, input_bits};
 pub use wire::{Bit, Number, Output};
 
 use crate::{Committee, Element, Error, Seat};
@@ -62,7 +62,7 @@ pub struct Circuit {
     fault: Option<Error>,
 }
 
-/// Who shares inputs: everybody who has some, and all members.
+/// A seat that shares inputs: everybody who has some, and all members.
 #[derive(Clone, Default)]
 pub(crate) struct Dealer {
     pub kinds: Vec<Kind>,
@@ -72,12 +72,12 @@ pub(crate) struct Dealer {
 }
 
 impl Dealer {
-    /// Whether nothing can be computed without it.
+    /// True if nothing can be computed without it.
     pub fn required(&self) -> bool {
         !self.may_be_absent && self.gives()
     }
 
-    /// Whether it has inputs of its own, besides coins.
+    /// True if it has inputs of its own, besides coins.
     pub fn gives(&self) -> bool {
         self.kinds.iter().any(|&kind| kind != Kind::Coin)
     }
@@ -98,7 +98,7 @@ pub(crate) struct Reveal {
 }
 
 impl Circuit {
-    /// For `seats` participants, to be computed by a committee of some of them.
+    /// A circuit of `seats` participants, to be computed by a committee of some of them.
     pub fn new(seats: u32, committee: Committee) -> Self {
         let dealers = committee.members().iter().map(|&seat| (seat, Dealer::default())).collect();
         let mut circuit = Self {
@@ -150,47 +150,51 @@ impl Circuit {
         bits
     }
 
-    /// The inputs of `seat` count as 0 if they do not arrive. Without this their absence is an error.
+    /// The inputs of `seat` count as 0 if they do not arrive. Without this their absence is an
+    /// error.
     ///
-    /// One corrupt member can leave out any such seats, down to [`Circuit::at_least`]. So what is revealed
-    /// has to be harmless for whatever inputs are left, as it is with [`Noise`](crate::Noise).
+    /// One corrupt member can leave out any such seats, down to [`Circuit::at_least`]. So what is
+    /// revealed has to be harmless for whatever inputs are left, as it is with
+    /// [`LaplaceNoise`](crate::LaplaceNoise).
     pub fn may_be_absent(&mut self, seat: Seat) {
         if self.seated(seat) {
             self.dealers.entry(seat).or_default().may_be_absent = true;
         }
     }
 
-    /// Nothing is computed unless the inputs of so many seats are used, members' coins aside. Without this
-    /// one is enough, and a sum of one input is that input.
+    /// Nothing is computed unless the inputs of `seats` seats are used, members' coins aside.
+    /// Without this one is enough, and a sum of one input is that input.
     ///
     /// ```
-    /// # use throng_rounds::{Circuit, Committee, Seat};
-    /// # let members = [Seat(0), Seat(1), Seat(2)];
+    /// use throng_rounds::{Circuit, Committee, Seat};
+    ///
+    /// let members = [Seat(0), Seat(1), Seat(2)];
     /// let mut circuit = Circuit::new(20, Committee::new(members.to_vec(), 1)?);
     /// let wages: Vec<_> = (0..20).map(|seat| circuit.integer(Seat(seat), 16)).collect();
     /// (0..20).for_each(|seat| circuit.may_be_absent(Seat(seat)));
     /// circuit.at_least(15);
     /// let sum = circuit.sum(wages);
     /// circuit.reveal_number(sum, &members);
-    /// # circuit.check()?;
+    /// circuit.check()?;
     /// # Ok::<(), throng_rounds::Error>(())
     /// ```
     pub fn at_least(&mut self, seats: u32) {
         self.least = self.least.max(seats);
     }
 
-    /// A fair bit that nobody knows and nobody can bias: the exclusive or of one bit of every member.
+    /// A fair bit that nobody knows and nobody can bias: the exclusive or of one bit of every
+    /// member.
     ///
-    /// A member that does not deal counts as 0. At least 2t + 1 do, so at least t + 1 honest ones, and one
-    /// would suffice. Nobody sees anything before all have dealt.
+    /// A member that does not deal counts as 0. At least 2t + 1 do, so at least t + 1 honest ones,
+    /// and one would suffice. Nobody sees anything before all have dealt.
     ///
     /// ```
-    /// # use throng_rounds::{Circuit, Committee, Seat};
-    /// # let mut circuit = Circuit::new(3, Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?);
+    /// use throng_rounds::{Circuit, Seat, example};
+    ///
+    /// let mut circuit = Circuit::new(3, example::committee());
     /// let coin = circuit.coin();
     /// circuit.reveal_bit(coin, &[Seat(0)]);
     /// assert_eq!(circuit.depth(), 2);
-    /// # Ok::<(), throng_rounds::Error>(())
     /// ```
     pub fn coin(&mut self) -> Bit {
         let members = self.committee.members().to_vec();
@@ -216,38 +220,38 @@ impl Circuit {
     /// The first mistake that was made in building.
     ///
     /// ```
-    /// # use throng_rounds::{Circuit, Committee, Seat};
-    /// let mut circuit = Circuit::new(3, Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?);
+    /// use throng_rounds::{Circuit, Seat, example};
+    ///
+    /// let mut circuit = Circuit::new(3, example::committee());
     /// let nobody = circuit.bit(Seat(3));
     /// circuit.reveal_bit(nobody, &[Seat(0)]);
     /// assert_eq!(circuit.check().unwrap_err().to_string(), "a seat must be below 3");
-    /// # Ok::<(), throng_rounds::Error>(())
     /// ```
     pub fn check(&self) -> Result<(), Error> {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// How many take part.
+    /// The number of participants.
     pub fn seats(&self) -> u32 {
         self.seats
     }
 
-    /// Who computes.
+    /// The committee that computes.
     pub fn committee(&self) -> &Committee {
         &self.committee
     }
 
-    /// Who has something to share: the members, and all who have inputs.
+    /// The seats that have something to share: the members, and all who have inputs.
     pub fn dealers(&self) -> impl Iterator<Item = Seat> {
         self.dealers.keys().copied()
     }
 
-    /// Who is shown something.
+    /// The seats that are shown something.
     pub fn recipients(&self) -> BTreeSet<Seat> {
         self.reveals.iter().flat_map(|reveal| reveal.to.iter().copied()).collect()
     }
 
-    /// How many values `seat` has to give.
+    /// The number of values that `seat` has to give.
     pub fn arity(&self, seat: Seat) -> usize {
         let declared = |dealer: &Dealer| dealer.kinds.iter().filter(|&&k| k != Kind::Coin).count();
         self.dealers.get(&seat).map_or(0, declared)
@@ -285,7 +289,7 @@ impl Circuit {
         hash.finalize().into()
     }
 
-    /// How many seats' inputs have to be used.
+    /// The number of seats whose inputs have to be used.
     pub(crate) fn least(&self) -> usize {
         self.least as usize
     }
@@ -295,7 +299,7 @@ impl Circuit {
         &self.gates
     }
 
-    /// What `seat` is shown.
+    /// The outputs that `seat` is shown.
     pub(crate) fn shown(&self, seat: Seat) -> impl Iterator<Item = (Output, &Reveal)> {
         let numbered = self.reveals.iter().enumerate();
         numbered
@@ -304,7 +308,8 @@ impl Circuit {
     }
 
     fn input(&mut self, seat: Seat, kind: Kind) -> Vec<u32> {
-        // An input of nobody becomes a constant; the mistake is reported before anything is computed.
+        // An input of nobody becomes a constant; the mistake is reported before anything is
+        // computed.
         if !self.seated(seat) {
             return vec![self.one(); kind.bits() as usize];
         }
@@ -362,7 +367,7 @@ impl Circuit {
         wire
     }
 
-    /// Of the deepest operand.
+    /// The depth of the deepest operand.
     fn depth_of(&self, gate: Gate) -> u32 {
         let depth = |operand: u32| self.depths[operand as usize];
         match gate {

@@ -4,72 +4,78 @@
 //! knows. Every round is one message from each member to each other one.
 //!
 //! ```text
-//! deal      everybody shares its input bits among the members; every member also shares random
-//!           numbers: its parts of r, of two seeds, of two masks ρ, ρ′ and of a cover m, and its coins
+//! deal      everybody shares its input bits among the members; every member also shares its coins
+//!           and random numbers: its parts of r, of two seeds, of two masks ρ, ρ′ and of a cover m
 //! lift      r·x for every input bit; who was heard
 //! layers    for every multiplication of a depth: x·y, and (r·x)·y
 //! reveal    r and the seeds are opened; from the seeds follow random α, β, γ, γ′
-//! mask      T = Σ α·(r·z − r·(z)) over inputs and products z;  B = Σ β·(x² − x) over what must be bits
+//! mask      T = Σ α·(r·z − r·(z)) over inputs and products z
+//!           B = Σ β·(x² − x) over what must be bits
 //!           ρ·T and ρ′·B are multiplied; m + Σ γ·z + Σ γ′·(r·z) is opened
 //! check     ρ·T and ρ′·B are opened, and must be 0
 //! output    shares of every output to those who may see it
 //! ```
 //!
-//! The pairs (x, r·x) and T are those of Chida, Genkin, Hamada, Ikarashi, Kikuchi, Lindell, Nof, "Fast
-//! Large-Scale Honest-Majority MPC for Malicious Adversaries" (CRYPTO 2018).
+//! The pairs (x, r·x) and T are those of Chida, Genkin, Hamada, Ikarashi, Kikuchi, Lindell, Nof,
+//! "Fast Large-Scale Honest-Majority MPC for Malicious Adversaries" (CRYPTO 2018).
 //!
 //! # What is claimed
 //!
-//! Up to t members, together with any number of participants who are no members, follow the protocol or
-//! do not; p = 2⁶¹ − 1, and SHA-256 is taken for a random function of the seeds.
+//! Up to t members, together with any number of participants who are no members, follow the
+//! protocol or do not; p = 2⁶¹ − 1, and SHA-256 is taken for a random function of the seeds.
 //!
-//! **No wrong result.** An honest recipient gets an error, or the function of some inputs in range: its
-//! own and those of all honest participants as they gave them (0 for those left out, who are named).
-//! It gets anything else with probability at most 6/p < 2.7·10⁻¹⁸:
+//! **No wrong result.** An honest recipient gets an error, or the function of some inputs in range:
+//! its own and those of all honest participants as they gave them (0 for those left out, who are
+//! named). It gets anything else with probability at most 6/p < 2.7·10⁻¹⁸:
 //!
-//! - Until `reveal` a coalition has seen t shares of each secret, which are independent of all secrets
-//!   and of r. So whatever it adds to a product z and to r·z, say d and d′, it adds without knowing r.
-//!   At the first wire where one of them is not 0, r·z − r·(z) is d′ − r·d, which is 0 for one r at most
-//!   (1/p); otherwise T, with α drawn after, is 0 with probability 1/p, and ρ·T, to which the coalition
-//!   can again only add what it fixed before, with probability 1/p.
+//! - Until `reveal` a coalition has seen t shares of each secret, which are independent of all
+//!   secrets and of r. So whatever it adds to a product z and to r·z, say d and d′, it adds without
+//!   knowing r. At the first wire where one of them is not 0, r·z − r·(z) is d′ − r·d, which is 0
+//!   for one r at most (1/p); otherwise T, with α drawn after, is 0 with probability 1/p, and ρ·T,
+//!   to which the coalition can again only add what it fixed before, with probability 1/p.
 //! - A product that is right but of an input that is no bit: B and ρ′·B in the same way (2/p).
-//! - With more than 2t + 1 members, shares dealt by a deviator may fit no polynomial at all. Then neither
-//!   do those of the covered sum, but with probability 1/p, and it does not open.
-//! - Opened are only values of which 2t + 1 shares are there and all fit. At least t + 1 are honest.
+//! - With more than 2t + 1 members, shares dealt by a deviator may fit no polynomial at all. Then
+//!   neither do those of the covered sum, but with probability 1/p, and it does not open.
+//! - Opened are only values of which 2t + 1 shares are there and all fit. At least t + 1 are
+//!   honest.
 //!
-//! **Nothing but the outputs.** All that is opened are r and the seeds, which are random; a sum under a
-//! cover; two zeros; and the outputs, each to those who may see it. A polynomial of degree t of which t
-//! shares are known follows from its value, so shares tell no more than these values. If somebody adds
-//! something to a product, T would depend on secrets; it is never opened without its mask, and whether
-//! it is 0 depends on what was added and not on the secrets.
+//! **Nothing but the outputs.** All that is opened are r and the seeds, which are random; a sum
+//! under a cover; two zeros; and the outputs, each to those who may see it. A polynomial of degree
+//! t of which t shares are known follows from its value, so shares tell no more than these values.
+//! If somebody adds something to a product, T would depend on secrets; it is never opened without
+//! its mask, and whether it is 0 depends on what was added and not on the secrets.
 //!
 //! # What is not claimed
 //!
-//! - That it ends well: each participant can make it fail, by silence, by shares that do not fit or by an
-//!   input that is out of range. An error may name a seat, but does not say whose fault it is. A corrupt recipient may see its outputs while others
-//!   get an error. Then a coin can be refused after it is seen, though not chosen.
-//! - That everybody is heard: one member suffices to leave out a seat that may be absent, or all of them but
-//!   one. It knows nothing then, but what is shown has to be harmless whoever is left out.
+//! - That it ends well: each participant can make it fail, by silence, by shares that do not fit or
+//!   by an input that is out of range. An error may name a seat, but does not say whose fault it
+//!   is. A corrupt recipient may see its outputs while others get an error. Then a coin can be
+//!   refused after it is seen, though not chosen.
+//! - That everybody is heard: one member suffices to leave out a seat that may be absent, or all of
+//!   them but one. It knows nothing then, but what is shown has to be harmless whoever is left out.
 //! - That an input is not used if its owner got an error: once dealt it may count.
-//! - Anything if more than t members are corrupt, or if rounds overlap: everything that counts in a round
-//!   has to be sent before anything of the next one is seen.
+//! - Anything if more than t members are corrupt, or if rounds overlap: everything that counts in a
+//!   round has to be sent before anything of the next one is seen.
 //! - That inputs are true, or that those of corrupt participants are independent of what they know.
-//! - What outputs say about inputs. For that, add [`Noise`](crate::Noise) before revealing.
+//! - What outputs say about inputs. For that, add [`LaplaceNoise`](crate::LaplaceNoise) before
+//!   revealing.
 //!
 //! # Who drops out
 //!
-//! A member that is not heard in the deal or in the lift is out, and the others go on while they are
-//! 2t + 1. From then on until the check all of them have to stay, or it ends with [`Error::Left`]; for the
-//! output 2t + 1 suffice again. All members have to have heard the same: each says in every round whom it
-//! heard in the round before, and stops if somebody heard others. A message that reached only some members
-//! thus ends the computation, with [`Error::Disagreement`] or [`Error::Left`].
+//! A member that is not heard in the deal or in the lift is out, and the others go on while they
+//! are 2t + 1. From then on until the check all of them have to stay, or it ends with
+//! [`Error::Left`]; for the output 2t + 1 suffice again. All members have to have heard the same:
+//! each says in every round whom it heard in the round before, and stops if somebody heard others.
+//! A message that reached only some members thus ends the computation, with [`Error::Disagreement`]
+//! or [`Error::Left`].
 //!
-//! Why all have to stay: a deviator may give one honest member a share of z that does not fit. What that
-//! member multiplies it by, say its share of y, then enters the product, and a deviator that speaks last
-//! can see to it that this share is 0 if y is. The covered sum shows the misfit whatever y is, but only
-//! with the share of the one who has it. If that one could be silenced before, whether the run ends well
-//! would tell y. And if the check could do without some, shares of ρ·T that do not fit would open to another
-//! value for every choice of the others, and a deviator that speaks last could look for one that is 0.
+//! Why all have to stay: a deviator may give one honest member a share of z that does not fit. What
+//! that member multiplies it by, say its share of y, then enters the product, and a deviator that
+//! speaks last can see to it that this share is 0 if y is. The covered sum shows the misfit
+//! whatever y is, but only with the share of the one who has it. If that one could be silenced
+//! before, whether the run ends well would tell y. And if the check could do without some, shares
+//! of ρ·T that do not fit would open to another value for every choice of the others, and a
+//! deviator that speaks last could look for one that is 0.
 
 mod challenge;
 mod committee;
@@ -84,26 +90,26 @@ pub use traffic::Traffic;
 
 use crate::circuit::{Kind, input_bits};
 use crate::shamir::{Opening, Shares, share_all};
-use crate::{Circuit, Element, Error, Seat, Value};
+use crate::{Circuit, Element, Error, Input, Seat};
 use member::Member;
 use message::{RANDOM, Step, bitmap_bytes, dealt, decode, encode, from_bitmap};
-use outcome::Shown;
+use outcome::OutputValue;
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
-/// One participant. In each of [`Circuit::rounds`] rounds it sends, then receives; after an error it
-/// refuses to go on, and whatever it held is wiped.
+/// One participant of a computation, without the network. In each of [`Circuit::rounds`] rounds it
+/// sends, then receives; after an error it refuses to go on, and whatever it held is wiped.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # use std::collections::BTreeMap;
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use std::collections::BTreeMap;
 /// use std::sync::Arc;
-/// use throng_rounds::{Circuit, Committee, Party, Progress, Seat, Value};
+/// use throng_rounds::{Circuit, Committee, Input, Player, Progress, Seat};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let seats = [Seat(0), Seat(1), Seat(2)];
 /// let mut circuit = Circuit::new(3, Committee::new(seats.to_vec(), 1)?);
 /// let (a, b) = (circuit.bit(Seat(0)), circuit.bit(Seat(1)));
@@ -112,22 +118,22 @@ use zeroize::{Zeroize, Zeroizing};
 ///
 /// // The third seat has no input and sees no output; it only helps.
 /// let circuit = Arc::new(circuit);
-/// let values = [vec![Value::Bit(true)], vec![Value::Bit(true)], vec![]];
-/// let mut parties = Vec::new();
+/// let values = [vec![Input::Bit(true)], vec![Input::Bit(true)], vec![]];
+/// let mut players = Vec::new();
 /// for (seat, values) in seats.into_iter().zip(&values) {
-///     parties.push(Party::new(Arc::clone(&circuit), seat, values)?);
+///     players.push(Player::new(Arc::clone(&circuit), seat, values)?);
 /// }
 ///
 /// let mut outcomes = Vec::new();
 /// for _ in 0..circuit.rounds() {
 ///     let mut incoming = vec![BTreeMap::new(); 3];
-///     for (party, from) in parties.iter_mut().zip(seats) {
-///         for (to, message) in party.send(&mut rng)? {
+///     for (player, from) in players.iter_mut().zip(seats) {
+///         for (to, message) in player.send(&mut rng)? {
 ///             incoming[to.0 as usize].insert(from, message);
 ///         }
 ///     }
-///     for (party, incoming) in parties.iter_mut().zip(incoming) {
-///         if let Progress::Done(outcome) = party.receive(incoming)? {
+///     for (player, incoming) in players.iter_mut().zip(incoming) {
+///         if let Progress::Done(outcome) = player.receive(incoming)? {
 ///             outcomes.push(outcome);
 ///         }
 ///     }
@@ -136,14 +142,14 @@ use zeroize::{Zeroize, Zeroizing};
 /// assert_eq!(outcomes[2].bit(both), None);
 /// # Ok::<(), throng_rounds::Error>(())
 /// ```
-pub struct Party {
+pub struct Player {
     circuit: Arc<Circuit>,
     own: Seat,
     round: usize,
     turn: Turn,
 }
 
-/// Where a party stands after a round.
+/// The standing of a player after a round.
 ///
 /// ```
 /// use throng_rounds::Progress;
@@ -159,7 +165,7 @@ pub enum Progress {
     Done(Outcome),
 }
 
-/// Whose move it is, and what the party knows until its end.
+/// The next move, and what the player knows until its end.
 enum Turn {
     Send(Role),
     Receive(Role),
@@ -173,9 +179,10 @@ struct Role {
     member: Option<Member>,
 }
 
-impl Party {
-    /// With the values of this seat's inputs, in the order in which the circuit declares them.
-    pub fn new(circuit: Arc<Circuit>, own: Seat, values: &[Value]) -> Result<Self, Error> {
+impl Player {
+    /// A player with the values of this seat's inputs, in the order in which the circuit declares
+    /// them.
+    pub fn new(circuit: Arc<Circuit>, own: Seat, values: &[Input]) -> Result<Self, Error> {
         circuit.check()?;
         if own.0 >= circuit.seats() {
             let range = format!("below {}", circuit.seats());
@@ -188,7 +195,7 @@ impl Party {
         Ok(Self { circuit, own, round: 0, turn: Turn::Send(Role { bits, member }) })
     }
 
-    /// What this party says in this round: at most one message to a seat, none to itself.
+    /// The messages of this player in this round: at most one to a seat, none to itself.
     pub fn send(&mut self, rng: &mut impl CryptoRng) -> Result<Vec<(Seat, Vec<u8>)>, Error> {
         let (step, mut role) = match std::mem::replace(&mut self.turn, Turn::Closed) {
             Turn::Send(role) => (self.step()?, role),
@@ -208,8 +215,8 @@ impl Party {
         Ok(messages)
     }
 
-    /// What came in this round, by sender; who is not in it was not heard. Senders are who they say:
-    /// that is for the channel to make sure. The messages are wiped.
+    /// Takes what came in this round, by sender; a seat that is not in it was not heard. Senders
+    /// are who they say they are: the channel has to make sure of that. The messages are wiped.
     pub fn receive(&mut self, mut incoming: BTreeMap<Seat, Vec<u8>>) -> Result<Progress, Error> {
         let progress = self.take(&incoming);
         incoming.values_mut().for_each(Zeroize::zeroize);
@@ -221,12 +228,12 @@ impl Party {
         self.turn = Turn::Closed;
     }
 
-    /// How often it sends and receives in all.
+    /// The number of rounds in which it sends and receives.
     pub fn rounds(&self) -> usize {
         self.circuit.rounds()
     }
 
-    /// Rounds behind it.
+    /// The number of rounds behind it.
     pub fn round(&self) -> usize {
         self.round
     }
@@ -258,7 +265,7 @@ impl Party {
         Ok(Progress::Waiting)
     }
 
-    /// Shares of its bits, coins tossed, and of the random numbers of a member.
+    /// The shares of its bits, with coins tossed, and of the random numbers of a member.
     fn deal(&self, role: &mut Role, rng: &mut impl CryptoRng) -> Vec<(Seat, Vec<u8>)> {
         let committee = self.circuit.committee();
         let Some(dealer) = self.circuit.dealers.get(&self.own) else { return Vec::new() };
@@ -313,7 +320,7 @@ impl Party {
             let opening = Opening::new(&places, self.circuit.committee().corrupt())?;
             for (index, (output, reveal)) in shown.into_iter().enumerate() {
                 let column: Vec<_> = shares.iter().map(|shares| shares[index]).collect();
-                opened.insert(output, Shown::new(opening.open(&column)?, reveal.is_bit)?);
+                opened.insert(output, OutputValue::new(opening.open(&column)?, reveal.is_bit)?);
             }
         }
         let dealers = self.circuit.dealers().zip(used.into_iter().flatten());
@@ -321,7 +328,8 @@ impl Party {
         Ok(Outcome::new(opened, absent))
     }
 
-    /// By member, its shares of what this seat is shown. All have to have used the same dealers.
+    /// The shares that each member sent of what this seat is shown. All have to have used the same
+    /// dealers.
     fn output_shares(
         &self,
         member: Option<&Member>,
@@ -352,10 +360,10 @@ impl Party {
     }
 }
 
-impl fmt::Debug for Party {
+impl fmt::Debug for Player {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (own, round) = (&self.own, &self.round);
-        f.debug_struct("Party").field("own", own).field("round", round).finish_non_exhaustive()
+        f.debug_struct("Player").field("own", own).field("round", round).finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why a protocol of several rounds stops.
+//! The reasons why a protocol of several rounds stops.
 
 use crate::Seat;
 use thiserror::Error;
@@ -23,42 +23,42 @@ pub enum Error {
     /// A parameter outside its range.
     #[error("{name} must be {range}")]
     Parameter {
-        /// Which.
+        /// The name of the parameter.
         name: &'static str,
-        /// What would do.
+        /// The values that would do.
         range: String,
     },
     /// A partner that sent nothing. What that means is for the protocol to say.
     #[error("{seat} sent nothing in round {round}; go on without it, or stop")]
     Silent {
-        /// Who.
+        /// The seat.
         seat: Seat,
-        /// When.
+        /// The round.
         round: u64,
     },
     /// A partner's frames that are not all there, or were altered.
     #[error("what {seat} sent in round {round} is cut or altered; stop, and agree on new keys")]
     Broken {
-        /// Whose.
+        /// The seat.
         seat: Seat,
-        /// When.
+        /// The round.
         round: u64,
     },
     /// A partner's frame that is there twice.
     #[error("a frame of {seat} was copied in round {round}; stop, and agree on new keys")]
     Doubled {
-        /// Whose.
+        /// The seat.
         seat: Seat,
-        /// When.
+        /// The round.
         round: u64,
     },
-    /// What was posted is not in the bulletin that everybody signed.
+    /// Messages of our own that are not in the bulletin that everybody signed.
     #[error(
-        "our own messages are missing from round {round}: a mix or the analyzer dropped them; stop, and \
-         begin again through other mixes"
+        "our own messages are missing from round {round}: a mix or the analyzer dropped them; \
+         stop, and begin again through other mixes"
     )]
     Lost {
-        /// When.
+        /// The round.
         round: u64,
     },
     /// A round that a channel has left behind.
@@ -80,29 +80,29 @@ pub enum Error {
     /// A number of values other than the circuit asks of this seat.
     #[error("{seat} has to give {expected} values, not {given}")]
     Arity {
-        /// Whose.
+        /// The seat.
         seat: Seat,
-        /// How many inputs the circuit has for it.
+        /// The number of inputs that the circuit has for it.
         expected: usize,
-        /// How many values there were.
+        /// The number of values given.
         given: usize,
     },
     /// A value of another type or range than the circuit asks for.
     #[error("value {place} of {seat} must be {expected}")]
     Input {
-        /// Whose.
+        /// The seat.
         seat: Seat,
-        /// Which, from 0.
+        /// The place of the value, from 0.
         place: usize,
-        /// What would do.
+        /// The values that would do.
         expected: String,
     },
     /// Too few members are left to notice a wrong share among theirs.
     #[error("{present} members are there, but {needed} are needed; start again when they are back")]
     TooFew {
-        /// Whose messages came.
+        /// The number of members whose messages came.
         present: usize,
-        /// How many would do.
+        /// The number that would do.
         needed: usize,
     },
     /// Fewer inputs than the circuit asks for.
@@ -110,28 +110,28 @@ pub enum Error {
     TooFewInputs {
         /// Seats whose inputs all members have.
         present: usize,
-        /// How many would do.
+        /// The number that would do.
         needed: usize,
     },
-    /// A member that was there when the others began to multiply. Without its shares nobody can tell
-    /// whether all of them fit.
+    /// A member that was there when the others began to multiply. Without its shares nobody can
+    /// tell whether all of them fit.
     #[error(
         "{seat} left in the middle of the computation; start again when it is back, or without it"
     )]
     Left {
-        /// Who.
+        /// The seat.
         seat: Seat,
     },
     /// An input without which the circuit cannot be computed.
     #[error("the inputs of {seat} are missing; start again with it, or with a circuit without it")]
     Absent {
-        /// Whose.
+        /// The seat.
         seat: Seat,
     },
     /// Bytes that no honest participant sends.
     #[error("what {seat} sent cannot be read; start again without it")]
     Malformed {
-        /// Who.
+        /// The seat.
         seat: Seat,
     },
     /// Members heard different participants: some messages reached only some of them.
@@ -148,16 +148,16 @@ pub enum Error {
     NotABit,
     /// A call in the wrong order: a round is sent, then received.
     #[error(
-        "a party sends, then receives, once in each round; this one is closed now, start again"
+        "a player sends, then receives, once in each round; this one is closed now, start again"
     )]
     OutOfTurn,
     /// A call after the end, good or bad.
-    #[error("this party has finished; start again with a new one")]
+    #[error("this player has finished; start again with a new one")]
     Closed,
     /// A round that is over, or whose bulletin does not come.
     #[error("round {round} went by without us; begin again in a later one, and check the clock")]
     Late {
-        /// Which.
+        /// The round.
         round: u64,
     },
     /// The mixes or the analyzer cannot be reached, or do not take or give what they should.

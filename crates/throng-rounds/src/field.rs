@@ -1,7 +1,7 @@
 //! The numbers that are shared: integers modulo the prime p = 2⁶¹ − 1.
 //!
-//! A product fits into 128 bits and is reduced by adding its two halves of 61 digits, because
-//! 2⁶¹ = 1 modulo p. Nothing branches on a value: what is computed here is a secret or a share of one.
+//! A product fits into 128 bits and is reduced by adding its two halves of 61 digits, because 2⁶¹ =
+//! 1 modulo p. Nothing branches on a value: what is computed here is a secret or a share of one.
 
 use rand_core::CryptoRng;
 use std::fmt;
@@ -85,7 +85,8 @@ impl Element {
     /// `self^exponent`. The exponent is public.
     ///
     /// ```
-    /// # use throng_rounds::Element;
+    /// use throng_rounds::Element;
+    ///
     /// assert_eq!(Element::from(3).pow(4), Element::from(81));
     /// ```
     #[must_use]

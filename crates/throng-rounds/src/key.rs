@@ -1,17 +1,18 @@
 //! The key of a pair, and what its ends can prove with it.
 //!
 //! ```text
-//! salt         = SHA-256("throng/1 pair salt" ‖ 0x00 ‖ bulletin digest ‖ low seat ‖ high seat ‖ method)
+//! salt         = SHA-256("throng/1 pair salt" ‖ 0x00 ‖ bulletin digest
+//!                        ‖ low seat ‖ high seat ‖ method)
 //! key          = HKDF-SHA256(salt, material, "throng/1 pair key" ‖ 0x00)
 //! anything     = HKDF-Expand(key, label ‖ 0x00 ‖ context)
 //! ```
 //!
-//! The bulletin is part of the salt: two ends that were shown different bags have different keys, so
-//! equivocation shows as a confirmation that does not fit.
+//! The bulletin is part of the salt: two ends that were shown different bags have different keys,
+//! so equivocation shows as a confirmation that does not fit.
 //!
-//! The material has the min-entropy that [`Method::entropy_bits`] states; that 32 bytes extracted from
-//! it look uniform is the usual assumption on HKDF, with HMAC as a random oracle, for the salt is public
-//! and depends on the bag.
+//! The material has the min-entropy that [`Method::entropy_bits`] states; that 32 bytes extracted
+//! from it look uniform is the usual assumption on HKDF, with HMAC as a random oracle, for the salt
+//! is public and depends on the bag.
 
 use crate::{Method, Pair, Seat};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
@@ -21,31 +22,25 @@ use std::fmt;
 use throng_wire::{Identity, PublicIdentity};
 use zeroize::Zeroizing;
 
-/// What two seats know and nobody else. Wiped when dropped, and `Debug` does not show it.
+/// The secret that two seats share and nobody else knows. It is wiped when dropped, and `Debug`
+/// does not show it.
 ///
-/// That both ends have it is not known before each has seen the other's [`confirmation`], and who the
-/// other end is not before its [signature]: whoever puts messages on the tag of a partner that is
-/// missing shares a key with us, and confirms it. Both go through a [`Channel`] of this key.
+/// That both ends have it is not known before each has seen the other's [`confirmation`], and who
+/// the other end is not before its [signature]: whoever puts messages on the tag of a partner that
+/// is missing shares a key with us, and confirms it. Both go through a [`Channel`] of this key.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # use throng_rounds::{Method, Offer, Seat};
-/// # use throng_wire::{Bag, Bulletin, CollectionId};
-/// # let (mut rng, method) = (ChaCha12Rng::seed_from_u64(1), Method::cards(128)?);
-/// # let three = Offer::draw(Seat(3), Seat(8), method, &mut rng)?;
-/// # let eight = Offer::draw(Seat(8), Seat(3), method, &mut rng)?;
-/// # let messages: Vec<u8> = three.messages().chain(eight.messages()).flatten().collect();
-/// # let bag = Bag::new(18, &messages)?;
-/// # let bulletin = Bulletin::new(CollectionId::new([7; 32]), 0, 2, bag);
-/// # let (three, eight) = (three.settle(&bulletin)?, eight.settle(&bulletin)?);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_rounds::{Seat, example};
 /// use throng_wire::Identity;
+///
+/// let [three, eight] = example::pair_keys(&mut ChaCha12Rng::seed_from_u64(1));
 ///
 /// // Seat 3 proves to seat 8 that it has the key, and that it is who it should be.
 /// assert!(eight.confirms(Seat(3), &three.confirmation(Seat(3))));
 /// let identity = Identity::from_seed(&[3; 32]);
 /// assert!(eight.verify(Seat(3), &identity.public(), &three.signed(Seat(3), &identity)));
 /// assert_eq!(format!("{three:?}"), "PairKey(seat 3, seat 8)");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// [`Channel`]: crate::Channel
@@ -57,7 +52,7 @@ pub struct PairKey {
 }
 
 impl PairKey {
-    /// From what the two ends know and nobody else.
+    /// Derives the key from what the two ends know and nobody else.
     pub(crate) fn derive(pair: Pair, method: Method, bulletin: &[u8; 32], material: &[u8]) -> Self {
         let salt = Sha256::new()
             .chain_update(SALT)
@@ -71,21 +66,21 @@ impl PairKey {
         Self { pair, key }
     }
 
-    /// Whose it is.
+    /// The pair that has it.
     pub fn pair(&self) -> Pair {
         self.pair
     }
 
-    /// Proves to the other end that `own` has this key, and so saw the same bulletin. It says nothing
-    /// of who `own` is, and shows nothing of the key.
+    /// Proves to the other end that `own` has this key, and so saw the same bulletin. It says
+    /// nothing of who `own` is, and shows nothing of the key.
     pub fn confirmation(&self, own: Seat) -> [u8; 32] {
         let mut proof = [0; 32];
         self.expand(&[CONFIRMATION, &own.0.to_be_bytes()], &mut proof);
         proof
     }
 
-    /// Whether `proof` is the [confirmation](PairKey::confirmation) of `from`, the other end. Takes the
-    /// same time wherever it differs.
+    /// True if `proof` is the [confirmation](PairKey::confirmation) of `from`, the other end. It
+    /// takes the same time wherever the two differ.
     ///
     /// Our own confirmation sent back to us is not the other end's.
     pub fn confirms(&self, from: Seat, proof: &[u8]) -> bool {
@@ -93,8 +88,8 @@ impl PairKey {
         self.holds(from) && verify_slices_are_equal(&expected, proof).is_ok()
     }
 
-    /// The holder of `identity` says: I sit at `own`, and this key is mine with the other seat of the
-    /// pair. Only who has the key can check it, so it tells outsiders nothing.
+    /// The holder of `identity` says: I sit at `own`, and this key is mine with the other seat of
+    /// the pair. Only the other end of the key can check it, so it tells outsiders nothing.
     ///
     /// ```text
     /// Ed25519("throng/1 pair" ‖ 0x00 ‖ low seat ‖ high seat ‖ own seat ‖ fingerprint)
@@ -106,13 +101,14 @@ impl PairKey {
         identity.sign(SIGNATURE, &self.statement(own))
     }
 
-    /// Whether the holder of `identity` [signed](PairKey::signed) that it sits at `from` and has this
-    /// key. With it, the key is shared with nobody else, as long as that party keeps it.
+    /// True if the holder of `identity` [signed](PairKey::signed) that it sits at `from` and has
+    /// this key. With it, the key is shared with nobody else, as long as that holder keeps it.
     pub fn verify(&self, from: Seat, identity: &PublicIdentity, signature: &[u8; 64]) -> bool {
         self.holds(from) && identity.verify(SIGNATURE, &self.statement(from), signature)
     }
 
-    /// HKDF-Expand: as many bytes as `out` has, for a label and a context of fixed length.
+    /// Fills `out` by HKDF-Expand: as many bytes as it has, for a label and a context of fixed
+    /// length.
     pub(crate) fn expand(&self, info: &[&[u8]], out: &mut [u8]) {
         expand(&self.key, info, out);
     }
@@ -134,12 +130,13 @@ impl fmt::Debug for PairKey {
     }
 }
 
-/// HKDF-Expand from 32 uniform bytes. Every label ends with a zero byte, so that none begins another.
+/// HKDF-Expand from 32 uniform bytes. Every label ends with a zero byte, so that none begins
+/// another.
 pub(crate) fn expand(key: &[u8; 32], info: &[&[u8]], out: &mut [u8]) {
     fill(&Prk::new_less_safe(HKDF_SHA256, key), info, out);
 }
 
-/// Low and high seat, 8 bytes.
+/// The low and the high seat, 8 bytes.
 pub(crate) fn seats(pair: Pair) -> [u8; 8] {
     ((u64::from(pair.low().0) << 32) | u64::from(pair.high().0)).to_be_bytes()
 }

@@ -1,25 +1,16 @@
-//! What a crowd can do when it answers more than once.
+//! Protocols for a crowd that answers more than once.
 //!
-//! In one round everybody speaks once and the analyzer counts. Here the shuffled bag is published, as a
-//! [`Bulletin`](throng_wire::Bulletin) of a [`Board`](throng_collection::Board), and participants speak again.
-//! Through the bag they agree on keys that nobody else learns, over the keys they talk in private, and over
-//! the channels they compute any function of their inputs on shares. `docs/rounds.md` has the protocols, the
-//! assumptions and what they cost.
+//! In one round everybody speaks once and the analyzer counts. Here the shuffled bag is published,
+//! as a [`Bulletin`](throng_wire::Bulletin) of a [`Board`](throng_collection::Board), and
+//! participants speak again. Through the bag they agree on keys that nobody else learns, over the
+//! keys they talk in private, and over the channels they compute any function of their inputs on
+//! shares. `docs/rounds.md` has the protocols, the assumptions and what they cost.
 //!
 //! ```
-//! # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-//! # use throng_wire::{Below, Chain, Party, Schedule};
-//! # let mut rng = ChaCha12Rng::seed_from_u64(1);
-//! # let schedule = Schedule { start: 0, every: 60, grace: 0, below: Below::Expire };
-//! # let party = |seed| Party {
-//! #     name: "party".into(),
-//! #     url: "https://party.example".into(),
-//! #     identity: Identity::from_seed(&[seed; 32]).public(),
-//! # };
-//! # let chain = Chain { mixes: vec![party(11), party(12)], analyzer: party(13) };
+//! use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 //! use std::sync::Arc;
-//! use throng_rounds::{Circuit, Committee, Method, Participant, Plan, Seat, Value};
-//! use throng_wire::{Bag, Bulletin, Identity};
+//! use throng_rounds::{Circuit, Committee, Input, Method, Participant, Plan, Seat};
+//! use throng_wire::{Bag, Bulletin, Identity, example};
 //!
 //! // What do three colleagues earn together? None of them says what one earns.
 //! let seats = [Seat(0), Seat(1), Seat(2)];
@@ -34,7 +25,7 @@
 //! let plan = Arc::new(Plan::new(circuit, roster, Method::cards(128)?)?);
 //! let mut all = Vec::new();
 //! for ((seat, identity), wage) in seats.into_iter().zip(identities).zip([3_000, 2_500, 4_000]) {
-//!     all.push(Participant::new(&plan, seat, identity, &[Value::Integer(wage)])?);
+//!     all.push(Participant::new(&plan, seat, identity, &[Input::Integer(wage)])?);
 //! }
 //!
 //! // What goes through the mixes comes back as one bag. Here a function stands for them.
@@ -42,8 +33,9 @@
 //!     let bag = Bag::new(board.payload as usize, &posts.concat())?;
 //!     Ok::<_, throng_rounds::Error>(Bulletin::new(board.id(), round, 3, bag))
 //! };
-//! let keys = plan.key_board(1, 3, schedule, chain.clone());
-//! let talk = plan.talk_board(3, schedule, chain);
+//! let keys = plan.key_board(1, 3, example::schedule(), example::chain());
+//! let talk = plan.talk_board(3, example::schedule(), example::chain());
+//! let mut rng = ChaCha12Rng::seed_from_u64(1);
 //! let mut posts = Vec::new();
 //! for participant in &mut all {
 //!     posts.extend(participant.offer(&keys, &mut rng)?);
@@ -72,10 +64,11 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `agree`, `odds`, `agreement` | [`Offer`], [`Method`]: a key out of a bag, and how likely; [`Agreement`]: with many at once |
-//! | `key`, `channel` | [`PairKey`], [`Channel`]: frames that nobody else can tell from random bytes |
-//! | `circuit`, `noise` | [`Circuit`]: a function; [`Noise`]: what makes its result private |
-//! | `field`, `shamir`, `compute` | [`Party`]: computing on shares, so that a wrong result is noticed |
+//! | `agree`, `odds` | [`Hand`], [`Method`]: a key out of a bag, and how likely |
+//! | `agreement` | [`Agreement`]: keys with many at once |
+//! | `key`, `channel` | [`PairKey`], [`Channel`]: frames that look like random bytes to others |
+//! | `circuit`, `noise` | [`Circuit`]: a function; [`LaplaceNoise`]: makes its result private |
+//! | `field`, `shamir`, `compute` | [`Player`]: computing on shares; a wrong result is noticed |
 //! | `plan`, `participant`, `attend` | [`Plan`], [`Participant`]: all of it together |
 //! | [`six_cards`] | the wedding problem with cards |
 //! | `robust`, [`pause`] | [`RobustXorSum`]: the same in one round; why that has to err |
@@ -90,11 +83,12 @@ mod channel;
 mod circuit;
 mod compute;
 mod error;
+pub mod example;
 mod field;
-mod filled;
 mod key;
 mod noise;
 mod odds;
+mod pad;
 mod participant;
 pub mod pause;
 mod plan;
@@ -103,19 +97,19 @@ mod seat;
 pub mod shamir;
 pub mod six_cards;
 
-pub use agree::{Failure, Offer};
+pub use agree::{Failure, Hand};
 pub use agreement::Agreement;
 #[cfg(feature = "http")]
 pub use attend::attend;
 pub use channel::{Channel, dummy, frames};
-pub use circuit::{Bit, Circuit, Number, Output, Value};
-pub use compute::{Committee, Outcome, Party, Progress, Traffic};
+pub use circuit::{Bit, Circuit, Input, Number, Output};
+pub use compute::{Committee, Outcome, Player, Progress, Traffic};
 pub use error::Error;
 pub use field::Element;
-pub use filled::filled;
 pub use key::PairKey;
-pub use noise::Noise;
+pub use noise::LaplaceNoise;
 pub use odds::Method;
+pub use pad::pad;
 pub use participant::Participant;
 pub use plan::Plan;
 pub use robust::{RobustXorSum, XorSum, XorSums, xor_sum};

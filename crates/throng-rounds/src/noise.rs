@@ -7,10 +7,10 @@
 //! P[gₖ = 1] = q^(2^k)/(1 + q^(2^k))              so each digit is a coin of its own
 //! ```
 //!
-//! The lowest K digits are therefore G under the condition G < 2^K. The noise is the difference of two
-//! such numbers, with q = e^(−ε/Δ): the discrete Laplace law, cut off where it hardly matters. A digit
-//! is 1 if m fair coins, read as a binary number, are below an integer threshold: (below, equal) pairs
-//! of halves make a tree of depth ⌈log₂ m⌉.
+//! The lowest K digits are therefore G under the condition G < 2^K. The noise is the difference of
+//! two such numbers, with q = e^(−ε/Δ): the discrete Laplace law, cut off where it hardly matters.
+//! A digit is 1 if m fair coins, read as a binary number, are below an integer threshold: (below,
+//! equal) pairs of halves make a tree of depth ⌈log₂ m⌉.
 //!
 //! ```text
 //! (b, e) of high and low halves      b = b_high + e_high·b_low,   e = e_high·e_low
@@ -18,7 +18,8 @@
 //!
 //! # The guarantee
 //!
-//! For two sums s ≤ Δ apart, δ is Σₓ max(0, P(x) − e^ε·P(x − s)). Both parts of the bound are upper ones.
+//! For two sums s ≤ Δ apart, δ is Σₓ max(0, P(x) − e^ε·P(x − s)). Both parts of the bound are upper
+//! ones.
 //!
 //! *The cut.* With exact digits, M = 2^K − 1 ≥ Δ, Q = q^(2^K) and h = ⌈Δ/2⌉ − 1,
 //!
@@ -30,16 +31,16 @@
 //!     S₃ = e^ε·q^(1−Δ)·(1 − q^h)·Q             at most e^ε·q^(2M+2−Δ+x) for 0 < x < Δ/2
 //! ```
 //!
-//! P is log-concave, as a convolution of such laws. So P(x)/P(x − s) falls with x, the best event is a
-//! lower tail, and F(u) − e^ε·F(u − s) grows with s: s = Δ is the worst. Where q^|x| alone is concerned the
-//! difference is not positive, because e^ε·q^Δ ≥ 1; what is left stands beside the sums. By symmetry the
-//! other direction is the same.
+//! P is log-concave, as a convolution of such laws. So P(x)/P(x − s) falls with x, the best event
+//! is a lower tail, and F(u) − e^ε·F(u − s) grows with s: s = Δ is the worst. Where q^|x| alone is
+//! concerned the difference is not positive, because e^ε·q^Δ ≥ 1; what is left stands beside the
+//! sums. By symmetry the other direction is the same.
 //!
-//! *The thresholds.* The law that is drawn is within Σ 2·|τₖ/2^m − pₖ| of the exact one in total variation,
-//! which adds at most (1 + e^ε) times that to δ.
+//! *The thresholds.* The law that is drawn is within Σ 2·|τₖ/2^m − pₖ| of the exact one in total
+//! variation, which adds at most (1 + e^ε) times that to δ.
 //!
-//! Where the law is small enough to be listed, δ is also summed from it, over every s and the integers
-//! that are used, and the smaller of the two is claimed.
+//! Where the law is small enough to be listed, δ is also summed from it, over every s and the
+//! integers that are used, and the smaller of the two is claimed.
 
 use crate::{Bit, Circuit, Error, Number};
 use throng_account::{Delta, Epsilon, round};
@@ -48,10 +49,10 @@ use throng_account::{Delta, Epsilon, round};
 ///
 /// ```
 /// use throng_account::{Delta, Epsilon};
-/// use throng_rounds::{Circuit, Committee, Noise, Seat};
+/// use throng_rounds::{Circuit, Committee, LaplaceNoise, Seat};
 ///
 /// // Twice six digits, and some 360 coins.
-/// let noise = Noise::new(Epsilon::new(1.0)?, 2, Delta::new(1e-9)?)?;
+/// let noise = LaplaceNoise::new(Epsilon::new(1.0)?, 2, Delta::new(1e-9)?)?;
 /// assert!(noise.coins() < 400 && noise.delta().get() <= 1e-9);
 /// // √2·Δ/ε, nearly.
 /// assert!((noise.standard_deviation() - 2.8).abs() < 0.02);
@@ -65,19 +66,19 @@ use throng_account::{Delta, Epsilon, round};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Noise {
+pub struct LaplaceNoise {
     epsilon: Epsilon,
     sensitivity: u32,
     delta: Delta,
-    /// m.
+    /// The number m of coins for a digit.
     bits: u32,
     /// τₖ, the lowest digit first: the digit is 1 with probability τₖ/2^m.
     thresholds: Vec<u64>,
 }
 
-impl Noise {
-    /// With few digits and coins: the bound says how many suffice, half of δ for each of its parts, and
-    /// as long as the guarantee still holds coins are left away.
+impl LaplaceNoise {
+    /// The noise with few digits and coins: the bound says how many suffice, half of δ for each of
+    /// its parts, and as long as the guarantee still holds coins are left away.
     ///
     /// ε from 1e-6 to 16, Δ from 1 to 2²⁰, and δ from 1e-12: below that, rounding would show.
     pub fn new(epsilon: Epsilon, sensitivity: u32, delta: Delta) -> Result<Self, Error> {
@@ -118,12 +119,12 @@ impl Noise {
         self.delta
     }
 
-    /// Δ.
+    /// The sensitivity Δ.
     pub fn sensitivity(&self) -> u32 {
         self.sensitivity
     }
 
-    /// Of what is drawn: √(2·Σ 4^k·pₖ·(1 − pₖ)).
+    /// The standard deviation of what is drawn: √(2·Σ 4^k·pₖ·(1 − pₖ)).
     pub fn standard_deviation(&self) -> f64 {
         let variance = |(k, p): (i32, f64)| 4_f64.powi(k) * p * (1.0 - p);
         (2.0 * (0..).zip(self.chances()).map(variance).sum::<f64>()).sqrt()
@@ -135,15 +136,15 @@ impl Noise {
         2 * self.thresholds.iter().map(used).sum::<u32>()
     }
 
-    /// The farthest from 0.
+    /// The farthest from 0 that it can be.
     pub fn reach(&self) -> i64 {
         (1 << self.thresholds.len()) - 1
     }
 
     /// P[noise = x], up to a relative error of 2⁻⁴⁴.
     ///
-    /// From the lowest digit on: the difference of two digits is 0 where the rest is even, and ±1 where it
-    /// is odd, so there are two rests at most to follow.
+    /// From the lowest digit on: the difference of two digits is 0 where the rest is even, and ±1
+    /// where it is odd, so there are two rests at most to follow.
     pub fn probability(&self, x: i64) -> f64 {
         if x.unsigned_abs() > self.reach() as u64 {
             return 0.0;
@@ -171,7 +172,7 @@ impl Noise {
         (-self.reach()..=self.reach()).map(|x| (x, self.probability(x)))
     }
 
-    /// With its δ; none if that is no less than 1.
+    /// The noise of these thresholds with its δ; none if that is no less than 1.
     fn drawn(epsilon: Epsilon, sensitivity: u32, thresholds: Vec<u64>, bits: u32) -> Option<Self> {
         let ideal = Ideal::new(epsilon, sensitivity);
         let bound = ideal.cut(thresholds.len() as u32) + ideal.rounding(&thresholds, bits);
@@ -205,7 +206,7 @@ impl Noise {
 
 impl Circuit {
     /// A draw of this noise, which nobody knows.
-    pub fn noise(&mut self, noise: &Noise) -> Number {
+    pub fn noise(&mut self, noise: &LaplaceNoise) -> Number {
         let mut digits = Vec::new();
         for sign in [1, -1] {
             for (place, &tau) in noise.thresholds.iter().enumerate().filter(|&(_, &tau)| tau != 0) {
@@ -218,7 +219,7 @@ impl Circuit {
         self.weighted(digits.into_iter())
     }
 
-    /// Whether `bits` coins, as a number, are below an odd threshold.
+    /// The bit that is 1 if `bits` coins, as a number, are below an odd threshold.
     fn below(&mut self, threshold: u64, bits: u32) -> Bit {
         let mut parts: Vec<_> = (0..bits)
             .rev()
@@ -257,8 +258,8 @@ impl Circuit {
     }
 }
 
-/// Some digits of a comparison, from the highest: whether the coins are below there (never, if none), or
-/// equal.
+/// Some digits of a comparison, from the highest: whether the coins are below there (never, if
+/// none), or equal.
 #[derive(Clone, Copy)]
 struct Part {
     below: Option<Bit>,
@@ -328,8 +329,8 @@ const MAX_BITS: u32 = 52;
 
 const MIN_DELTA: f64 = 1e-12;
 
-/// A chance is at most ½, and its exponent is off by a few units in the last place, of which it sees a
-/// quarter at most.
+/// A chance is at most ½, and its exponent is off by a few units in the last place, of which it
+/// sees a quarter at most.
 const CHANCE_ERROR: f64 = 2.0 * f64::EPSILON;
 
 /// The relative error of a probability: eight roundings for each of at most 48 digits.
@@ -347,11 +348,12 @@ mod tests {
     use std::sync::Arc;
     use throng_account::tail::success_band;
 
-    fn noise(epsilon: f64, sensitivity: u32, delta: f64) -> Noise {
-        Noise::new(Epsilon::new(epsilon).unwrap(), sensitivity, Delta::new(delta).unwrap()).unwrap()
+    fn noise(epsilon: f64, sensitivity: u32, delta: f64) -> LaplaceNoise {
+        LaplaceNoise::new(Epsilon::new(epsilon).unwrap(), sensitivity, Delta::new(delta).unwrap())
+            .unwrap()
     }
 
-    fn tossed(noise: &Noise) -> Circuit {
+    fn tossed(noise: &LaplaceNoise) -> Circuit {
         let seats: Vec<_> = (0..3).map(Seat).collect();
         let mut circuit = Circuit::new(3, Committee::new(seats.clone(), 1).unwrap());
         let number = circuit.noise(noise);
@@ -376,7 +378,7 @@ mod tests {
     }
 
     /// Digit by digit, as a convolution.
-    fn convolved(noise: &Noise) -> Vec<f64> {
+    fn convolved(noise: &LaplaceNoise) -> Vec<f64> {
         let mut law = BTreeMap::from([(0_i64, 1.0)]);
         for (k, p) in noise.chances().enumerate() {
             let mut next = BTreeMap::new();
@@ -417,7 +419,7 @@ mod tests {
     }
 
     /// δ over all shifts and both directions, in the plainest way.
-    fn brute_force(noise: &Noise) -> f64 {
+    fn brute_force(noise: &LaplaceNoise) -> f64 {
         let (reach, growth) = (noise.reach(), noise.epsilon().get().exp());
         let most = i64::from(noise.sensitivity());
         let mut worst = 0.0_f64;
@@ -459,7 +461,8 @@ mod tests {
             for digits in 3..=7 {
                 let thresholds = ideal.thresholds(digits, 52);
                 let delta = Delta::new(0.5).unwrap();
-                let noise = Noise { epsilon: wanted, sensitivity, delta, bits: 52, thresholds };
+                let noise =
+                    LaplaceNoise { epsilon: wanted, sensitivity, delta, bits: 52, thresholds };
                 let (exact, bound) = (brute_force(&noise), ideal.cut(digits));
                 assert!(exact <= bound + 1e-13, "{exact:e} {bound:e}");
                 assert!(bound < 1.05 * exact + 1e-12 || bound > 0.2, "{exact:e} {bound:e}");
@@ -484,7 +487,7 @@ mod tests {
     fn what_cannot_be_kept_is_refused() {
         let refused = |epsilon, sensitivity, delta| {
             let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
-            Noise::new(epsilon, sensitivity, delta).unwrap_err().to_string()
+            LaplaceNoise::new(epsilon, sensitivity, delta).unwrap_err().to_string()
         };
         assert!(refused(0.0, 1, 1e-6).starts_with("epsilon of a noise must be"));
         assert!(refused(17.0, 1, 1e-6).starts_with("epsilon of a noise must be"));
@@ -504,7 +507,7 @@ mod tests {
         for (bits, thresholds) in
             [(3, vec![3, 1]), (3, vec![5, 0]), (2, vec![2, 1, 1]), (4, vec![11])]
         {
-            let noise = Noise { epsilon, sensitivity: 1, delta, bits, thresholds };
+            let noise = LaplaceNoise { epsilon, sensitivity: 1, delta, bits, thresholds };
             let (circuit, coins) = (tossed(&noise), noise.coins());
             let mut counts = BTreeMap::<i64, u32>::new();
             for outcome in 0_u32..1 << coins {

@@ -1,5 +1,5 @@
-//! How two agree on a key through a shuffle, what it costs, how seldom it fails, and how much of the
-//! key nobody else can guess.
+//! The methods by which two agree on a key through a shuffle: what they cost, how seldom they fail,
+//! and how much of the key nobody else can guess.
 //!
 //! ```text
 //! symbol   meaning
@@ -34,8 +34,8 @@ use throng_account::round;
 pub enum Method {
     /// A random bit each on every one of many tags; those on which the two differ make the key.
     ///
-    /// The bag shows a 0 and a 1 and not whose is which, so the low seat's bit is known to the two ends
-    /// alone. Where the bits are equal everybody knows both, and the position is left out.
+    /// The bag shows a 0 and a 1 and not whose is which, so the low seat's bit is known to the two
+    /// ends alone. Where the bits are equal everybody knows both, and the position is left out.
     ///
     /// Ishai, Kushilevitz, Ostrovsky, Sahai, "Cryptography from Anonymity" (FOCS 2006).
     Bits {
@@ -47,8 +47,9 @@ pub enum Method {
     /// Many random cards on one tag; whose each is makes the key.
     ///
     /// The bag shows 2t cards, and every choice of t of them as the low seat's is equally likely to
-    /// everybody but the two ends. Nothing is left out, so far fewer messages do. In the tradition of
-    /// Fischer, Wright, "Multiparty Secret Key Exchange Using a Random Deal of Cards" (CRYPTO 1991).
+    /// everybody but the two ends. Nothing is left out, so far fewer messages do. In the tradition
+    /// of Fischer, Wright, "Multiparty Secret Key Exchange Using a Random Deal of Cards" (CRYPTO
+    /// 1991).
     Cards {
         /// t: cards of each end.
         cards: u16,
@@ -132,7 +133,7 @@ impl Method {
         }
     }
 
-    /// How likely it is that two who follow the protocol, and lose no message, have to try again: an
+    /// The probability that two who follow the protocol, and lose no message, have to try again: an
     /// upper bound.
     ///
     /// ```text
@@ -165,7 +166,7 @@ impl Method {
         }
     }
 
-    /// As it enters a hash.
+    /// The bytes that enter a hash.
     pub(crate) fn to_bytes(self) -> [u8; 5] {
         let (kind, one, two) = match self {
             Self::Bits { positions, bits } => (1, positions, bits),
@@ -227,7 +228,7 @@ impl Natural {
         self.trim();
     }
 
-    /// By a divisor of it that is not zero.
+    /// Divides by a divisor of it that is not zero.
     fn divide_exactly(&mut self, divisor: u64) {
         let mut rest = 0;
         for limb in self.0.iter_mut().rev() {
@@ -251,7 +252,7 @@ impl Natural {
         64 * self.0.len() as u64 - last
     }
 
-    /// Whether `self ≤ 2^power`.
+    /// True if `self ≤ 2^power`.
     fn at_most_power(&self, power: u64) -> bool {
         let ones: u32 = self.0.iter().map(|limb| limb.count_ones()).sum();
         self.bits() <= power || (self.bits() == power + 1 && ones == 1)
@@ -268,8 +269,8 @@ impl Natural {
         ((pair >> shift) as u64, dropped, inexact)
     }
 
-    /// log₂ of it, rounded down: cutting digits lowers it, and the slack is far above the error of a
-    /// logarithm of 53 bits.
+    /// log₂ of it, rounded down: cutting digits lowers it, and the slack is far above the error of
+    /// a logarithm of 53 bits.
     fn log2_below(&self) -> f64 {
         let (leading, dropped, _) = self.leading();
         let value = dropped as f64 + (leading as f64).log2();
@@ -289,7 +290,7 @@ impl Natural {
     }
 }
 
-/// For exponents from −1022 to 1023.
+/// A power of two, for exponents from −1022 to 1023.
 fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }

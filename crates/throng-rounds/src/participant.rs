@@ -1,9 +1,8 @@
-//! One participant of a computation, from the first offer of a key to the result.
+//! One participant of a computation, from the first cards to the result.
 
 use crate::plan::CONFIRMATION;
 use crate::{
-    Agreement, Channel, Error, Failure, Outcome, PairKey, Party, Plan, Progress, Seat, Value,
-    filled,
+    Agreement, Channel, Error, Failure, Input, Outcome, PairKey, Plan, Player, Progress, Seat, pad,
 };
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
@@ -17,21 +16,21 @@ use zeroize::{Zeroize, Zeroizing};
 ///
 /// ```text
 /// keys board   round 0, 1, …      offer, settle      until there are keys with the members
-/// talk board   round 0            speak, hear        confirm: the plan, and who holds the seat, signed
+/// talk board   round 0            speak, hear        confirm: the plan; the seat's signature
 ///              round 1, 2, …      speak, hear        the circuit's rounds
 /// ```
 ///
-/// Nothing is said to a seat whose holder has not proved to be the one in the roster and to have the same
-/// key, seen the same bulletin and hold the same plan. Whoever is silent is absent from then on, and it ends
-/// if that one is needed. After the confirmations, what is cut, altered or doubled ends it, as does at any
-/// time a message of one's own that is missing from a bulletin: somebody on the way does not do as promised,
-/// and a result would be worth nothing.
+/// Nothing is said to a seat whose holder has not proved to be the one in the roster and to have
+/// the same key, seen the same bulletin and hold the same plan. Whoever is silent is absent from
+/// then on, and it ends if that one is needed. After the confirmations, what is cut, altered or
+/// doubled ends it, as does at any time a message of one's own that is missing from a bulletin:
+/// somebody on the way does not do as promised, and a result would be worth nothing.
 pub struct Participant {
     plan: Arc<Plan>,
     own: Seat,
     identity: Identity,
     stage: Stage,
-    party: Party,
+    player: Player,
 }
 
 enum Stage {
@@ -53,24 +52,25 @@ struct Link {
 }
 
 impl Participant {
-    /// Who holds `own` and gives these values. A signature by `identity` proves it to the others.
+    /// The holder of `own`, who gives these values. A signature by `identity` proves it to the
+    /// others.
     pub fn new(
         plan: &Arc<Plan>,
         own: Seat,
         identity: Identity,
-        values: &[Value],
+        values: &[Input],
     ) -> Result<Self, Error> {
         if plan.identity(own) != Some(&identity.public()) {
             let range = "the one that the roster has for the seat".into();
             return Err(Error::Parameter { name: "the identity", range });
         }
-        let party = Party::new(Arc::clone(plan.circuit()), own, values)?;
+        let player = Player::new(Arc::clone(plan.circuit()), own, values)?;
         let agreement = Agreement::new(own, plan.partners(own), plan.method())?;
         let plan = Arc::clone(plan);
-        Ok(Self { plan, own, identity, stage: Stage::Agreeing(agreement), party })
+        Ok(Self { plan, own, identity, stage: Stage::Agreeing(agreement), player })
     }
 
-    /// What to post in the next round on the board for keys, report by report.
+    /// The reports to post in the next round on the board for keys.
     pub fn offer(
         &mut self,
         board: &Board,
@@ -78,7 +78,7 @@ impl Participant {
     ) -> Result<Vec<Vec<u8>>, Error> {
         let Stage::Agreeing(agreement) = &mut self.stage else { return Err(Error::OutOfTurn) };
         let messages = agreement.messages(rng)?;
-        filled(&messages, self.plan.key_reports(self.own), (board.messages, board.payload), rng)
+        pad(&messages, self.plan.key_reports(self.own), (board.messages, board.payload), rng)
     }
 
     /// Takes what everybody saw of that round, and returns with whom there is no key yet, and why.
@@ -103,7 +103,7 @@ impl Participant {
         Ok(())
     }
 
-    /// What to post in a round of the other board, report by report. Rounds come one after the other, and
+    /// The reports to post in a round of the other board. Rounds come one after the other, and
     /// the first is the one that confirms keys.
     pub fn speak(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
         let spoken = self.say(round, rng);
@@ -113,8 +113,8 @@ impl Participant {
         spoken
     }
 
-    /// Takes what everybody saw of that round. After the last one there is a result, for those who are
-    /// shown one. After an error everything secret is gone, and so is this participant.
+    /// Takes what everybody saw of that round. After the last one there is a result, for those who
+    /// are shown one. After an error everything secret is gone, and so is this participant.
     pub fn hear(&mut self, bulletin: &Bulletin) -> Result<Option<Outcome>, Error> {
         let heard = self.listen(bulletin);
         if !matches!(heard, Ok(None)) {
@@ -126,7 +126,7 @@ impl Participant {
     /// Wipes everything secret.
     fn end(&mut self) {
         self.stage = Stage::Over;
-        self.party.close();
+        self.player.close();
     }
 
     fn say(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
@@ -145,7 +145,7 @@ impl Participant {
                 messages.extend(link.channel.seal(round, &proof)?.concat());
             }
         } else {
-            for (seat, data) in self.party.send(rng)? {
+            for (seat, data) in self.player.send(rng)? {
                 let data = Zeroizing::new(data);
                 if let Some(link) = channels.get_mut(&seat) {
                     messages.extend(link.channel.seal(round, &data)?.concat());
@@ -154,7 +154,7 @@ impl Participant {
         }
         *said = Some(messages.clone());
         let shape = (board.messages, board.payload);
-        filled(&messages, self.plan.talk_reports(self.own, round), shape, rng)
+        pad(&messages, self.plan.talk_reports(self.own, round), shape, rng)
     }
 
     fn listen(&mut self, bulletin: &Bulletin) -> Result<Option<Outcome>, Error> {
@@ -181,7 +181,7 @@ impl Participant {
                     incoming.insert(seat, data);
                 }
                 Err(Error::Silent { .. }) => {}
-                // Who has not shown who it is cannot end anything either.
+                // Whoever has not proved who it is cannot end anything either.
                 Err(Error::Broken { .. } | Error::Doubled { .. }) if round == 0 => {}
                 Err(error) => {
                     incoming.values_mut().for_each(Zeroize::zeroize);
@@ -192,7 +192,7 @@ impl Participant {
         if round == 0 {
             return self.confirm(&incoming).map(|()| None);
         }
-        match self.party.receive(incoming)? {
+        match self.player.receive(incoming)? {
             Progress::Waiting => Ok(None),
             Progress::Done(outcome) => Ok(Some(outcome)),
         }

@@ -1,18 +1,18 @@
-//! Why one round is not enough: a robust protocol of one round can be paused half-way and resumed by
-//! an attacker, with inputs of its own choice, as often as it likes.
+//! Why one round is not enough: a robust protocol of one round can be paused half-way and resumed
+//! by an attacker, with inputs of its own choice, as often as it likes.
 //!
-//! The bag of the first half of the users is safe to publish, for that is what robust means. Whoever
-//! has it may play the missing half: user i of the first half is in group i with the bit xᵢ, and the
-//! attacker adds a user to every group, with the bit yᵢ. The analyzer then answers
+//! The bag of the first half of the users is safe to publish, for that is what robust means.
+//! Whoever has it may play the missing half: user i of the first half is in group i with the bit
+//! xᵢ, and the attacker adds a user to every group, with the bit yᵢ. The analyzer then answers
 //!
 //! ```text
 //! d(y) = Σ xᵢ ⊕ yᵢ
 //! ```
 //!
-//! for one y after the other, and all of it is post-processing of one bag. Answers that are too good
-//! reconstruct x (Dinur, Nissim, "Revealing Information while Preserving Privacy", 2003), which
-//! differential privacy excludes. So no robust protocol of one round answers well (Balcer, Cheu,
-//! Joseph, Mao, "Connecting Robust Shuffle Privacy and Pan-Privacy", 2021): [`error_floor`].
+//! for one y after the other, and all of it is post-processing of one bag. Answers that are too
+//! good reconstruct x (Dinur, Nissim, "Revealing Information while Preserving Privacy", 2003),
+//! which differential privacy excludes. So no robust protocol of one round answers well (Balcer,
+//! Cheu, Joseph, Mao, "Connecting Robust Shuffle Privacy and Pan-Privacy", 2021): [`error_floor`].
 //!
 //! # How the bits are found
 //!
@@ -20,7 +20,7 @@
 //! |---|---|
 //! | m, n = 2m | paused users; users of the whole protocol |
 //! | uᵢ, vᵢ = ±1 | 1 − 2xᵢ, 1 − 2yᵢ |
-//! | Sᵢ, Tᵢ = ±1 | flips of the bag, drawn once; flips of the attacker's messages, drawn per query |
+//! | Sᵢ, Tᵢ = ±1 | flips of the bag, drawn once; of the attacker's messages, drawn per query |
 //! | f, κ | chance of a flip; 1/(1 − 2f) |
 //! | a, Q | an answer; the number of queries |
 //!
@@ -32,19 +32,19 @@
 //! mean ûᵢ = κ·uᵢSᵢ        variance ûᵢ = κ⁴·(m − κ⁻²)/Q
 //! ```
 //!
-//! The fresh noise averages out, the frozen noise S does not: more queries find the *bag's* bit with
-//! any certainty, and with it xᵢ with probability 1 − f = e^ε/(1 + e^ε), which is also the most that ε
-//! allows ([`recovery_ceiling`]). Q·uᵢSᵢ·ûᵢ/κ² is a sum of Q·m independent signs with mean Q/κ, so by
-//! Hoeffding's inequality its sign is wrong, or it is 0, with probability at most e^{−Q/(2mκ²)}:
-//! [`Paused::queries`].
+//! The fresh noise averages out, the frozen noise S does not: more queries find the *bag's* bit
+//! with any certainty, and with it xᵢ with probability 1 − f = e^ε/(1 + e^ε), which is also the
+//! most that ε allows ([`recovery_ceiling`]). Q·uᵢSᵢ·ûᵢ/κ² is a sum of Q·m independent signs with
+//! mean Q/κ, so by Hoeffding's inequality its sign is wrong, or it is 0, with probability at most
+//! e^{−Q/(2mκ²)}: [`PausedRun::queries`].
 //!
 //! # Why several rounds cannot be paused
 //!
-//! In an interactive protocol the second message of every user depends on the first messages of all,
-//! for instance through keys that each pair agreed on. The first half's second messages are made
-//! once, for the one half that took part in the first round. For other inputs the attacker needs those
-//! users to answer again, which they do not within a run; and when somebody is missing the run stops
-//! instead of going on with whoever is left. There is no half-finished bag to resume.
+//! In an interactive protocol the second message of every user depends on the first messages of
+//! all, for instance through keys that each pair agreed on. The first half's second messages are
+//! made once, for the one half that took part in the first round. For other inputs the attacker
+//! needs those users to answer again, which they do not within a run; and when somebody is missing
+//! the run stops instead of going on with whoever is left. There is no half-finished bag to resume.
 
 use crate::{Error, RobustXorSum};
 use rand_core::CryptoRng;
@@ -54,15 +54,16 @@ use throng_account::{Delta, Epsilon, round};
 /// A protocol stopped after its first half, in the attacker's hands.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_account::{Delta, Epsilon};
-/// use throng_rounds::{RobustXorSum, pause::{Paused, Reconstruction}};
+/// use throng_rounds::{RobustXorSum, pause::{PausedRun, Reconstruction}};
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// // Answers this accurate give everybody away.
 /// let secret: Vec<bool> = (0..50).map(|i| i % 3 == 0).collect();
 /// let protocol = RobustXorSum::new(Epsilon::new(25.0)?)?;
-/// let paused = Paused::after(protocol, &secret, &mut rng);
+/// let paused = PausedRun::after(protocol, &secret, &mut rng);
 /// assert!((paused.answer(&[true; 50], &mut rng) - 33.0).abs() < 1e-6);
 ///
 /// let mut attack = Reconstruction::new(&paused);
@@ -70,14 +71,15 @@ use throng_account::{Delta, Epsilon, round};
 /// assert_eq!(attack.guesses(), secret);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Paused {
+pub struct PausedRun {
     protocol: RobustXorSum,
     bag: Vec<Vec<u8>>,
     users: u32,
 }
 
-impl Paused {
-    /// With the messages that `users` users sent, user i in group i, in repeat 0. The bag may lack some.
+impl PausedRun {
+    /// A run from the messages that `users` users sent, user i in group i, in repeat 0. The bag may
+    /// lack some.
     pub fn new(protocol: RobustXorSum, bag: Vec<Vec<u8>>, users: u32) -> Self {
         Self { protocol, bag, users }
     }
@@ -105,15 +107,17 @@ impl Paused {
         sums.iter().find(|sum| sum.repeat == 0).map_or(0.0, |sum| sum.value)
     }
 
-    /// The root of the mean squared error of answers to `queries` uniform queries, given the `truth`.
+    /// The root of the mean squared error of answers to `queries` uniform queries, given the
+    /// `truth`.
     ///
     /// ```
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # use throng_account::Epsilon;
-    /// # use throng_rounds::{RobustXorSum, pause::Paused};
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_account::Epsilon;
+    /// use throng_rounds::{RobustXorSum, pause::PausedRun};
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
     /// let protocol = RobustXorSum::new(Epsilon::new(25.0)?)?;
-    /// let paused = Paused::after(protocol, &[true; 50], &mut rng);
+    /// let paused = PausedRun::after(protocol, &[true; 50], &mut rng);
     /// assert!(paused.answer_rmse(&[true; 50], 20, &mut rng) < 1e-6);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -125,16 +129,18 @@ impl Paused {
         (squares.sum::<f64>() / queries.max(1) as f64).sqrt()
     }
 
-    /// How wrong an answer is predicted to be: `½·√(m(κ⁴ − 1))`, over both noises.
+    /// The predicted error of an answer: `½·√(m(κ⁴ − 1))`, over both noises.
     ///
     /// ```
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # use throng_account::Epsilon;
-    /// # use throng_rounds::{RobustXorSum, pause::Paused};
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_account::Epsilon;
+    /// use throng_rounds::{RobustXorSum, pause::PausedRun};
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    ///
     /// // κ = 2 at e^ε = 3.
     /// let protocol = RobustXorSum::new(Epsilon::new(3_f64.ln())?)?;
-    /// let paused = Paused::after(protocol, &[true; 60], &mut rng);
+    /// let paused = PausedRun::after(protocol, &[true; 60], &mut rng);
     /// assert!((paused.predicted_rmse() - 15.0).abs() < 1e-9);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -146,12 +152,13 @@ impl Paused {
     /// `2mκ²·ln(1/failure)`, by Hoeffding's inequality.
     ///
     /// ```
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # use throng_account::{Delta, Epsilon};
-    /// # use throng_rounds::{RobustXorSum, pause::Paused};
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_account::{Delta, Epsilon};
+    /// use throng_rounds::{RobustXorSum, pause::PausedRun};
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
     /// let protocol = RobustXorSum::new(Epsilon::new(3_f64.ln())?)?;
-    /// let paused = Paused::after(protocol, &[true; 100], &mut rng);
+    /// let paused = PausedRun::after(protocol, &[true; 100], &mut rng);
     /// assert_eq!(paused.queries(Delta::new(1e-3)?), 5_527);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -174,9 +181,9 @@ impl Paused {
 }
 
 /// Says nothing of what is in the bag.
-impl fmt::Debug for Paused {
+impl fmt::Debug for PausedRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Paused")
+        f.debug_struct("PausedRun")
             .field("protocol", &self.protocol)
             .field("users", &self.users)
             .finish_non_exhaustive()
@@ -188,13 +195,14 @@ impl fmt::Debug for Paused {
 /// It can be asked to go on, so that what it recovers is seen to grow with the queries.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::Epsilon;
-/// # use throng_rounds::{RobustXorSum, pause::{Paused, Reconstruction}};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::Epsilon;
+/// use throng_rounds::{RobustXorSum, pause::{PausedRun, Reconstruction}};
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let secret = [true, false, false, true];
 /// let protocol = RobustXorSum::new(Epsilon::new(25.0)?)?;
-/// let paused = Paused::after(protocol, &secret, &mut rng);
+/// let paused = PausedRun::after(protocol, &secret, &mut rng);
 /// let mut attack = Reconstruction::new(&paused);
 /// attack.ask(20, &mut rng);
 /// attack.ask(200, &mut rng);
@@ -203,15 +211,15 @@ impl fmt::Debug for Paused {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Reconstruction<'a> {
-    paused: &'a Paused,
+    paused: &'a PausedRun,
     /// `Q·ûᵢ`.
     correlation: Vec<f64>,
     queries: usize,
 }
 
 impl<'a> Reconstruction<'a> {
-    /// Before the first query.
-    pub fn new(paused: &'a Paused) -> Self {
+    /// The attack before its first query.
+    pub fn new(paused: &'a PausedRun) -> Self {
         Self { paused, correlation: vec![0.0; paused.users as usize], queries: 0 }
     }
 
@@ -257,14 +265,15 @@ impl fmt::Debug for Reconstruction<'_> {
     }
 }
 
-/// The most of uniform bits that anybody recovers, on average, from an ε-private bag: e^ε/(1 + e^ε).
+/// The most of uniform bits that anybody recovers, on average, from an ε-private bag: e^ε/(1 +
+/// e^ε).
 ///
-/// A guess that is 1 with chance p for a one and q for a zero has p ≤ e^ε·q and
-/// 1 − q ≤ e^ε·(1 − p), and is right with chance (p + 1 − q)/2. An upper bound, rounded up; randomized
-/// response attains it.
+/// A guess that is 1 with chance p for a one and q for a zero has p ≤ e^ε·q and 1 − q ≤ e^ε·(1 −
+/// p), and is right with chance (p + 1 − q)/2. An upper bound, rounded up; randomized response
+/// attains it.
 ///
 /// ```
-/// # use throng_account::Epsilon;
+/// use throng_account::Epsilon;
 /// use throng_rounds::pause::recovery_ceiling;
 ///
 /// assert!((recovery_ceiling(Epsilon::new(3_f64.ln())?) - 0.75).abs() < 1e-15);
@@ -274,21 +283,22 @@ pub fn recovery_ceiling(epsilon: Epsilon) -> f64 {
     round::up_by(1.0 / (1.0 + (-epsilon.get()).exp()), 4.0 * f64::EPSILON).min(1.0)
 }
 
-/// The least root mean squared error, over uniform inputs in groups of two, of any one-round XOR-sum
-/// among `users` whose first half alone is ε-private.
+/// The least root mean squared error, over uniform inputs in groups of two, of any one-round
+/// XOR-sum among `users` whose first half alone is ε-private.
 ///
 /// ```text
 /// error ≥ √(n / (8·(1 + e^ε)))
 /// ```
 ///
-/// A lower bound, rounded down; for pure ε, every n, and every randomizer and analyzer. Let the attack
-/// ask all y. Then ûᵢ = uᵢ + eᵢ with eᵢ = −2·E[vᵢ·(a − d)], the average being over y and the fresh
-/// noise. The vᵢ are orthonormal, so by Bessel's inequality Σeᵢ² ≤ 4·E[(a − d)²]; a wrong guess
-/// needs |eᵢ| ≥ 1. On average at most 4·error² guesses are wrong, and by [`recovery_ceiling`] at least
-/// m/(1 + e^ε) are. Randomized response is 8.8 times above it at ε = 1, and 2.8 times at ε = 8.
+/// A lower bound, rounded down; for pure ε, every n, and every randomizer and analyzer. Let the
+/// attack ask all y. Then ûᵢ = uᵢ + eᵢ with eᵢ = −2·E[vᵢ·(a − d)], the average being over y and the
+/// fresh noise. The vᵢ are orthonormal, so by Bessel's inequality Σeᵢ² ≤ 4·E[(a − d)²]; a wrong
+/// guess needs |eᵢ| ≥ 1. On average at most 4·error² guesses are wrong, and by [`recovery_ceiling`]
+/// at least m/(1 + e^ε) are. Randomized response is 8.8 times above it at ε = 1, and 2.8 times at ε
+/// = 8.
 ///
 /// ```
-/// # use throng_account::Epsilon;
+/// use throng_account::Epsilon;
 /// use throng_rounds::pause::error_floor;
 ///
 /// // Four times the crowd, twice the error.
@@ -305,10 +315,12 @@ pub fn error_floor(epsilon: Epsilon, users: u64) -> f64 {
 /// One ε of a [`curve`].
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::Epsilon;
-/// # use throng_rounds::pause::curve;
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::Epsilon;
+/// use throng_rounds::pause::curve;
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
+///
 /// // κ = 2 and n = 2m at e^ε = 3: ½·√(15/2), and at least 1/√32.
 /// let point = curve(&[Epsilon::new(3_f64.ln())?], 40, 10, &mut rng)?[0];
 /// assert!((point.predicted_per_root_n - 1.3693).abs() < 1e-4);
@@ -324,10 +336,10 @@ pub struct Point {
     pub answer_rmse: f64,
     /// The same over √n, with n all users of the resumed protocol.
     pub per_root_n: f64,
-    /// What `per_root_n` is predicted to be over many bags, `½·√((κ⁴ − 1)/2)`. It is less for a bag
-    /// in which no bit is flipped, as is likely at a large ε.
+    /// The predicted `per_root_n` over many bags, `½·√((κ⁴ − 1)/2)`. It is less for a bag in which
+    /// no bit is flipped, as is likely at a large ε.
     pub predicted_per_root_n: f64,
-    /// What it is at least, over many bags, for any robust protocol of one round.
+    /// The least that it is, over many bags, for any robust protocol of one round.
     pub floor_per_root_n: f64,
     /// The fraction of the first half's bits that the attack recovers.
     pub recovered: f64,
@@ -335,17 +347,17 @@ pub struct Point {
     pub ceiling: f64,
 }
 
-/// Pauses the protocol at every ε, with uniform bits, and attacks it with so many queries.
+/// Pauses the protocol at every ε, with uniform bits, and attacks it with `queries` queries.
 ///
-/// Along the curve accuracy is bought with privacy alone: where `per_root_n` falls towards 0, what is
-/// recovered rises towards everything. `users` counts both halves and is even.
+/// Along the curve accuracy is bought with privacy alone: where `per_root_n` falls towards 0, what
+/// is recovered rises towards everything. `users` counts both halves and is even.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::Epsilon;
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::Epsilon;
 /// use throng_rounds::pause::curve;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let epsilons = [Epsilon::new(0.5)?, Epsilon::new(20.0)?];
 /// let points = curve(&epsilons, 80, 2_000, &mut rng)?;
 /// assert!(points[0].recovered < 1.0 && points[0].per_root_n > points[0].floor_per_root_n);
@@ -370,7 +382,7 @@ pub fn curve(
 
 fn point(protocol: RobustXorSum, users: u32, queries: usize, rng: &mut impl CryptoRng) -> Point {
     let truth = uniform_bits(users / 2, rng);
-    let paused = Paused::after(protocol, &truth, rng);
+    let paused = PausedRun::after(protocol, &truth, rng);
     let mut attack = Reconstruction::new(&paused);
     let mut squares = 0.0;
     for _ in 0..queries {
@@ -391,7 +403,7 @@ fn point(protocol: RobustXorSum, users: u32, queries: usize, rng: &mut impl Cryp
     }
 }
 
-/// How many bits differ.
+/// The number of bits that differ.
 fn hamming(x: &[bool], y: &[bool]) -> f64 {
     x.iter().zip(y).filter(|(x, y)| x != y).count() as f64
 }
@@ -456,8 +468,8 @@ mod tests {
         sum
     }
 
-    /// The law of the error of an answer to a uniform query when `wrong` is the law of how many of `m`
-    /// pairs have one flip: the error is ½·Σ vᵢuᵢ(1 − κ²·SᵢTᵢ), with independent uniform signs.
+    /// The law of the error of an answer to a uniform query when `wrong` is the law of how many of
+    /// `m` pairs have one flip: the error is ½·Σ vᵢuᵢ(1 − κ²·SᵢTᵢ), with independent uniform signs.
     fn error_law(m: usize, wrong: &[f64], kappa: f64) -> Vec<(f64, f64)> {
         let mut law = Vec::new();
         for (k, p) in wrong.iter().enumerate() {
@@ -474,8 +486,8 @@ mod tests {
         law
     }
 
-    /// Chernoff: a bound on the chance that the mean of `count` draws of `law` is as far out as `mean`, on
-    /// the side on which it is.
+    /// Chernoff: a bound on the chance that the mean of `count` draws of `law` is as far out as
+    /// `mean`, on the side on which it is.
     fn tail(law: &[(f64, f64)], mean: f64, count: usize) -> f64 {
         let expected: f64 = law.iter().map(|(x, p)| x * p).sum();
         let side = (mean - expected).signum();
@@ -495,7 +507,7 @@ mod tests {
             let (x, mut overall) = ([true, false, true], 0.0);
             for frozen in (0..8).map(|code| bits(code, 3)) {
                 let bag = sent(&flipped(&x, &frozen));
-                let paused = Paused::new(m, bag.clone(), 3);
+                let paused = PausedRun::new(m, bag.clone(), 3);
                 let (mut mean, mut square, mut error) = ([0.0; 3], [0.0; 3], 0.0);
                 for (y, fresh) in (0..64).map(|code| (bits(code / 8, 3), bits(code % 8, 3))) {
                     let resumed = sent(&flipped(&y, &fresh));
@@ -518,7 +530,7 @@ mod tests {
                 }
                 overall += chance(&m, &frozen) * error;
             }
-            let predicted = Paused::new(m, sent(&x), 3).predicted_rmse();
+            let predicted = PausedRun::new(m, sent(&x), 3).predicted_rmse();
             assert!((overall.sqrt() / predicted - 1.0).abs() < 1e-9);
             assert!((predicted - 0.5 * (3.0 * (kappa.powi(4) - 1.0)).sqrt()).abs() < 1e-9);
         }
@@ -528,7 +540,7 @@ mod tests {
     fn the_number_of_queries_keeps_its_promise_by_exact_tails() {
         for (value, users) in [(0.5, 2), (1.0, 5), (1.0, 20), (4.0, 20)] {
             let m = protocol(value);
-            let paused = Paused::new(m, Vec::new(), users);
+            let paused = PausedRun::new(m, Vec::new(), users);
             for failure in [0.3, 1e-2, 1e-4] {
                 let queries = paused.queries(delta(failure));
                 let own = binomial(queries, 1.0 - m.flip().probability());
@@ -546,7 +558,7 @@ mod tests {
         let mut rng = ChaCha12Rng::seed_from_u64(1);
         for value in [1.0, 2.0, 8.0] {
             let (m, truth) = (protocol(value), uniform_bits(100, &mut rng));
-            let paused = Paused::after(m, &truth, &mut rng);
+            let paused = PausedRun::after(m, &truth, &mut rng);
             let mut attack = Reconstruction::new(&paused);
             attack.ask(paused.queries(delta(1e-11)), &mut rng);
             // The bag is sorted by group.
@@ -566,14 +578,14 @@ mod tests {
     fn an_answer_follows_its_law() {
         let (m, mut rng) = (protocol(1.0), ChaCha12Rng::seed_from_u64(2));
         let f = m.flip().probability();
-        let reach = Paused::new(m, Vec::new(), 6).predicted_rmse();
+        let reach = PausedRun::new(m, Vec::new(), 6).predicted_rmse();
         let law = error_law(6, &binomial(6, 2.0 * f * (1.0 - f)), m.weight());
         let inside: f64 = law.iter().filter(|(e, _)| e.abs() <= reach).map(|(_, p)| p).sum();
         assert!((law.iter().map(|(e, p)| e * e * p).sum::<f64>().sqrt() - reach).abs() < 1e-9);
 
         let count = (0..4_000).filter(|_| {
             let (x, y) = (uniform_bits(6, &mut rng), uniform_bits(6, &mut rng));
-            let answer = Paused::after(m, &x, &mut rng).answer(&y, &mut rng);
+            let answer = PausedRun::after(m, &x, &mut rng).answer(&y, &mut rng);
             (answer - hamming(&x, &y)).abs() <= reach
         });
         let band = success_band(count.count() as u64, 4_000, delta(1e-9));
@@ -587,7 +599,7 @@ mod tests {
         for (value, frozen) in [(1.0, 0), (1.0, 8), (1.0, 30), (3.0, 1)] {
             let (m, truth) = (protocol(value), uniform_bits(30, &mut rng));
             let flips: Vec<bool> = (0..30).map(|i| i < frozen).collect();
-            let paused = Paused::new(m, sent(&flipped(&truth, &flips)), 30);
+            let paused = PausedRun::new(m, sent(&flipped(&truth, &flips)), 30);
             let f = m.flip().probability();
             let wrong = convolved(&binomial(30 - frozen, f), &binomial(frozen, 1.0 - f));
             let squares: Vec<(f64, f64)> =
@@ -605,7 +617,7 @@ mod tests {
     // ones that a tie takes for zeros: 0 + 1 + 1 + 3 for the four pairs.
     #[test]
     fn answers_of_small_error_leave_few_guesses_wrong() {
-        let paused = Paused::new(protocol(1.0), Vec::new(), 2);
+        let paused = PausedRun::new(protocol(1.0), Vec::new(), 2);
         let (mut tables, mut tight) = (0, 0);
         for code in 0..5_usize.pow(4) {
             let errors = [1, 5, 25, 125].map(|unit| (code / unit % 5) as f64 / 2.0 - 1.0);
@@ -641,7 +653,7 @@ mod tests {
     #[test]
     fn randomized_response_stays_above_the_floor_of_all_protocols() {
         let ratio = |value: f64| {
-            let paused = Paused::new(protocol(value), Vec::new(), 500);
+            let paused = PausedRun::new(protocol(value), Vec::new(), 500);
             paused.predicted_rmse() / error_floor(epsilon(value), 1_000)
         };
         for tenths in 1..=200 {
@@ -655,7 +667,7 @@ mod tests {
     fn along_the_curve_accuracy_and_recovery_rise_together() {
         let mut rng = ChaCha12Rng::seed_from_u64(4);
         let epsilons = [1.0, 2.0, 4.0, 8.0].map(epsilon);
-        let queries = Paused::new(protocol(1.0), Vec::new(), 64).queries(delta(1e-9 / 64.0));
+        let queries = PausedRun::new(protocol(1.0), Vec::new(), 64).queries(delta(1e-9 / 64.0));
         let points = curve(&epsilons, 128, queries, &mut rng).unwrap();
         for (point, epsilon) in points.iter().zip(epsilons) {
             assert!((point.epsilon / epsilon.get() - 1.0).abs() < 1e-9);
@@ -673,11 +685,11 @@ mod tests {
     fn the_bag_may_lack_users_and_hold_nonsense() {
         let mut rng = ChaCha12Rng::seed_from_u64(5);
         let bag = vec![vec![0, 0, 0, 0, 0, 1, 1], vec![7], Vec::new(), vec![1; 7]];
-        let paused = Paused::new(protocol(40.0), bag, 3);
+        let paused = PausedRun::new(protocol(40.0), bag, 3);
         // Of users 0 and 2 nothing is known, so the answer is y₀ + (1 ⊕ y₁) + y₂.
         assert!((paused.answer(&[true, false, true], &mut rng) - 3.0).abs() < 1e-9);
         assert!((paused.answer(&[], &mut rng) - 1.0).abs() < 1e-9);
-        assert_eq!(Paused::new(protocol(1.0), Vec::new(), 0).answer(&[], &mut rng), 0.0);
+        assert_eq!(PausedRun::new(protocol(1.0), Vec::new(), 0).answer(&[], &mut rng), 0.0);
     }
 
     #[test]
@@ -693,7 +705,7 @@ mod tests {
     #[test]
     fn debug_shows_neither_the_bag_nor_the_guesses() {
         let mut rng = ChaCha12Rng::seed_from_u64(7);
-        let paused = Paused::after(protocol(1.0), &[true; 4], &mut rng);
+        let paused = PausedRun::after(protocol(1.0), &[true; 4], &mut rng);
         let mut attack = Reconstruction::new(&paused);
         attack.ask(3, &mut rng);
         let shown = format!("{attack:?}");

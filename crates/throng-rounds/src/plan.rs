@@ -1,17 +1,19 @@
-//! What everyone who takes part in a computation has to know beforehand.
+//! The plan of a computation, which everyone who takes part in it has to know beforehand.
 
-use crate::{Circuit, Error, Method, Offer, Seat, frames};
+use crate::{Circuit, Error, Hand, Method, Seat, frames};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::sync::Arc;
 use throng_collection::Board;
 use throng_wire::{Chain, PublicIdentity, Schedule};
 
-/// A function, who sits where, and how keys are agreed on; and what follows from these: the two boards.
+/// A function, who sits where, and how keys are agreed on; and what follows from these: the two
+/// boards.
 ///
-/// Everybody shares a key with every member of the committee. An ordinary participant posts one report in
-/// every round; a member, which has a key with everybody, as many as the round takes. Both numbers follow
-/// from the plan and not from what anybody says, and what is not needed is filled up with random bytes.
+/// Everybody shares a key with every member of the committee. An ordinary participant posts one
+/// report in every round; a member, which has a key with everybody, as many as the round takes.
+/// Both numbers follow from the plan and not from what anybody says, and what is not needed is
+/// filled up with random bytes.
 ///
 /// ```
 /// use throng_rounds::{Circuit, Committee, Method, Plan, Seat};
@@ -36,8 +38,8 @@ pub struct Plan {
     circuit: Arc<Circuit>,
     roster: Vec<PublicIdentity>,
     method: Method,
-    /// Messages of a report on the keys' board.
-    offers: u32,
+    /// Messages of a report on the board for keys.
+    cards: u32,
     /// Bytes of a frame on the other board.
     payload: u32,
     /// Frames of a report there.
@@ -47,8 +49,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Puts it together. `roster` has the identity of every seat, which its holder proves to have before
-    /// anybody tells it anything.
+    /// Puts a plan together. `roster` has the identity of every seat, which its holder proves to
+    /// have before anybody tells it anything.
     pub fn new(
         circuit: Circuit,
         roster: Vec<PublicIdentity>,
@@ -68,12 +70,12 @@ impl Plan {
         }
         let members = circuit.committee().members().len();
         let ordinary = if members < roster.len() { members } else { members - 1 };
-        let offers = (ordinary * method.messages()) as u32;
+        let cards = (ordinary * method.messages()) as u32;
         let mut plan = Self {
             circuit: Arc::new(circuit),
             roster,
             method,
-            offers,
+            cards,
             payload: MIN_FRAME as u32,
             frames: ordinary as u32,
             member_reports: Vec::new(),
@@ -82,9 +84,9 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Chooses the lengths. What an ordinary participant says to a member fits one frame, if that is not
-    /// too long, and its report has a frame for every member. Longer frames are fewer, which is less work
-    /// for members, but everybody sends them in every round.
+    /// Chooses the lengths. What an ordinary participant says to a member fits one frame, if that
+    /// is not too long, and its report has a frame for every member. Longer frames are fewer, which
+    /// is less work for members, but everybody sends them in every round.
     fn size(&mut self) -> Result<(), Error> {
         let traffic = self.circuit.traffic();
         let said = traffic.iter().map(|round| round.dealer_to_member).max().unwrap_or(0);
@@ -107,7 +109,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Whom a seat shares a key with: everybody with the members.
+    /// The seats with which a seat shares a key: everybody does with the members.
     pub fn partners(&self, seat: Seat) -> impl Iterator<Item = Seat> {
         let committee = self.circuit.committee();
         let member = committee.place(seat).is_some();
@@ -118,7 +120,7 @@ impl Plan {
     /// Reports that a seat posts in a round on the board for keys.
     pub fn key_reports(&self, seat: Seat) -> usize {
         let needed = self.partners(seat).count() * self.method.messages();
-        needed.div_ceil(self.offers as usize).max(1)
+        needed.div_ceil(self.cards as usize).max(1)
     }
 
     /// Reports that a seat posts in this round on the board for everything else.
@@ -127,9 +129,10 @@ impl Plan {
         if self.circuit.committee().place(seat).is_some() { of_member } else { 1 }
     }
 
-    /// The board on which keys are agreed on, with so many rounds to try. A round needs `crowd` reports.
+    /// The board on which keys are agreed on, with `rounds` rounds to try. A round needs `crowd`
+    /// reports.
     pub fn key_board(&self, rounds: u64, crowd: u64, schedule: Schedule, chain: Chain) -> Board {
-        let (messages, payload) = (self.offers, Offer::MESSAGE as u32);
+        let (messages, payload) = (self.cards, Hand::MESSAGE as u32);
         Board { about: "Keys".into(), messages, payload, crowd, rounds, schedule, chain }
     }
 
@@ -149,12 +152,12 @@ impl Plan {
         &self.circuit
     }
 
-    /// Who holds a seat.
+    /// The identity of the holder of a seat.
     pub fn identity(&self, seat: Seat) -> Option<&PublicIdentity> {
         self.roster.get(seat.0 as usize)
     }
 
-    /// How keys are agreed on.
+    /// The method by which keys are agreed on.
     pub fn method(&self) -> Method {
         self.method
     }

@@ -1,5 +1,5 @@
-//! XOR-sum by one round of randomized response: private whoever drops out, and for that reason wrong by
-//! the square root of the crowd.
+//! XOR-sum by one round of randomized response: private whoever drops out, and for that reason
+//! wrong by the square root of the crowd.
 //!
 //! Every user holds a group and a bit; wanted is how many groups have an odd number of ones.
 //!
@@ -9,18 +9,18 @@
 //! local      ε = ln((1 − f)/f)    for the bit
 //! ```
 //!
-//! Each factor has mean 1 − 2·(true bit) and the flips are independent, so Π_j has mean ±1 as the XOR
-//! says: the estimate is unbiased. With κ = 1/(1 − 2f) and g_j messages in group j, Π_j is always
-//! ±κ^{g_j}, so its variance is κ^{2g_j} − 1 whatever the bits, and
+//! Each factor has mean 1 − 2·(true bit) and the flips are independent, so Π_j has mean ±1 as the
+//! XOR says: the estimate is unbiased. With κ = 1/(1 − 2f) and g_j messages in group j, Π_j is
+//! always ±κ^{g_j}, so its variance is κ^{2g_j} − 1 whatever the bits, and
 //!
 //! ```text
 //! standard error = ½·√(Σ_j (κ^{2g_j} − 1))      groups of two, n users:  √n · ½·√((κ⁴ − 1)/2)
 //! ```
 //!
-//! The guarantee is local: it rests on nobody else's messages, so it holds whoever drops out, which is
-//! what robust means. It covers the bit alone. The group is public, and so is having taken part; a
-//! computation over several rounds hides both, and is wrong by a constant instead. That the error of
-//! every robust protocol of one round grows as √n is shown by [`pause`](crate::pause).
+//! The guarantee is local: it rests on nobody else's messages, so it holds whoever drops out, which
+//! is what robust means. It covers the bit alone. The group is public, and so is having taken part;
+//! a computation over several rounds hides both, and is wrong by a constant instead. That the error
+//! of every robust protocol of one round grows as √n is shown by [`pause`](crate::pause).
 
 use crate::Error;
 use rand_core::CryptoRng;
@@ -31,10 +31,11 @@ use throng_mechanism::{BinaryResponse, sample};
 /// Both halves of the protocol.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_account::Epsilon;
 /// use throng_rounds::{RobustXorSum, xor_sum};
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// // A thousand pairs; the second of each holds a one, and of every fourth the first as well.
 /// let inputs: Vec<(u32, bool)> =
@@ -56,11 +57,12 @@ pub struct RobustXorSum {
     epsilon: Epsilon,
 }
 
-/// What a bag of messages says.
+/// The estimates from a bag of messages.
 ///
 /// ```
-/// # use throng_account::Epsilon;
-/// # use throng_rounds::RobustXorSum;
+/// use throng_account::Epsilon;
+/// use throng_rounds::RobustXorSum;
+///
 /// let found = RobustXorSum::new(Epsilon::new(1.0)?)?.estimate([[0; 5].as_slice()]);
 /// assert!(found.sums.is_empty() && found.malformed == 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -76,8 +78,9 @@ pub struct XorSums {
 /// The estimate of one repeat.
 ///
 /// ```
-/// # use throng_account::Epsilon;
-/// # use throng_rounds::RobustXorSum;
+/// use throng_account::Epsilon;
+/// use throng_rounds::RobustXorSum;
+///
 /// // One message that says 1, in repeat 2, at κ = 2: (1 + 2)/2, give or take ½·√3.
 /// let protocol = RobustXorSum::new(Epsilon::new(3_f64.ln())?)?;
 /// let sum = protocol.estimate([[0, 2, 0, 0, 0, 0, 1].as_slice()]).sums[0];
@@ -87,12 +90,12 @@ pub struct XorSums {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct XorSum {
-    /// Which repeat.
+    /// The number of the repeat.
     pub repeat: u16,
     /// The estimated number of groups with an odd number of ones.
     pub value: f64,
-    /// Its exact standard deviation, if everybody counted followed the protocol. Infinite when a group
-    /// is so large that its XOR is lost beyond the range of floats.
+    /// Its exact standard deviation, if everybody counted followed the protocol. Infinite when a
+    /// group is so large that its XOR is lost beyond the range of floats.
     pub standard_error: f64,
     /// Messages counted.
     pub messages: u64,
@@ -102,7 +105,7 @@ impl RobustXorSum {
     /// Bytes of a message.
     pub const MESSAGE_LEN: usize = 7;
 
-    /// With a local `epsilon` for the bit.
+    /// The protocol with a local `epsilon` for the bit.
     pub fn new(epsilon: Epsilon) -> Result<Self, Error> {
         let refused =
             || Error::Parameter { name: "epsilon", range: format!("from {LEAST} to {MOST}") };
@@ -116,16 +119,18 @@ impl RobustXorSum {
         Ok(Self { flip, epsilon: Epsilon::new(claim).map_err(|_| refused())? })
     }
 
-    /// What one user sends: repeat, group and flipped bit, big-endian.
+    /// The message of one user: repeat, group and flipped bit, big-endian.
     ///
     /// A repeat is one run of the protocol among several in the same bag, to measure its error on
     /// inputs that are no secret. Sending the same bit in two repeats costs ε twice.
     ///
     /// ```
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # use throng_account::Epsilon;
-    /// # use throng_rounds::RobustXorSum;
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_account::Epsilon;
+    /// use throng_rounds::RobustXorSum;
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    ///
     /// // At ε = 40 a flip is not seen in a lifetime.
     /// let protocol = RobustXorSum::new(Epsilon::new(40.0)?)?;
     /// assert_eq!(protocol.encode(0x01020304, true, 7, &mut rng), [0, 7, 1, 2, 3, 4, 1]);
@@ -146,8 +151,9 @@ impl RobustXorSum {
     /// Estimates every repeat from a bag of messages; their order does not matter.
     ///
     /// ```
-    /// # use throng_account::Epsilon;
-    /// # use throng_rounds::RobustXorSum;
+    /// use throng_account::Epsilon;
+    /// use throng_rounds::RobustXorSum;
+    ///
     /// // Nearly without noise: group 5 holds 1 and 1, group 6 holds 1. The last is no message.
     /// let protocol = RobustXorSum::new(Epsilon::new(40.0)?)?;
     /// let bag = [[0, 0, 0, 0, 0, 5, 1], [0, 0, 0, 0, 0, 6, 1], [0, 0, 0, 0, 0, 5, 1], [9; 7]];
@@ -172,8 +178,9 @@ impl RobustXorSum {
     /// The standard error of groups of the given sizes.
     ///
     /// ```
-    /// # use throng_account::Epsilon;
-    /// # use throng_rounds::RobustXorSum;
+    /// use throng_account::Epsilon;
+    /// use throng_rounds::RobustXorSum;
+    ///
     /// // κ = 2 at e^ε = 3: ½·√(3 + 15 + 63).
     /// let protocol = RobustXorSum::new(Epsilon::new(3_f64.ln())?)?;
     /// assert!((protocol.standard_error([1, 2, 3]) - 4.5).abs() < 1e-12);
@@ -194,12 +201,12 @@ impl RobustXorSum {
         self.epsilon
     }
 
-    /// `κ = 1/(1 − 2f)`: what one message weighs.
+    /// The weight of one message, `κ = 1/(1 − 2f)`.
     pub fn weight(&self) -> f64 {
         TWO_63 / margin(self.flip)
     }
 
-    /// The tags of one repeat, sorted.
+    /// The estimate from the tags of one repeat, which are sorted.
     fn sum(&self, tags: &[u64]) -> XorSum {
         let groups = || tags.chunk_by(|a, b| a >> 8 == b >> 8);
         let odd = |group: &[u64]| group.iter().fold(0, |xor, tag| xor ^ (tag & 1)) == 1;
@@ -266,7 +273,7 @@ mod tests {
         RobustXorSum::new(Epsilon::new(epsilon).unwrap()).unwrap()
     }
 
-    /// What is estimated when `flips` says whose bit is flipped.
+    /// The estimate when `flips` says whose bit is flipped.
     fn flipped(m: &RobustXorSum, inputs: &[(u32, bool)], flips: u32) -> XorSum {
         let messages: Vec<[u8; 7]> = (inputs.iter().zip(0..))
             .map(|(&(group, bit), i)| {
@@ -316,8 +323,8 @@ mod tests {
         }
     }
 
-    // The slides have "removing one person's data changes this by ±1"; replacing changes it by up to 2,
-    // so central noise for replacement has the scale 2/ε.
+    // The slides have "removing one person's data changes this by ±1"; replacing changes it by up
+    // to 2, so central noise for replacement has the scale 2/ε.
     #[test]
     fn one_user_moves_the_truth_by_two_when_replaced_and_by_one_when_removed() {
         let (mut replaced, mut by_two) = (0, 0);
@@ -414,7 +421,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_are_a_panic(bag in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 0..40)) {
+        fn no_bytes_are_a_panic(
+            bag in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 0..40),
+        ) {
             let found = protocol(1.0).estimate(bag.iter().map(Vec::as_slice));
             let counted: u64 = found.sums.iter().map(|sum| sum.messages).sum();
             prop_assert_eq!(counted + found.malformed, bag.len() as u64);

@@ -1,10 +1,10 @@
-//! Who takes part, by number.
+//! Participants by their numbers.
 
 use crate::Error;
 use std::fmt;
 
-/// A participant's place, from 0. Everybody who takes part knows who has which; mixes and the analyzer
-/// cannot tell whose messages are whose.
+/// A participant's place, from 0. Everybody who takes part knows who has which; mixes and the
+/// analyzer cannot tell whose messages are whose.
 ///
 /// ```
 /// use throng_rounds::Seat;

@@ -1,16 +1,17 @@
-//! Shamir's shares: a secret is the value at 0 of a random polynomial, and member i knows its value at
-//! i + 1 (Shamir, "How to Share a Secret", 1979).
+//! Shamir's shares: a secret is the value at 0 of a random polynomial, and member i knows its value
+//! at i + 1 (Shamir, "How to Share a Secret", 1979).
 //!
 //! ```text
 //! share    f(x) = secret + c₁·x + … + c_t·x^t, the c uniform;   member i gets f(i + 1)
 //! open     f(0) = Σ λᵢ·f(i + 1)                                  from any t + 1 of them
 //! ```
 //!
-//! t shares are uniform and independent of the secret: for every secret, the map from the c to any t
-//! shares is a Vandermonde matrix and can be inverted.
+//! t shares are uniform and independent of the secret: for every secret, the map from the c to any
+//! t shares is a Vandermonde matrix and can be inverted.
 //!
-//! Of 2t + 1 shares at most t are wrong, so t + 1 are right and fix the polynomial. If all of them lie
-//! on one polynomial it is that one: a wrong share is noticed for certain, whatever it was made from.
+//! Of 2t + 1 shares at most t are wrong, so t + 1 are right and fix the polynomial. If all of them
+//! lie on one polynomial it is that one: a wrong share is noticed for certain, whatever it was made
+//! from.
 
 use crate::{Element, Error};
 use rand_core::CryptoRng;
@@ -19,10 +20,10 @@ use zeroize::Zeroizing;
 /// Shares of `secret` for `members`, of which any `corrupt` together know nothing.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_rounds::{Element, shamir};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let secret = Element::from(42);
 /// let shares = shamir::share(secret, 1, 3, &mut rng);
 /// let mut given = [(0, shares[0]), (1, shares[1]), (2, shares[2])];
@@ -43,7 +44,7 @@ pub fn share(
     Zeroizing::new((0..members).map(|member| evaluate(secret, &coefficients, member)).collect())
 }
 
-/// Of one member, or of one secret. Wiped when dropped.
+/// The shares of one member, or of one secret. They are wiped when dropped.
 pub(crate) type Shares = Zeroizing<Vec<Element>>;
 
 /// Shares of many secrets, by member.
@@ -68,8 +69,8 @@ pub(crate) fn share_all(
 
 /// The secret, from pairs of a member and its share.
 ///
-/// Needs 2·`corrupt` + 1 shares, and all that are given have to lie on one polynomial: then the secret
-/// is right even if `corrupt` of them were made up.
+/// Needs 2·`corrupt` + 1 shares, and all that are given have to lie on one polynomial: then the
+/// secret is right even if `corrupt` of them were made up.
 ///
 /// ```
 /// use throng_rounds::{Element, Error, shamir};
@@ -83,11 +84,11 @@ pub fn open(shares: &[(usize, Element)], corrupt: u32) -> Result<Element, Error>
     Opening::new(&members, corrupt)?.open(&values)
 }
 
-/// How a set of members opens secrets: computed once for all of them.
+/// The way in which a set of members opens secrets, computed once for all of them.
 pub(crate) struct Opening {
-    /// By which the first t + 1 shares give the value at 0.
+    /// The factors by which the first t + 1 shares give the value at 0.
     secret: Vec<Element>,
-    /// By which they give what each further member must have.
+    /// The factors by which they give what each further member must have.
     further: Vec<Vec<Element>>,
 }
 
@@ -108,7 +109,7 @@ impl Opening {
         Ok(Self { secret: at_zero(base), further })
     }
 
-    /// The shares in the order of the members.
+    /// The secret, from the shares in the order of the members.
     pub fn open(&self, shares: &[Element]) -> Result<Element, Error> {
         let (base, further) = shares.split_at(self.secret.len());
         let fits = |(share, by): (&Element, &Vec<_>)| *share == combine(by, base);
@@ -119,8 +120,8 @@ impl Opening {
     }
 }
 
-/// The λ by which the shares of these members give the value at 0 of a polynomial of lower degree than
-/// there are members. They have to be distinct.
+/// The λ by which the shares of these members give the value at 0 of a polynomial of lower degree
+/// than there are members. They have to be distinct.
 pub(crate) fn at_zero(members: &[usize]) -> Vec<Element> {
     lagrange(members, Element::ZERO)
 }
@@ -212,8 +213,8 @@ mod tests {
         assert_eq!(open(&shares, 1), Err(Error::Inconsistent));
     }
 
-    /// For a fixed secret, t shares are an affine function of the t coefficients. It is one to one, so
-    /// uniform coefficients give uniform shares: the determinant of every t columns is not 0.
+    /// For a fixed secret, t shares are an affine function of the t coefficients. It is one to one,
+    /// so uniform coefficients give uniform shares: the determinant of every t columns is not 0.
     #[test]
     fn any_t_shares_are_uniform_whatever_the_secret() {
         for t in 1..=3_usize {

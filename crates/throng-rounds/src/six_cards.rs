@@ -11,18 +11,19 @@
 //! a₂a₁ b₁b₂ 0 1        the order undone
 //! ```
 //!
-//! So the row is `a, no, b` on heads and `not a, b, no` on tails. The first pair is opened: with the coin
-//! unknown it is as likely a yes as a no, whatever was answered. If it says no the second pair is
-//! opened, otherwise the third. That is Bob's answer if Alice said yes and the spare no if she did not;
-//! it is yes exactly when both said yes, and the pair that stays closed is never looked at.
+//! So the row is `a, no, b` on heads and `not a, b, no` on tails. The first pair is opened: with
+//! the coin unknown it is as likely a yes as a no, whatever was answered. If it says no the second
+//! pair is opened, otherwise the third. That is Bob's answer if Alice said yes and the spare no if
+//! she did not; it is yes exactly when both said yes, and the pair that stays closed is never
+//! looked at.
 //!
-//! Who tosses the coin hides it from the other: the first pair is `a` on heads and `not a` on tails, so a
-//! Bob who sees the coin reads Alice's answer off it, even when his own is no. Alice may see it, because
-//! the pair then tells her only what she answered herself.
+//! Whoever tosses the coin hides it from the other: the first pair is `a` on heads and `not a` on
+//! tails, so a Bob who sees the coin reads Alice's answer off it, even when his own is no. Alice
+//! may see it, because the pair then tells her only what she answered herself.
 
 use std::fmt;
 
-/// What happened at the table, from the deal to the answer.
+/// The course of a game, from the deal to the answer.
 ///
 /// ```
 /// use throng_rounds::six_cards::play;
@@ -35,9 +36,9 @@ use std::fmt;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Play {
-    /// In order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Whether both said yes.
+    /// True if both said yes.
     pub together: bool,
 }
 
@@ -52,7 +53,7 @@ pub struct Play {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// What is done.
+    /// A sentence that says what is done.
     pub sentence: &'static str,
     /// The row after it.
     pub row: Row,
@@ -177,7 +178,7 @@ impl SixCards {
         self.group = 2;
     }
 
-    /// What the pair says, once everybody sees it.
+    /// Opens a pair, and returns what it says.
     fn open(&mut self, pair: usize) -> bool {
         self.up[2 * pair..2 * pair + 2].fill(true);
         self.faces[2 * pair]
@@ -192,19 +193,19 @@ impl SixCards {
 /// 1 3 4 2 5 6.
 const ORDER: [usize; 6] = [0, 2, 3, 1, 4, 5];
 
-const DEAL: &str = "0 1 is a no and 1 0 is a yes. A no lies open in the middle; Alice puts her answer \
-                    to its left and Bob his to its right, face down.";
+const DEAL: &str = "0 1 is a no and 1 0 is a yes. A no lies open in the middle; Alice puts her \
+                    answer to its left and Bob his to its right, face down.";
 const COVER: &str = "The no is turned over.";
 const REORDER: &str = "The cards are put in the order 1 3 4 2 5 6.";
 const SWAP: &str = "Unseen by Bob, Alice tosses a coin and swaps the two halves if it shows tails.";
 const UNDO: &str = "The order is undone.";
-const OPEN_FIRST: &str = "The first pair is opened. The coin made it a yes or a no with equal chances, \
-                          whatever anybody answered.";
-const SECOND_NO: &str = "It says no, so the second pair is opened. It says no: they did not both say \
-                         yes, and nobody learns more.";
+const OPEN_FIRST: &str = "The first pair is opened. The coin made it a yes or a no with equal \
+                          chances, whatever anybody answered.";
+const SECOND_NO: &str = "It says no, so the second pair is opened. It says no: they did not both \
+                         say yes, and nobody learns more.";
 const SECOND_YES: &str = "It says no, so the second pair is opened. It says yes: both said yes.";
-const THIRD_NO: &str = "It says yes, so the third pair is opened. It says no: they did not both say \
-                        yes, and nobody learns more.";
+const THIRD_NO: &str = "It says yes, so the third pair is opened. It says no: they did not both \
+                        say yes, and nobody learns more.";
 const THIRD_YES: &str = "It says yes, so the third pair is opened. It says yes: both said yes.";
 
 #[cfg(test)]
@@ -223,7 +224,7 @@ mod tests {
         BOTH.into_iter().map(|tails| rows(alice, bob, tails)).collect()
     }
 
-    /// What the pair that stays closed says.
+    /// The answer of the pair that stays closed.
     fn closed_pair(alice: bool, bob: bool, tails: bool) -> bool {
         let mut table = SixCards::deal(alice, bob);
         table.reorder();

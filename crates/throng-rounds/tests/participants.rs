@@ -1,17 +1,17 @@
-//! Whole computations by participants around one table: what is posted is put into bags in process, so that
-//! messages can be dropped, copied, altered and forged on the way.
+//! Whole computations by participants around one table: what is posted is put into bags in process,
+//! so that messages can be dropped, copied, altered and forged on the way.
 
 use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use throng_collection::Board;
 use throng_rounds::{
-    Circuit, Committee, Error, Failure, Method, Outcome, Output, Participant, Plan, Seat, Value,
+    Circuit, Committee, Error, Failure, Input, Method, Outcome, Output, Participant, Plan, Seat,
 };
 use throng_wire::{Bag, Below, Bulletin, Chain, Identity, Party, Schedule};
 
-/// What everyone posts in a round, message by message, for an adversary to change.
-type Posted = BTreeMap<Seat, Vec<Vec<u8>>>;
+/// The messages that everyone posts in a round, for an adversary to change.
+type Posts = BTreeMap<Seat, Vec<Vec<u8>>>;
 
 struct Table {
     plan: Arc<Plan>,
@@ -22,7 +22,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(circuit: Circuit, values: &[Vec<Value>]) -> Self {
+    fn new(circuit: Circuit, values: &[Vec<Input>]) -> Self {
         let seats = circuit.seats();
         let identities: Vec<Identity> = (0..seats).map(identity).collect();
         let roster = identities.iter().map(Identity::public).collect();
@@ -37,9 +37,9 @@ impl Table {
     }
 
     /// One round on the board for keys, through an adversary.
-    fn agree(&mut self, round: u64, adversary: impl FnOnce(&mut Posted)) -> Failures {
+    fn agree(&mut self, round: u64, adversary: impl FnOnce(&mut Posts)) -> Failures {
         let Self { participants, rng, keys, .. } = self;
-        let mut posted = Posted::new();
+        let mut posted = Posts::new();
         for (&seat, participant) in participants.iter_mut() {
             let reports = participant.offer(keys, rng).unwrap();
             posted.insert(seat, messages(&reports, keys));
@@ -53,16 +53,16 @@ impl Table {
         participants.iter_mut().flat_map(settle).collect()
     }
 
-    /// All rounds on the other board. `adversary` changes what is posted; whoever it leaves with nothing
-    /// has left the table.
-    fn talk(&mut self, mut adversary: impl FnMut(u64, &mut Posted)) -> Results {
+    /// All rounds on the other board. `adversary` changes what is posted; whoever it leaves with
+    /// nothing has left the table.
+    fn talk(&mut self, mut adversary: impl FnMut(u64, &mut Posts)) -> Results {
         let Self { plan, participants, rng, talk, .. } = self;
         for participant in participants.values_mut() {
             participant.begin(talk).unwrap();
         }
         let mut results = Results::new();
         for round in 0..plan.talk_rounds() {
-            let mut posted = Posted::new();
+            let mut posted = Posts::new();
             for (&seat, participant) in participants.iter_mut() {
                 match participant.speak(round, rng) {
                     Ok(reports) => {
@@ -120,13 +120,13 @@ fn messages(reports: &[Vec<u8>], board: &Board) -> Vec<Vec<u8>> {
     reports.iter().flat_map(|report| report.chunks_exact(each)).map(<[u8]>::to_vec).collect()
 }
 
-fn bulletin(board: &Board, round: u64, posted: &Posted) -> Bulletin {
+fn bulletin(board: &Board, round: u64, posted: &Posts) -> Bulletin {
     let all: Vec<u8> = posted.values().flatten().flatten().copied().collect();
     let bag = Bag::new(board.payload as usize, &all).unwrap();
     Bulletin::new(board.id(), round, posted.len() as u64, bag)
 }
 
-fn nothing(_: u64, _: &mut Posted) {}
+fn nothing(_: u64, _: &mut Posts) {}
 
 /// The wedding problem: two wonder, a third helps.
 fn wedding(alice: bool, bob: bool) -> (Table, Output) {
@@ -135,10 +135,11 @@ fn wedding(alice: bool, bob: bool) -> (Table, Output) {
     let (hers, his) = (circuit.bit(a), circuit.bit(b));
     let both = circuit.and(hers, his);
     let answer = circuit.reveal_bit(both, &[a, b]);
-    (Table::new(circuit, &[vec![Value::Bit(alice)], vec![Value::Bit(bob)], vec![]]), answer)
+    (Table::new(circuit, &[vec![Input::Bit(alice)], vec![Input::Bit(bob)], vec![]]), answer)
 }
 
-/// The sum of what eight participants have, of whom five compute; all but the members may be absent.
+/// The sum of what eight participants have, of whom five compute; all but the members may be
+/// absent.
 fn sum() -> (Table, Output) {
     let members: Vec<Seat> = (0..5).map(Seat).collect();
     let mut circuit = Circuit::new(8, Committee::new(members.clone(), 1).unwrap());
@@ -146,7 +147,7 @@ fn sum() -> (Table, Output) {
     (5..8).for_each(|seat| circuit.may_be_absent(Seat(seat)));
     let sum = circuit.sum(numbers);
     let answer = circuit.reveal_number(sum, &members);
-    let values: Vec<_> = (1..=8).map(|number| vec![Value::Integer(number)]).collect();
+    let values: Vec<_> = (1..=8).map(|number| vec![Input::Integer(number)]).collect();
     (Table::new(circuit, &values), answer)
 }
 
@@ -233,7 +234,7 @@ fn a_required_participant_who_is_missing_ends_it_with_its_name() {
     let mut circuit = Circuit::new(4, Committee::new(members.clone(), 1).unwrap());
     let bit = circuit.bit(Seat(3));
     circuit.reveal_bit(bit, &members);
-    let mut table = Table::new(circuit, &[vec![], vec![], vec![], vec![Value::Bit(true)]]);
+    let mut table = Table::new(circuit, &[vec![], vec![], vec![], vec![Input::Bit(true)]]);
     assert!(table.agree(0, |_| ()).is_empty());
     let results = table.talk(|round, posted| {
         if round == 1 {
@@ -385,7 +386,7 @@ fn steps_out_of_turn_are_refused() {
     let (mut table, _) = wedding(true, true);
     let Table { participants, rng, keys, talk, .. } = &mut table;
     let alice = participants.get_mut(&Seat(0)).unwrap();
-    let empty = bulletin(talk, 0, &Posted::new());
+    let empty = bulletin(talk, 0, &Posts::new());
     assert_eq!(alice.speak(0, rng).unwrap_err(), Error::OutOfTurn);
     let bob = participants.get_mut(&Seat(1)).unwrap();
     bob.begin(talk).unwrap();
@@ -419,7 +420,7 @@ fn a_bulletin_of_another_round_or_board_is_refused() {
         let said = messages(&alice.speak(0, rng).unwrap(), talk);
         let board =
             if foreign { Board { payload: talk.payload, ..keys.clone() } } else { talk.clone() };
-        let shown = bulletin(&board, round, &Posted::from([(Seat(0), said)]));
+        let shown = bulletin(&board, round, &Posts::from([(Seat(0), said)]));
         let refused = throng_wire::Error::Foreign { what: "bulletin", scope };
         assert_eq!(alice.hear(&shown).unwrap_err(), Error::Wire(refused));
     }
@@ -430,9 +431,9 @@ fn a_seat_takes_its_own_identity_and_as_many_values_as_it_has_inputs() {
     let (table, _) = wedding(true, true);
     let none = Participant::new(&table.plan, Seat(0), identity(0), &[]).unwrap_err();
     assert_eq!(none, Error::Arity { seat: Seat(0), expected: 1, given: 0 });
-    let number = Participant::new(&table.plan, Seat(0), identity(0), &[Value::Integer(1)]);
+    let number = Participant::new(&table.plan, Seat(0), identity(0), &[Input::Integer(1)]);
     assert!(matches!(number, Err(Error::Input { seat: Seat(0), place: 0, .. })));
-    let other = Participant::new(&table.plan, Seat(0), identity(1), &[Value::Bit(true)]);
+    let other = Participant::new(&table.plan, Seat(0), identity(1), &[Input::Bit(true)]);
     assert!(matches!(other, Err(Error::Parameter { .. })));
 }
 

@@ -1,14 +1,14 @@
 //! Batches on their way down the chain, and receipts on their way back.
 //!
-//! A batch is `manifest ‖ signature ‖ records`. Its manifest fixes every byte of it, so a batch that left
-//! once is the same for ever; its receiver signs a receipt for exactly these bytes.
+//! A batch is `manifest ‖ signature ‖ records`. Its manifest fixes every byte of it, so a batch
+//! that left once is the same for ever; its receiver signs a receipt for exactly these bytes.
 
 use crate::bytes::{Reader, Writer, hex};
 use crate::{CollectionId, Error, Identity, PublicIdentity};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// What a mix says of the batch it made.
+/// The statement of a mix about the batch it made.
 ///
 /// ```
 /// use throng_wire::{CollectionId, Loss, Manifest, RecordDigest};
@@ -41,9 +41,9 @@ pub struct Manifest {
     pub last: u64,
     /// Bytes of each record.
     pub record_bytes: u32,
-    /// How many records follow.
+    /// The number of records that follow.
     pub records: u64,
-    /// What each mix so far left out, the first mix first; as many as this mix's hop.
+    /// The losses at each mix so far, the first mix first; as many as this mix's hop.
     pub losses: Vec<Loss>,
     /// SHA-256 of the receipt this mix gave for the batch it made this one from; zeros at hop 1.
     pub source: [u8; 32],
@@ -63,9 +63,9 @@ pub struct Manifest {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Loss {
-    /// Seen before in the same window.
+    /// Records seen before in the same window.
     pub replayed: u64,
-    /// Would not open.
+    /// Records that would not open.
     pub malformed: u64,
 }
 
@@ -126,19 +126,9 @@ impl Manifest {
 /// A [`Manifest`] with the signature of the mix that made the batch.
 ///
 /// ```
-/// # use throng_wire::{CollectionId, Identity, Loss, Manifest, RecordDigest, SignedManifest};
-/// # let mut digest = RecordDigest::default();
-/// # digest.update(&[0; 98]);
-/// # let manifest = Manifest {
-/// #     collection: CollectionId::new([7; 32]),
-/// #     first: 0,
-/// #     last: 0,
-/// #     record_bytes: 49,
-/// #     records: 2,
-/// #     losses: vec![Loss::default()],
-/// #     source: [0; 32],
-/// #     digest: digest.finish(),
-/// # };
+/// use throng_wire::{Identity, SignedManifest, example};
+///
+/// let manifest = example::manifest();
 /// let [mix, other] = [1, 2].map(|seed| Identity::from_seed(&[seed; 32]));
 /// let bytes = SignedManifest::sign(manifest.clone(), &mix).encode();
 ///
@@ -157,7 +147,7 @@ pub struct SignedManifest {
 }
 
 impl SignedManifest {
-    /// Signs.
+    /// Signs a manifest.
     pub fn sign(manifest: Manifest, identity: &Identity) -> Self {
         let signature = identity.sign(MANIFEST, &manifest.body());
         Self { manifest, signature }
@@ -182,7 +172,7 @@ impl SignedManifest {
         [&self.manifest.body()[..], &self.signature].concat()
     }
 
-    /// What [`SignedManifest::encode`] wrote.
+    /// Reads what [`SignedManifest::encode`] wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         if reader.u8("a version")? != VERSION {
@@ -213,8 +203,8 @@ impl SignedManifest {
         Ok(Self { manifest, signature })
     }
 
-    /// Bytes of manifest and signature of a batch that begins with `start`; `None` until `start` has
-    /// [`SignedManifest::START`] bytes.
+    /// Bytes of manifest and signature of a batch that begins with `start`; `None` until `start`
+    /// has [`SignedManifest::START`] bytes.
     pub fn length(start: &[u8]) -> Option<usize> {
         let hop = *start.get(Self::START - 1)?;
         Some(Self::START + 4 + 8 + usize::from(hop) * 16 + 32 + 32 + 64)
@@ -227,19 +217,11 @@ impl SignedManifest {
 /// Follows records as they pass, and tells at the end what they were.
 ///
 /// ```
-/// # use throng_wire::{CollectionId, Loss, Manifest, RecordDigest};
-/// # let mut digest = RecordDigest::default();
-/// # digest.update(&[0; 98]);
-/// # let manifest = Manifest {
-/// #     collection: CollectionId::new([7; 32]),
-/// #     first: 0,
-/// #     last: 0,
-/// #     record_bytes: 49,
-/// #     records: 2,
-/// #     losses: vec![Loss::default()],
-/// #     source: [0; 32],
-/// #     digest: digest.finish(),
-/// # };
+/// use throng_wire::{RecordDigest, example};
+///
+/// // Two records of 49 bytes, all of them 0.
+/// let manifest = example::manifest();
+///
 /// // Records come in pieces, wherever the network cuts them.
 /// let mut passing = RecordDigest::default();
 /// passing.update(&[0; 40]);
@@ -272,7 +254,7 @@ impl RecordDigest {
         self.hash.finalize().into()
     }
 
-    /// Whether these were the records of a manifest, all of them and no more.
+    /// Refuses records that are not those of a manifest, all of them and no more.
     pub fn matches(self, manifest: &Manifest) -> Result<(), Error> {
         if Some(self.bytes) != manifest.bytes() {
             return Err(Error::Malformed { expected: "as many records as the manifest says" });
@@ -315,7 +297,7 @@ impl Receipt {
         Self { batch, hop, signature }
     }
 
-    /// That `party`, at `hop`, has this very batch.
+    /// Refuses a receipt that is not for this very batch, by `party` at `hop`.
     pub fn verify(&self, batch: &BatchId, hop: u8, party: &PublicIdentity) -> Result<(), Error> {
         let foreign = |scope| Err(Error::Foreign { what: "receipt", scope });
         if self.batch != *batch {
@@ -341,7 +323,7 @@ impl Receipt {
         [&Self::body(&self.batch, self.hop)[..], &self.signature].concat()
     }
 
-    /// What [`Receipt::encode`] wrote.
+    /// Reads what [`Receipt::encode`] wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         if reader.u8("a version")? != VERSION {

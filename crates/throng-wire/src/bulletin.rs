@@ -1,12 +1,14 @@
-//! What a round of a board showed: the bag of all messages, signed by every party.
+//! The bulletin of a round of a board: the bag of all messages, signed by every party.
 //!
 //! ```text
-//! notice   = collection (32) ‖ round (8) ‖ reports (8) ‖ payload (4) ‖ messages (8) ‖ digest of the bag (32)
+//! notice   = collection (32) ‖ round (8) ‖ reports (8) ‖ payload (4) ‖ messages (8)
+//!          ‖ digest of the bag (32)
 //! bulletin = notice ‖ number of signatures (1) ‖ signatures (64 each) ‖ bag
 //! ```
 //!
-//! The analyzer, who opens the messages, could show each participant another bag. So every mix signs
-//! the notice too, and an honest one signs only one notice for a round: what one participant sees, all see.
+//! The analyzer, who opens the messages, could show each participant another bag. So every mix
+//! signs the notice too, and an honest one signs only one notice for a round: what one participant
+//! sees, all see.
 
 use crate::bytes::{Reader, Writer};
 use crate::directory::unsigned;
@@ -33,17 +35,17 @@ pub struct Bag {
 }
 
 impl Bag {
-    /// Of messages with `payload` bytes each, given back to back in any order.
+    /// A bag of messages with `payload` bytes each, given back to back in any order.
     pub fn new(payload: usize, messages: &[u8]) -> Result<Self, Error> {
         if payload == 0 || !messages.len().is_multiple_of(payload) {
-            return Err(Error::Malformed { expected: "whole messages" });
+            return Err(Error::Argument { expected: "whole messages of a length above 0" });
         }
         let mut sorted: Vec<&[u8]> = messages.chunks_exact(payload).collect();
         sorted.sort_unstable();
         Ok(Self { payload, bytes: sorted.concat() })
     }
 
-    /// Of messages that are sorted already, as [`Bag::as_bytes`] gave them.
+    /// A bag of messages that are sorted already, as [`Bag::as_bytes`] gave them.
     pub fn sorted(payload: usize, messages: Vec<u8>) -> Result<Self, Error> {
         if payload == 0 || !messages.len().is_multiple_of(payload) {
             return Err(Error::Malformed { expected: "whole messages" });
@@ -60,7 +62,7 @@ impl Bag {
         self.bytes.len() / self.payload
     }
 
-    /// Whether there is none.
+    /// True if there is no message.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -75,7 +77,7 @@ impl Bag {
         self.bytes.chunks_exact(self.payload)
     }
 
-    /// How often a message is in it.
+    /// The number of times that a message is in it.
     pub fn count(&self, message: &[u8]) -> usize {
         self.starting_with(message).filter(|found| *found == message).count()
     }
@@ -122,7 +124,7 @@ impl<'a> IntoIterator for &'a Bag {
     }
 }
 
-/// What every party signs of a round: all but the messages, which the digest fixes.
+/// The part of a bulletin that every party signs: all but the messages, which the digest fixes.
 ///
 /// ```
 /// use throng_wire::{Bag, CollectionId, Identity, Notice};
@@ -147,14 +149,14 @@ pub struct Notice {
     pub reports: u64,
     /// Bytes of a message.
     pub payload: u32,
-    /// How many messages.
+    /// The number of messages.
     pub messages: u64,
     /// [`Bag::digest`].
     pub digest: [u8; 32],
 }
 
 impl Notice {
-    /// Of a bag.
+    /// The notice of a bag.
     pub fn of(collection: CollectionId, round: u64, reports: u64, bag: &Bag) -> Self {
         let (payload, messages) = (bag.payload() as u32, bag.len() as u64);
         Self { collection, round, reports, payload, messages, digest: bag.digest() }
@@ -165,7 +167,7 @@ impl Notice {
         identity.sign(BULLETIN, &self.encode())
     }
 
-    /// Whether `party` signed it.
+    /// True if `party` signed it.
     pub fn cosigned(&self, party: &PublicIdentity, signature: &[u8; 64]) -> bool {
         party.verify(BULLETIN, &self.encode(), signature)
     }
@@ -178,7 +180,7 @@ impl Notice {
         to.0
     }
 
-    /// What [`Notice::encode`] wrote.
+    /// Reads what [`Notice::encode`] wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         let notice = Self::read(&mut reader)?;
@@ -201,12 +203,13 @@ impl Notice {
 /// A [`Notice`] with a signature of every party, in the order of the chain. The bag follows it.
 ///
 /// ```
-/// use throng_wire::{Bag, Bulletin, CollectionId, Identity, Notice, SignedNotice};
+/// use throng_wire::{Bag, Bulletin, CollectionId, Identity, Notice, SignedNotice, example};
 ///
-/// let (collection, parties) = (CollectionId::new([7; 32]), [1, 2].map(|seed| Identity::from_seed(&[seed; 32])));
+/// let (collection, parties) = (CollectionId::new([7; 32]), example::identities());
 /// let bag = Bag::new(2, b"kauaka")?;
 /// let notice = Notice::of(collection, 0, 3, &bag);
-/// let signed = SignedNotice { notice, signatures: parties.iter().map(|p| notice.cosign(p)).collect() };
+/// let signatures = parties.iter().map(|party| notice.cosign(party)).collect();
+/// let signed = SignedNotice { notice, signatures };
 /// let bytes = [&signed.encode()[..], bag.as_bytes()].concat();
 ///
 /// let known = parties.each_ref().map(Identity::public);
@@ -222,7 +225,7 @@ impl Notice {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedNotice {
-    /// What is signed.
+    /// The notice that is signed.
     pub notice: Notice,
     /// The signatures, the analyzer's last.
     pub signatures: Vec<[u8; 64]>,
@@ -239,7 +242,7 @@ impl SignedNotice {
         to.0
     }
 
-    /// Bytes of it with so many signatures.
+    /// The bytes of it with the signatures of `parties` parties.
     pub fn length(parties: usize) -> usize {
         NOTICE + 1 + 64 * parties
     }
@@ -278,7 +281,7 @@ impl SignedNotice {
     }
 }
 
-/// What everyone sees of a round.
+/// The bag of a round, as everyone sees it, with its notice.
 ///
 /// ```
 /// use throng_wire::{Bag, Bulletin, CollectionId};
@@ -296,13 +299,13 @@ pub struct Bulletin {
 }
 
 impl Bulletin {
-    /// Of a bag that is not signed by anybody yet.
+    /// The bulletin of a bag that is not signed by anybody yet.
     pub fn new(collection: CollectionId, round: u64, reports: u64, bag: Bag) -> Self {
         Self { notice: Notice::of(collection, round, reports, &bag), bag }
     }
 
-    /// From its bytes, if it is for this board and round, every one of `parties`, in the order of the
-    /// chain, signed it, and the bag is the one they signed.
+    /// Reads a bulletin, if it is for this board and round, every one of `parties`, in the order of
+    /// the chain, signed it, and the bag is the one they signed.
     pub fn decode(
         bytes: &[u8],
         collection: &CollectionId,
@@ -319,7 +322,7 @@ impl Bulletin {
         Ok(Self { notice, bag })
     }
 
-    /// What is said of it.
+    /// The notice, without its signatures.
     pub fn notice(&self) -> &Notice {
         &self.notice
     }
@@ -334,7 +337,7 @@ impl Bulletin {
         Sha256::digest(self.notice.encode()).into()
     }
 
-    /// Whether these messages are there, each as often as it is given.
+    /// True if these messages are there, each as often as it is given.
     pub fn holds<'a>(&self, messages: impl IntoIterator<Item = &'a [u8]>) -> bool {
         let mut sorted: Vec<&[u8]> = messages.into_iter().collect();
         sorted.sort_unstable();

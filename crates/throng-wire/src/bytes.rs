@@ -1,4 +1,5 @@
-//! Hexadecimal, and cursors over the fixed layouts of `docs/protocol.md`: big-endian integers, counted lists and texts.
+//! Hexadecimal, and cursors over the fixed layouts of `docs/protocol.md`: big-endian integers,
+//! counted lists and texts.
 
 use crate::Error;
 
@@ -71,7 +72,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_be_bytes(self.array(expected)?))
     }
 
-    /// So many bytes as a value.
+    /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self, expected: &'static str) -> Result<[u8; N], Error> {
         let (head, rest) = self.0.split_first_chunk().ok_or(Error::Malformed { expected })?;
         self.0 = rest;
@@ -85,7 +86,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// Nothing may be left.
+    /// Refuses bytes that are left.
     pub fn end(self) -> Result<(), Error> {
         if self.0.is_empty() { Ok(()) } else { Err(Error::Malformed { expected: "the end" }) }
     }

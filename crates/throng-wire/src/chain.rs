@@ -2,7 +2,7 @@
 
 use crate::PublicIdentity;
 
-/// One who runs a mix or the analyzer.
+/// A mix or the analyzer, by name, address and identity.
 ///
 /// ```
 /// use throng_wire::{Identity, Party};
@@ -17,26 +17,21 @@ use crate::PublicIdentity;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// What people call it.
+    /// The name that people call it by.
     pub name: String,
-    /// Where it listens, without a slash at the end.
+    /// The address at which it listens, without a slash at the end.
     pub url: String,
-    /// What it signs with.
+    /// The identity that it signs with.
     pub identity: PublicIdentity,
 }
 
 /// The way of a report: one mix after the other, then the analyzer.
 ///
 /// ```
-/// # use throng_wire::{Chain, Identity, Party};
-/// # let party = |name: &str, seed| Party {
-/// #     name: name.into(),
-/// #     url: format!("https://{name}.example"),
-/// #     identity: Identity::from_seed(&[seed; 32]).public(),
-/// # };
-/// # let (mixes, analyzer) = (vec![party("north", 1), party("south", 2)], party("counter", 3));
-/// # let chain = Chain { mixes, analyzer };
-/// // Through north and south to the counter.
+/// use throng_wire::{Chain, example::party};
+///
+/// let mixes = vec![party("north", 1), party("south", 2)];
+/// let chain = Chain { mixes, analyzer: party("counter", 3) };
 /// assert_eq!(chain.hops(), 3);
 /// let names: Vec<_> = chain.parties().map(|(hop, party)| (hop, &party.name[..])).collect();
 /// assert_eq!(names, [(1, "north"), (2, "south"), (3, "counter")]);
@@ -45,9 +40,9 @@ pub struct Party {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// In the order of the way, hops 1 to k.
+    /// The mixes in the order of the way, hops 1 to k.
     pub mixes: Vec<Party>,
-    /// Hop k + 1.
+    /// The analyzer, hop k + 1.
     pub analyzer: Party,
 }
 
@@ -68,7 +63,12 @@ impl Chain {
         (1..).zip(self.mixes.iter().chain([&self.analyzer]))
     }
 
-    /// The hop of who signs with this identity.
+    /// The identities of all parties, in the order of the way.
+    pub fn identities(&self) -> Vec<PublicIdentity> {
+        self.parties().map(|(_, party)| party.identity).collect()
+    }
+
+    /// The hop of the party that signs with this identity.
     pub fn hop_of(&self, identity: &PublicIdentity) -> Option<u8> {
         self.parties().find(|(_, party)| party.identity == *identity).map(|(hop, _)| hop)
     }

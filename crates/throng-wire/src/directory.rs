@@ -1,8 +1,8 @@
 //! The keys of a window, signed by every party.
 //!
-//! Each party states its own key, then signs the list of all. A client seals to a list that every party
-//! of its collection has signed, so nobody can give one person keys of their own; and a party signs
-//! one list per window, so there are no two of them.
+//! Each party states its own key, then signs the list of all. A client seals to a list that every
+//! party of its collection has signed, so nobody can give one person keys of their own; and a party
+//! signs one list per window, so there are no two of them.
 
 use crate::bytes::{Reader, Writer};
 use crate::{CollectionId, Error, Identity, LayerPublic, PublicIdentity};
@@ -79,7 +79,7 @@ impl KeyStatement {
         [&self.body()[..], &self.signature].concat()
     }
 
-    /// What [`KeyStatement::encode`] wrote.
+    /// Reads what [`KeyStatement::encode`] wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         let statement = Self {
@@ -132,7 +132,7 @@ impl Directory {
         identity.sign(DIRECTORY, &self.body())
     }
 
-    /// Whether `party` signed the whole list.
+    /// True if `party` signed the whole list.
     pub fn cosigned(&self, party: &PublicIdentity, signature: &[u8; 64]) -> bool {
         party.verify(DIRECTORY, &self.body(), signature)
     }
@@ -151,10 +151,11 @@ impl Directory {
 /// A [`Directory`] with a signature of every party, in the same order.
 ///
 /// ```
-/// # use throng_wire::{CollectionId, Directory, Identity, LayerSecret, SignedDirectory};
-/// # let collection = CollectionId::new([7; 32]);
-/// # let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
-/// # let directory = Directory { collection, window: 0, keys };
+/// use throng_wire::{CollectionId, Directory, Identity, LayerSecret, SignedDirectory};
+///
+/// let collection = CollectionId::new([7; 32]);
+/// let keys = [3, 4].map(|seed| LayerSecret::from_bytes(&[seed; 32]).public()).to_vec();
+/// let directory = Directory { collection, window: 0, keys };
 /// let parties = [1, 2].map(|seed| Identity::from_seed(&[seed; 32]));
 /// let known = parties.each_ref().map(Identity::public);
 /// let signatures = parties.iter().map(|party| directory.cosign(party)).collect();
@@ -178,8 +179,8 @@ impl SignedDirectory {
         Self { directory, signatures }
     }
 
-    /// The keys, if the list is for this collection and window and every one of `parties`, in the order
-    /// of the chain, signed it.
+    /// The keys, if the list is for this collection and window and every one of `parties`, in the
+    /// order of the chain, signed it.
     pub fn verify(
         &self,
         collection: &CollectionId,
@@ -209,7 +210,19 @@ impl SignedDirectory {
         [&self.directory.body()[..], &self.signatures.concat()].concat()
     }
 
-    /// What [`SignedDirectory::encode`] wrote.
+    /// The bytes of an encoded directory with `parties` parties.
+    ///
+    /// ```
+    /// use throng_wire::{SignedDirectory, example};
+    ///
+    /// let (_, directory) = example::keys(&example::route(), 0);
+    /// assert_eq!(directory.encode().len(), SignedDirectory::length(2));
+    /// ```
+    pub fn length(parties: usize) -> usize {
+        32 + 8 + 1 + parties * (32 + 64)
+    }
+
+    /// Reads what [`SignedDirectory::encode`] wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let mut reader = Reader(bytes);
         let collection = CollectionId::new(reader.array("a collection id")?);

@@ -18,7 +18,13 @@ pub enum Error {
     /// Bytes that are not what they should be; the field says where reading stopped.
     #[error("malformed bytes: {expected} expected")]
     Malformed {
-        /// What should have been there.
+        /// The thing that should have been there.
+        expected: &'static str,
+    },
+    /// A call that no correct caller makes; the field says what would do.
+    #[error("a wrong argument: {expected} expected")]
+    Argument {
+        /// The arguments that would do.
         expected: &'static str,
     },
     /// A layer that does not open: altered, or sealed for another key, collection, epoch or hop.
@@ -27,17 +33,17 @@ pub enum Error {
     /// A signature that is not by the party that should have signed.
     #[error("the {what} is not signed by {party}")]
     Signature {
-        /// What carries the signature.
+        /// The thing that carries the signature.
         what: &'static str,
-        /// Whose signature it should be.
+        /// The party that should have signed it.
         party: String,
     },
     /// Something made for another collection, epoch or hop.
     #[error("the {what} belongs to another {scope}")]
     Foreign {
-        /// What was given.
+        /// The thing that was given.
         what: &'static str,
-        /// What it differs in.
+        /// The scope in which it differs.
         scope: &'static str,
     },
     /// A file that cannot be read or written.
@@ -45,7 +51,7 @@ pub enum Error {
     File {
         /// The file.
         path: String,
-        /// What the system says, or what to do.
+        /// The system's message, or a remedy.
         reason: String,
     },
 }

@@ -18,11 +18,11 @@
 //! ```
 
 use crate::{
-    Below, Chain, CollectionId, Directory, Identity, LayerSecret, Party, Route, Schedule, Shape,
-    SignedDirectory,
+    Below, Chain, CollectionId, Directory, Identity, LayerSecret, Loss, Manifest, Party,
+    RecordDigest, Route, Schedule, Shape, SignedDirectory,
 };
 
-/// Whoever runs the mix, and whoever runs the analyzer.
+/// The identities of the mix and of the analyzer.
 pub fn identities() -> [Identity; 2] {
     [1, 2].map(|seed| Identity::from_seed(&[seed; 32]))
 }
@@ -36,7 +36,7 @@ pub fn party(name: &str, seed: u8) -> Party {
     }
 }
 
-/// Through the mix `north` to the analyzer `counter`.
+/// The way through the mix `north` to the analyzer `counter`.
 pub fn chain() -> Chain {
     Chain { mixes: vec![party("north", 1)], analyzer: party("counter", 2) }
 }
@@ -56,6 +56,22 @@ pub fn route() -> Route {
         epochs: 1,
         schedule: schedule(),
         chain: chain(),
+    }
+}
+
+/// The first mix's manifest of epoch 0 of [`route`]: two records, whose bytes are all 0.
+pub fn manifest() -> Manifest {
+    let mut digest = RecordDigest::default();
+    digest.update(&[0; 2 * 49]);
+    Manifest {
+        collection: route().id,
+        first: 0,
+        last: 0,
+        record_bytes: 49,
+        records: 2,
+        losses: vec![Loss::default()],
+        source: [0; 32],
+        digest: digest.finish(),
     }
 }
 

@@ -5,8 +5,8 @@ use crate::bytes::{hex, unhex_array};
 use std::fmt;
 use std::str::FromStr;
 
-/// SHA-256 of a collection's canonical bytes. Bound into every layer, so that nobody changes a promise
-/// after the fact.
+/// SHA-256 of a collection's canonical bytes. Bound into every layer, so that nobody changes a
+/// promise after the fact.
 ///
 /// ```
 /// use throng_wire::CollectionId;
@@ -20,7 +20,7 @@ use std::str::FromStr;
 pub struct CollectionId([u8; 32]);
 
 impl CollectionId {
-    /// From the hash.
+    /// The id with this hash.
     pub fn new(hash: [u8; 32]) -> Self {
         Self(hash)
     }

@@ -1,17 +1,19 @@
-//! From an agreement to the key of a layer, the same on both sides.
+//! The way from an agreement to the key of a layer, the same on both sides.
 //!
-//! RFC 9180, sections 4.1 and 5.1, for one recipient and one `info`, base mode, sequence 0. What is the
-//! same for all layers is computed once:
+//! RFC 9180, sections 4.1 and 5.1, for one recipient and one `info`, base mode, sequence 0. What is
+//! the same for all layers is computed once:
 //!
 //! ```text
-//! eae_prk       = LabeledExtract("", "eae_prk", dh)                          suite "KEM"  ‖ 0x0020
-//! shared_secret = LabeledExpand(eae_prk, "shared_secret", enc ‖ pkR, 32)     suite "KEM"  ‖ 0x0020
+//! eae_prk       = LabeledExtract("", "eae_prk", dh)                          suite KEM
+//! shared_secret = LabeledExpand(eae_prk, "shared_secret", enc ‖ pkR, 32)     suite KEM
 //! context       = 0x00 ‖ psk_id_hash ‖ info_hash                             once
-//! secret        = LabeledExtract(shared_secret, "secret", "")                suite "HPKE" ‖ 0x0020 0001 0001
+//! secret        = LabeledExtract(shared_secret, "secret", "")                suite HPKE
 //! key, nonce    = LabeledExpand(secret, "key" | "base_nonce", context, 16 | 12)
 //!
+//! KEM = "KEM" ‖ 0x0020     HPKE = "HPKE" ‖ 0x0020 0001 0001
 //! LabeledExtract(salt, label, ikm)   = HMAC(salt, "HPKE-v1" ‖ suite ‖ label ‖ ikm)
-//! LabeledExpand(prk, label, info, L) = HMAC(prk, L (2) ‖ "HPKE-v1" ‖ suite ‖ label ‖ info ‖ 0x01)[..L]
+//! LabeledExpand(prk, label, info, L) =
+//!     HMAC(prk, L (2) ‖ "HPKE-v1" ‖ suite ‖ label ‖ info ‖ 0x01)[..L]
 //! ```
 
 use aws_lc_rs::hmac;
@@ -26,7 +28,7 @@ pub(crate) struct KeySchedule {
 }
 
 impl KeySchedule {
-    /// For the holder of this public key.
+    /// The schedule for the holder of this public key.
     pub fn new(public: [u8; 32], info: &[u8]) -> Self {
         let unsalted = hmac_key(&[]);
         let mut context = [0; 65];
@@ -65,7 +67,7 @@ fn extract(salt: &hmac::Key, suite: &[u8], label: &[u8], ikm: &[u8]) -> [u8; 32]
     mac(salt, &[VERSION, suite, label, ikm])
 }
 
-/// At most one block of HKDF-Expand, which is all that HPKE asks of it.
+/// Expands at most one block of HKDF, which is all that HPKE asks of it.
 fn expand<const N: usize>(
     prk: &hmac::Key,
     suite: &[u8],

@@ -1,4 +1,4 @@
-//! Who parties are, and what layers are sealed to.
+//! The identities of parties, and the keys that layers are sealed to.
 
 use crate::Error;
 use crate::bytes::{hex, unhex_array};
@@ -29,14 +29,14 @@ use zeroize::Zeroizing;
 pub struct Identity(SigningKey);
 
 impl Identity {
-    /// A fresh one.
+    /// A fresh identity.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
         Self::from_seed(&seed)
     }
 
-    /// The one of this seed.
+    /// The identity of this seed.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
     }
@@ -57,7 +57,7 @@ impl Identity {
     /// use throng_wire::Identity;
     ///
     /// # #[cfg(unix)] {
-    /// # let file = std::env::temp_dir().join(format!("throng-identity-{}", std::process::id()));
+    /// let file = std::env::temp_dir().join(format!("throng-identity-{}", std::process::id()));
     /// let identity = Identity::from_seed(&[1; 32]);
     /// identity.write(&file)?;
     /// assert_eq!(Identity::read(&file)?.public(), identity.public());
@@ -72,7 +72,7 @@ impl Identity {
         private::write(file, &text)
     }
 
-    /// What others know it by.
+    /// The public half, by which others know it.
     pub fn public(&self) -> PublicIdentity {
         PublicIdentity(self.0.verifying_key().to_bytes())
     }
@@ -92,10 +92,10 @@ impl fmt::Debug for Identity {
 /// The public half of an [`Identity`], as pinned in a collection.
 ///
 /// ```
-/// use throng_wire::{Identity, PublicIdentity};
+/// use throng_wire::{Identity, PublicIdentity, unhex};
 ///
 /// // Test 1 of RFC 8032, section 7.1.
-/// let seed = throng_wire::unhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
+/// let seed = unhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
 /// let public = Identity::from_seed(&seed.unwrap().try_into().unwrap()).public();
 /// let known = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 /// assert_eq!(known.parse::<PublicIdentity>()?, public);
@@ -122,7 +122,7 @@ impl PublicIdentity {
         &self.0
     }
 
-    /// Whether `signature` is this party's of `label ‖ 0x00 ‖ body`.
+    /// True if `signature` is this party's of `label ‖ 0x00 ‖ body`.
     pub fn verify(&self, label: &str, body: &[u8], signature: &[u8; 64]) -> bool {
         VerifyingKey::from_bytes(&self.0).is_ok_and(|key| {
             key.verify_strict(&labelled(label, body), &Signature::from_bytes(signature)).is_ok()
@@ -168,24 +168,24 @@ impl FromStr for PublicIdentity {
 pub struct LayerSecret(Zeroizing<[u8; 32]>);
 
 impl LayerSecret {
-    /// A fresh one.
+    /// A fresh key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         let mut bytes = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *bytes);
         Self(bytes)
     }
 
-    /// As stored.
+    /// The key that was stored.
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
         Self(Zeroizing::new(*bytes))
     }
 
-    /// For storing.
+    /// The bytes to store.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// What layers are sealed to.
+    /// The public half, to which layers are sealed.
     #[expect(clippy::missing_panics_doc, reason = "32 bytes are always a scalar")]
     pub fn public(&self) -> LayerPublic {
         type Secret = <X25519HkdfSha256 as Kem>::PrivateKey;
@@ -203,11 +203,13 @@ impl fmt::Debug for LayerSecret {
 /// The public half of a [`LayerSecret`].
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # use throng_wire::{Binding, CollectionId, Layer, LayerPublic};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # let collection = CollectionId::new([7; 32]);
-/// # let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_wire::{Binding, CollectionId, Layer, LayerPublic};
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// let collection = CollectionId::new([7; 32]);
+/// let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
+///
 /// // Zero is a point of small order: with it, everyone would agree on the same secret.
 /// let layer = Layer::new(&LayerPublic::new([0; 32]), &binding);
 /// assert!(layer.and_then(|layer| layer.seal(b"yes", &mut rng)).is_err());

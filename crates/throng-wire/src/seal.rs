@@ -22,9 +22,10 @@ use zeroize::Zeroizing;
 /// Seals the reports of one epoch of a collection.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_wire::{CollectionId, LayerSecret, Seal, Shape};
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// // Three messages of one byte, through two mixes to the analyzer.
 /// let shape = Shape { mixes: 2, messages: 3, payload: 1 };
@@ -43,13 +44,13 @@ use zeroize::Zeroizing;
 pub struct Seal {
     shape: Shape,
     outer: Layer,
-    /// For hop 2 and later, the analyzer last.
+    /// The layers of hop 2 and later, the analyzer's last.
     inner: Vec<Layer>,
 }
 
 impl Seal {
-    /// For an `epoch`, and the `window` it lies in, named by its first epoch. There is one key for
-    /// every hop, the analyzer's last.
+    /// The seal of an `epoch`, and of the `window` it lies in, named by its first epoch. There is
+    /// one key for every hop, the analyzer's last.
     pub fn new(
         shape: &Shape,
         collection: CollectionId,
@@ -58,11 +59,11 @@ impl Seal {
         keys: &[LayerPublic],
     ) -> Result<Self, Error> {
         if !(1..u8::MAX).contains(&shape.mixes) || shape.messages == 0 || shape.payload == 0 {
-            return Err(Error::Malformed { expected: "a mix, a message and a byte of it" });
+            return Err(Error::Argument { expected: "a mix, a message and a byte of it" });
         }
         let (first, later) = match keys.split_first() {
             Some((first, later)) if later.len() == usize::from(shape.mixes) => (first, later),
-            _ => return Err(Error::Malformed { expected: "one key for every hop" }),
+            _ => return Err(Error::Argument { expected: "one key for every hop" }),
         };
 
         let analyzer = shape.analyzer();
@@ -79,9 +80,8 @@ impl Seal {
     pub fn report(&self, messages: &[u8], rng: &mut impl CryptoRng) -> Result<Vec<u8>, Error> {
         let payload = self.shape.payload as usize;
         if messages.len() != self.shape.messages as usize * payload {
-            return Err(Error::Malformed {
-                expected: "all messages of a report, each of its length",
-            });
+            let expected = "all messages of a report, each of its length";
+            return Err(Error::Argument { expected });
         }
 
         // Layers grow outward in place from the message. Wiped if a key is refused half-way.
@@ -105,11 +105,10 @@ impl Seal {
 /// One layer: a key and what it is bound to.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_wire::{Binding, CollectionId, LayerSecret};
-/// use throng_wire::{LAYER, Layer};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_wire::{Binding, CollectionId, LAYER, Layer, LayerSecret};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let key = LayerSecret::from_bytes(&[1; 32]).public();
 /// let collection = CollectionId::new([7; 32]);
 /// let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
@@ -123,7 +122,7 @@ impl Seal {
 pub struct Layer(Sealer);
 
 impl Layer {
-    /// To this key, for this hop.
+    /// A layer to this key, for this hop.
     pub fn new(key: &LayerPublic, binding: &Binding) -> Result<Self, Error> {
         Ok(Self(Sealer::new(key, &binding.info())?))
     }
@@ -167,6 +166,8 @@ mod tests {
         for count in 0..6 {
             assert_eq!(seal(&SHAPE, &keys(count)).is_ok(), count == 3);
         }
+        let error = seal(&SHAPE, &keys(2)).err().unwrap();
+        assert_eq!(error.to_string(), "a wrong argument: one key for every hop expected");
     }
 
     #[test]

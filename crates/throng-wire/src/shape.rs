@@ -1,4 +1,4 @@
-//! How long everything is.
+//! The lengths of everything.
 //!
 //! A mix knows a collection by these three numbers alone.
 

@@ -4,7 +4,7 @@
 
 use crate::CollectionId;
 
-/// What a layer was sealed for. It opens for nothing else.
+/// The purpose that a layer was sealed for. It opens for no other.
 ///
 /// ```
 /// use throng_wire::{Binding, CollectionId};
@@ -23,7 +23,7 @@ pub struct Binding {
     pub epoch: u64,
     /// The hop that opens it, from 1.
     pub hop: u8,
-    /// Whether that hop is the analyzer.
+    /// True if that hop is the analyzer.
     pub analyzer: bool,
 }
 

@@ -27,7 +27,7 @@ use std::fmt;
 pub struct AgreementKey(PrivateKey);
 
 impl AgreementKey {
-    /// Costs about as much as an agreement, so it is worth keeping.
+    /// A key costs about as much as an agreement, so it is worth keeping.
     pub fn new(secret: &LayerSecret) -> Result<Self, Error> {
         PrivateKey::from_private_key(&X25519, secret.as_bytes())
             .map(Self)

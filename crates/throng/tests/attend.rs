@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_collection::Board;
 use throng_mix::Limits;
-use throng_rounds::{Circuit, Committee, Error, Method, Participant, Plan, Seat, Value, attend};
+use throng_rounds::{Circuit, Committee, Error, Input, Method, Participant, Plan, Seat, attend};
 use throng_server::{Clock, Listener, Parts, Role, Server};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
@@ -61,15 +61,15 @@ async fn three_participants_compute_while_the_clock_runs() {
         running.push(Server::from_parts(parts, Clock::System).unwrap().start_on(listener).unwrap());
     }
 
-    let take_part = |seat: Seat, identity: Identity, values: Vec<Value>| {
+    let take_part = |seat: Seat, identity: Identity, values: Vec<Input>| {
         let (plan, keys, talk) = (plan.clone(), keys.clone(), talk.clone());
         tokio::spawn(async move {
             let participant = Participant::new(&plan, seat, identity, &values).unwrap();
             attend(participant, &keys, &talk, &mut generator()).await
         })
     };
-    let alice = take_part(Seat(0), alice, vec![Value::Bit(true)]);
-    let bob = take_part(Seat(1), bob, vec![Value::Bit(true)]);
+    let alice = take_part(Seat(0), alice, vec![Input::Bit(true)]);
+    let bob = take_part(Seat(1), bob, vec![Input::Bit(true)]);
     let carol = take_part(Seat(2), carol.clone(), Vec::new());
     let outcomes = [alice.await, bob.await, carol.await].map(|done| done.unwrap().unwrap());
     assert_eq!(outcomes.each_ref().map(|seen| seen.bit(answer)), [Some(true), Some(true), None]);

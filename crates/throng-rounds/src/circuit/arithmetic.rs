@@ -31,13 +31,13 @@ impl Circuit {
         Bit(self.push(Gate::Sub(sum, twice)))
     }
 
-    /// Whether all are set; 1 for none.
+    /// The bit that is 1 if all are set, or if there are none.
     pub fn and_all(&mut self, bits: &[Bit]) -> Bit {
         let wires = bits.iter().map(|bit| bit.0).collect();
         Bit(self.product(wires))
     }
 
-    /// Whether an odd number is set: the product of the signs `1 − 2·b`, as a tree.
+    /// The bit that is 1 if an odd number is set: the product of the signs `1 − 2·b`, as a tree.
     pub fn xor_all(&mut self, bits: &[Bit]) -> Bit {
         let (one, mut signs) = (self.one(), Vec::with_capacity(bits.len()));
         for bit in bits {

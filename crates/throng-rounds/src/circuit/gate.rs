@@ -1,4 +1,4 @@
-//! What a wire holds, and when it can be computed.
+//! The value of a wire, and the round in which it can be computed.
 
 use crate::Element;
 
@@ -28,8 +28,8 @@ impl Gate {
     }
 }
 
-/// Wires of the same depth: those that take a round together, and those that follow from them and from
-/// shallower ones without talking to anybody, in an order in which they can be computed.
+/// Wires of the same depth: those that take a round together, and those that follow from them and
+/// from shallower ones without talking to anybody, in an order in which they can be computed.
 #[derive(Clone, Default)]
 pub(crate) struct Layer {
     pub products: Vec<u32>,

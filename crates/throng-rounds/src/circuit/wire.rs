@@ -3,13 +3,12 @@
 /// A wire that is 0 or 1.
 ///
 /// ```
-/// # use throng_rounds::{Circuit, Committee, Seat};
-/// let committee = Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?;
-/// let mut circuit = Circuit::new(3, committee);
+/// use throng_rounds::{Circuit, Seat, example};
+///
+/// let mut circuit = Circuit::new(3, example::committee());
 /// let (a, b) = (circuit.bit(Seat(0)), circuit.bit(Seat(1)));
 /// let both = circuit.and(a, b);
 /// circuit.reveal_bit(both, &[Seat(0)]);
-/// # Ok::<(), throng_rounds::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bit(pub(crate) u32);
@@ -17,13 +16,12 @@ pub struct Bit(pub(crate) u32);
 /// A wire that is an integer, and in which range it lies.
 ///
 /// ```
-/// # use throng_rounds::{Circuit, Committee, Number, Seat};
-/// let committee = Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?;
-/// let mut circuit = Circuit::new(3, committee);
+/// use throng_rounds::{Circuit, Number, Seat, example};
+///
+/// let mut circuit = Circuit::new(3, example::committee());
 /// let age = circuit.integer(Seat(0), 7);
 /// assert_eq!(age.range(), Some((0, 127)));
 /// assert_eq!(Number::from(circuit.bit(Seat(1))).range(), Some((0, 1)));
-/// # Ok::<(), throng_rounds::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number {
@@ -47,14 +45,13 @@ impl From<Bit> for Number {
 /// Something that a circuit reveals; an [`Outcome`](crate::Outcome) is read by it.
 ///
 /// ```
-/// # use throng_rounds::{Circuit, Committee, Seat};
-/// let committee = Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?;
-/// let mut circuit = Circuit::new(3, committee);
+/// use throng_rounds::{Circuit, Seat, example};
+///
+/// let mut circuit = Circuit::new(3, example::committee());
 /// let secret = circuit.bit(Seat(1));
 /// let first = circuit.reveal_bit(secret, &[Seat(0)]);
 /// let second = circuit.reveal_bit(secret, &[Seat(2)]);
 /// assert_ne!(first, second);
-/// # Ok::<(), throng_rounds::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Output(pub(crate) u32);

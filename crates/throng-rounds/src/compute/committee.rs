@@ -1,12 +1,12 @@
-//! Who computes.
+//! The participants who compute.
 
 use crate::{Error, Seat};
 
 /// The participants who compute on shares, and how many of them may be corrupt.
 ///
-/// `corrupt` = t members together learn nothing and cannot pass off a wrong result. That takes an honest
-/// majority of those who stay: 2t + 1 are needed at every step, and each further member is one that may
-/// be missing when the others begin to multiply.
+/// `corrupt` = t members together learn nothing and cannot pass off a wrong result. That takes an
+/// honest majority of those who stay: 2t + 1 are needed at every step, and each further member is
+/// one that may be missing when the others begin to multiply.
 ///
 /// ```
 /// use throng_rounds::{Committee, Seat};
@@ -25,8 +25,8 @@ pub struct Committee {
 }
 
 impl Committee {
-    /// At most 64 different members, at least 2·`corrupt` + 1, and `corrupt` at least 1: with 0 every
-    /// member would see every input.
+    /// At most 64 different members, at least 2·`corrupt` + 1, and `corrupt` at least 1: with 0
+    /// every member would see every input.
     pub fn new(mut members: Vec<Seat>, corrupt: u32) -> Result<Self, Error> {
         let refuse = |name, range: String| Err(Error::Parameter { name, range });
         if !(1..=(MAX_MEMBERS as u32 - 1) / 2).contains(&corrupt) {
@@ -42,26 +42,26 @@ impl Committee {
         Ok(Self { members, corrupt })
     }
 
-    /// By seat, lowest first.
+    /// The members, the lowest seat first.
     pub fn members(&self) -> &[Seat] {
         &self.members
     }
 
-    /// t.
+    /// The number t of members who may be corrupt.
     pub fn corrupt(&self) -> u32 {
         self.corrupt
     }
 
-    /// 2t + 1: how many have to stay.
+    /// The number of members who have to stay, 2t + 1.
     pub fn needed(&self) -> usize {
         2 * self.corrupt as usize + 1
     }
 
-    /// Its place among the members.
+    /// The place of a seat among the members.
     pub(crate) fn place(&self, seat: Seat) -> Option<usize> {
         self.members.binary_search(&seat).ok()
     }
 }
 
-/// A set of members is a word.
+/// The most members there can be: a set of them is a word.
 const MAX_MEMBERS: usize = 64;

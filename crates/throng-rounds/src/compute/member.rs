@@ -18,7 +18,7 @@ pub(super) struct Member {
     place: usize,
     /// The members still heard, itself included, as a set of bits.
     active: u64,
-    /// Which dealers were heard; after the lift, which are used.
+    /// For every dealer, true if it was heard; after the lift, true if it is used.
     dealers: Vec<bool>,
     /// Its share of every wire.
     value: Shares,
@@ -30,11 +30,11 @@ pub(super) struct Member {
     opened: Vec<Element>,
     /// Its shares of the two masked sums that have to be 0.
     masked: Shares,
-    /// What it says to itself in this round.
+    /// The shares that it sends itself in this round.
     pub(super) own: Shares,
 }
 
-/// What a member has to say: products to be shared anew, and shares to be opened.
+/// The content of a member's messages: products to be shared anew, and shares to be opened.
 #[derive(Default)]
 struct Speech {
     reshare: Shares,
@@ -59,7 +59,8 @@ impl Member {
         }
     }
 
-    /// What a dealer sent: a share of each of its bits and, of a member, of its random numbers.
+    /// Takes what a dealer sent: a share of each of its bits and, of a member, of its random
+    /// numbers.
     pub fn take_deal(&mut self, (index, seat): (usize, Seat), shares: &[Element]) {
         let Some(dealer) = self.circuit.dealers.get(&seat) else { return };
         let (bits, random) = shares.split_at(dealer.wires.len());
@@ -80,7 +81,8 @@ impl Member {
         self.enough(self.active.count_ones() as usize)
     }
 
-    /// To every other member, also to one that is no longer heard: it learns from this that it is not.
+    /// The messages to every other member, also to one that is no longer heard: it learns from them
+    /// that it is not.
     pub fn send(&mut self, step: Step, rng: &mut impl CryptoRng) -> Vec<(Seat, Vec<u8>)> {
         let Speech { reshare, open } = self.speak(step);
         let head = self.head(step);
@@ -96,7 +98,8 @@ impl Member {
         messages
     }
 
-    /// False if the others no longer hear this member: it is out, and they go on without it.
+    /// Takes the messages of a round. False if the others no longer hear this member: it is out,
+    /// and they go on without it.
     pub fn receive(
         &mut self,
         step: Step,
@@ -134,7 +137,7 @@ impl Member {
         Ok(true)
     }
 
-    /// Which dealers are used, and its shares of what a recipient is shown.
+    /// The message to a recipient: which dealers are used, and its shares of what is shown.
     pub fn output(&self, seat: Seat) -> Vec<u8> {
         encode(&to_bitmap(&self.dealers), self.shares_for(seat).iter())
     }
@@ -152,7 +155,7 @@ impl Member {
         self.place
     }
 
-    /// Which dealers are used.
+    /// For every dealer, true if it is used.
     pub fn dealers(&self) -> &[bool] {
         &self.dealers
     }
@@ -227,7 +230,8 @@ impl Member {
         Ok(())
     }
 
-    /// Local products of the pairs (x, r·x) and y: x·y and r·x·y, on polynomials of twice the degree.
+    /// Local products of the pairs (x, r·x) and y: x·y and r·x·y, on polynomials of twice the
+    /// degree.
     fn products(&self, depth: usize) -> Vec<Element> {
         let products = &self.circuit.layers[depth].products;
         let mut local = Vec::with_capacity(2 * products.len());
@@ -250,8 +254,8 @@ impl Member {
         }
     }
 
-    /// Its shares of the three sums: of what is wrong with products, of what is wrong with inputs, and
-    /// of everything behind a mask.
+    /// Its shares of the three sums: of what is wrong with products, of what is wrong with inputs,
+    /// and of everything behind a mask.
     fn sums(&self) -> [Element; 3] {
         let mut challenge = Challenge::new([self.opened[SEEDS], self.opened[SEEDS + 1]]);
         let (r, mut products, mut any) = (self.opened[R], Element::ZERO, self.random[COVER]);
@@ -281,7 +285,7 @@ impl Member {
         (shape.reshared..shape.reshared + shape.opened).map(|i| opening.open(&column(i))).collect()
     }
 
-    /// What it heard, for the others to compare.
+    /// The head of its messages: what it heard, for the others to compare.
     fn head(&self, step: Step) -> Vec<u8> {
         let dealers = to_bitmap(&self.dealers);
         if step == Step::Lift {
@@ -294,7 +298,8 @@ impl Member {
         [&self.active.to_le_bytes()[..], &digest[..VIEW - 8]].concat()
     }
 
-    /// Whether the others heard the same as this member. False if they agree that it is not there.
+    /// True if the others heard the same as this member, and false if they agree that it is not
+    /// there.
     fn agree(&mut self, step: Step, heads: &[(Seat, &[u8])]) -> Result<bool, Error> {
         let mut used = self.dealers.clone();
         let mut views = Vec::with_capacity(heads.len());
@@ -332,8 +337,8 @@ impl Member {
 
 /// Shares of products, from what everybody present shared of its local ones: Gennaro, Rabin, Rabin,
 /// "Simplified VSS and Fast-Track Multiparty Computations" (1998). The local products lie on a
-/// polynomial of degree 2t, so 2t + 1 of them give its value at 0 as a sum, and a sum of shares is a
-/// share of the sum.
+/// polynomial of degree 2t, so 2t + 1 of them give its value at 0 as a sum, and a sum of shares is
+/// a share of the sum.
 fn reduce(places: &[usize], shares: &[Shares], count: usize) -> Shares {
     let mut sums = Zeroizing::new(vec![Element::ZERO; count]);
     for (by, shares) in at_zero(places).into_iter().zip(shares) {
@@ -356,7 +361,8 @@ fn local(gate: Gate, wires: &[Element], one: Element) -> Element {
     }
 }
 
-// The random numbers: r and two seeds, which are opened; two masks for what has to be 0; and a cover.
+// The random numbers: r and two seeds, which are opened; two masks for what has to be 0; and a
+// cover.
 const R: usize = 0;
 const SEEDS: usize = 1;
 const OPENED: usize = 3;

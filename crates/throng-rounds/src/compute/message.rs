@@ -1,4 +1,4 @@
-//! What is said in each round, as bytes.
+//! The messages of each round, as bytes.
 //!
 //! ```text
 //! deal      share (8) of each input bit; a member's: and of its six random numbers
@@ -14,7 +14,7 @@
 
 use crate::{Circuit, Element, Seat};
 
-/// One round.
+/// The work of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Deal,
@@ -27,7 +27,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Which one comes in this round, from 0.
+    /// The step that comes in this round, from 0.
     pub fn of(circuit: &Circuit, round: usize) -> Option<Self> {
         let depth = circuit.depth();
         Some(match round {
@@ -44,14 +44,14 @@ impl Step {
         })
     }
 
-    /// Whether everybody who was heard in the lift has to be heard: from when shares are multiplied until
-    /// it is known that they fit and are right.
+    /// True if everybody who was heard in the lift has to be heard: from when shares are multiplied
+    /// until it is known that they fit and are right.
     pub fn needs_all(self) -> bool {
         matches!(self, Self::Layer(_) | Self::Reveal | Self::Mask | Self::Check)
     }
 }
 
-/// What a message between members consists of.
+/// The parts of a message between members.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub head: usize,
@@ -125,7 +125,8 @@ fn inputs(circuit: &Circuit) -> usize {
     circuit.dealers.values().map(|dealer| dealer.wires.len()).sum()
 }
 
-/// The members heard in the round before (8) ‖ a digest of the circuit and of the dealers used (16).
+/// The members heard in the round before (8) ‖ a digest of the circuit and of the dealers used
+/// (16).
 pub(crate) const VIEW: usize = 24;
 
 /// Random numbers that every member deals.

@@ -1,4 +1,4 @@
-use super::testing::{Sent, Values, plain, rng, run, run_between, shown};
+use super::testing::{Letter, Values, plain, rng, run, run_between, shown};
 use super::*;
 use crate::Bit;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn circuit(all: u32, members: u32, corrupt: u32) -> Circuit {
 }
 
 fn bits(values: &[bool]) -> Values {
-    let value = |(seat, &bit): (usize, &bool)| (Seat(seat as u32), vec![Value::Bit(bit)]);
+    let value = |(seat, &bit): (usize, &bool)| (Seat(seat as u32), vec![Input::Bit(bit)]);
     values.iter().enumerate().map(value).collect()
 }
 
@@ -72,8 +72,8 @@ fn numbers_are_added_scaled_multiplied_and_shown_with_their_sign() {
     let outputs = wires.map(|wire| circuit.reveal_number(wire, &[Seat(3)]));
     let (circuit, mut values) = (Arc::new(circuit), Values::new());
     for (a, b) in [(0, 0), (255, u32::MAX), (17, 4), (0, 1)] {
-        values.insert(Seat(3), vec![Value::Integer(a)]);
-        values.insert(Seat(0), vec![Value::Integer(b.into())]);
+        values.insert(Seat(3), vec![Input::Integer(a)]);
+        values.insert(Seat(0), vec![Input::Integer(b.into())]);
         let outcomes = run(&circuit, &values, 3);
         let found = outputs.map(|output| outcomes[3].number(output).unwrap());
         let (a, b) = (a as i64, i64::from(b));
@@ -93,7 +93,7 @@ fn choices_are_counted() {
         })
         .collect();
     let votes = [Some(0), Some(2), None, Some(2), Some(0), Some(2)];
-    let values = everybody.iter().zip(votes).map(|(&s, vote)| (s, vec![Value::Choice(vote)]));
+    let values = everybody.iter().zip(votes).map(|(&s, vote)| (s, vec![Input::Choice(vote)]));
     for outcome in run(&Arc::new(circuit), &values.collect(), 4) {
         let counts: Vec<_> =
             outputs.iter().map(|&output| outcome.number(output).unwrap()).collect();
@@ -169,7 +169,7 @@ proptest! {
         let mut circuit = circuit(5, members, corrupt);
         build(&mut circuit, &tape);
         let mut values = bits(&given);
-        values.get_mut(&Seat(3)).unwrap().push(Value::Integer(number));
+        values.get_mut(&Seat(3)).unwrap().push(Input::Integer(number));
         let circuit = Arc::new(circuit);
         let expected = plain(&circuit, &values);
         let outcomes = run(&circuit, &values, number);
@@ -211,7 +211,7 @@ fn who_may_be_absent_counts_as_zero() {
 #[test]
 fn a_deal_that_some_members_lack_is_left_out() {
     let (circuit, values) = optional();
-    let lost = |sent: Sent| !(sent.round == 0 && sent.from == Seat(4) && sent.to != Seat(1));
+    let lost = |sent: Letter| !(sent.round == 0 && sent.from == Seat(4) && sent.to != Seat(1));
     for result in run_between(&circuit, &values, 6, lost) {
         let outcome = result.unwrap();
         assert_eq!((shown(&outcome, 1), outcome.absent()), (vec![Some(4)], &[Seat(4)][..]));
@@ -241,7 +241,7 @@ fn fewer_inputs_than_asked_for_end_it() {
         let count = circuit.sum(wires);
         circuit.reveal_number(count, &seats(0, 3));
         circuit.reveal_bit(coin, &seats(0, 3));
-        let values = [3, 4].map(|seat| (Seat(seat), vec![Value::Bit(true)])).into();
+        let values = [3, 4].map(|seat| (Seat(seat), vec![Input::Bit(true)])).into();
         let results = run_between(&Arc::new(circuit), &values, 8, |sent| sent.from != Seat(4));
         for result in &results[..3] {
             let few = Error::TooFewInputs { present: 1, needed: least as usize };
@@ -254,11 +254,11 @@ fn fewer_inputs_than_asked_for_end_it() {
 fn wrong_values_are_refused_before_anything_is_said() {
     let (circuit, _) = optional();
     let refused =
-        |seat, values: &[Value]| Party::new(Arc::clone(&circuit), seat, values).unwrap_err();
+        |seat, values: &[Input]| Player::new(Arc::clone(&circuit), seat, values).unwrap_err();
     let arity = Error::Arity { seat: Seat(1), expected: 1, given: 0 };
     assert_eq!(refused(Seat(1), &[]), arity);
     let input = Error::Input { seat: Seat(1), place: 0, expected: "a bit".into() };
-    assert_eq!(refused(Seat(1), &[Value::Integer(1)]), input);
+    assert_eq!(refused(Seat(1), &[Input::Integer(1)]), input);
     assert_eq!(refused(Seat(5), &[]).to_string(), "a seat must be below 5");
 }
 
@@ -287,7 +287,7 @@ fn mistakes_in_building_are_remembered() {
         assert_eq!(circuit.check(), Ok(()));
         mistake(&mut circuit);
         assert!(matches!(circuit.check(), Err(Error::Parameter { .. })));
-        assert!(Party::new(Arc::new(circuit), Seat(0), &[]).is_err());
+        assert!(Player::new(Arc::new(circuit), Seat(0), &[]).is_err());
     }
     let beyond = circuit(2, 3, 1);
     assert_eq!(beyond.check().unwrap_err().to_string(), "a seat must be below 2");
@@ -308,7 +308,7 @@ fn dropout(members: u32, round: usize, seed: u64) -> Vec<Result<Outcome, Error>>
     })
 }
 
-/// The rounds in which nobody may leave, of so many.
+/// The rounds, of `rounds` in all, in which nobody may leave.
 fn multiplying(rounds: usize) -> std::ops::Range<usize> {
     2..rounds - 1
 }
@@ -399,20 +399,20 @@ fn a_message_that_reaches_only_some_members_ends_it() {
 #[test]
 fn a_party_takes_turns_and_ends_once() {
     let (circuit, _) = optional();
-    let party = || Party::new(Arc::clone(&circuit), Seat(0), &[Value::Bit(true)]).unwrap();
+    let player = || Player::new(Arc::clone(&circuit), Seat(0), &[Input::Bit(true)]).unwrap();
     let mut rng = rng(12);
 
-    let mut early = party();
+    let mut early = player();
     assert_eq!(early.receive(BTreeMap::new()).unwrap_err(), Error::OutOfTurn);
     assert_eq!(early.receive(BTreeMap::new()).unwrap_err(), Error::Closed);
     assert_eq!(early.send(&mut rng), Err(Error::Closed));
 
-    let mut twice = party();
+    let mut twice = player();
     assert_eq!(twice.send(&mut rng).unwrap().len(), 2);
     assert_eq!(twice.send(&mut rng), Err(Error::OutOfTurn));
     assert_eq!(twice.send(&mut rng), Err(Error::Closed));
 
-    let mut alone = party();
+    let mut alone = player();
     alone.send(&mut rng).unwrap();
     let few = Error::TooFew { present: 1, needed: 3 };
     assert_eq!(alone.receive(BTreeMap::new()).unwrap_err(), few);
@@ -423,8 +423,8 @@ fn a_party_takes_turns_and_ends_once() {
 #[test]
 fn nothing_secret_is_shown() {
     let (circuit, values) = optional();
-    let party = Party::new(Arc::clone(&circuit), Seat(0), &values[&Seat(0)]).unwrap();
-    assert_eq!(format!("{party:?}"), "Party { own: Seat(0), round: 0, .. }");
+    let player = Player::new(Arc::clone(&circuit), Seat(0), &values[&Seat(0)]).unwrap();
+    assert_eq!(format!("{player:?}"), "Player { own: Seat(0), round: 0, .. }");
     let outcome = run(&circuit, &values, 13).remove(0);
     assert_eq!(format!("{outcome:?}"), "Outcome { outputs: 1, absent: [] }");
     assert_eq!(format!("{:?}", values[&Seat(0)]), "[Bit(..)]");
@@ -440,7 +440,7 @@ fn traffic_is_what_is_sent() {
     circuit.reveal_number(age, &[Seat(5)]);
     let (traffic, circuit) = (circuit.traffic(), Arc::new(circuit));
     let mut values = bits(&[true; 5]);
-    values.insert(Seat(5), vec![Value::Integer(100)]);
+    values.insert(Seat(5), vec![Input::Integer(100)]);
     let mut seen = vec![Traffic::default(); circuit.rounds()];
     run_between(&circuit, &values, 14, |sent| {
         let (seen, last) = (&mut seen[sent.round], sent.round + 1 == circuit.rounds());
@@ -469,9 +469,9 @@ fn half_a_million_multiplications_are_a_small_matter() {
     assert_eq!(outcomes[2].bit(output), Some(true));
 }
 
-/// What the helper of an AND hears, word by word and as parities of pairs of words from the same round,
-/// for each of the four inputs. Each of these bits is fair in truth, but for 2⁻⁶¹. Fewer than 2,000 cells
-/// at 1e-12 each: fails by chance with probability below 2e-9.
+/// The test looks at what the helper of an AND hears, word by word and as parities of pairs of
+/// words from the same round, for each of the four inputs. Each of these bits is fair in truth, but
+/// for 2⁻⁶¹. Fewer than 2,000 cells at 1e-12 each: fails by chance with probability below 2e-9.
 #[test]
 fn the_helper_of_an_and_hears_the_same_whatever_the_inputs() {
     let mut circuit = circuit(3, 3, 1);

@@ -1,15 +1,15 @@
-//! How much is said, known before anybody speaks.
+//! The amount of traffic, known before anybody speaks.
 
 use super::message::{Shape, Step, bitmap_bytes, dealt};
 use crate::{Circuit, Element};
 
-/// The bytes of one round's longest message of each kind; 0 where there is none. Whether a message is
-/// sent, and how long it is, depends on the circuit alone.
+/// The bytes of one round's longest message of each kind; 0 where there is none. Whether a message
+/// is sent, and how long it is, depends on the circuit alone.
 ///
 /// ```
-/// use throng_rounds::{Circuit, Committee, Seat};
+/// use throng_rounds::{Circuit, Seat, example};
 ///
-/// let mut circuit = Circuit::new(4, Committee::new(vec![Seat(0), Seat(1), Seat(2)], 1)?);
+/// let mut circuit = Circuit::new(4, example::committee());
 /// let secret = circuit.bit(Seat(3));
 /// circuit.reveal_bit(secret, &[Seat(0)]);
 ///
@@ -17,25 +17,24 @@ use crate::{Circuit, Element};
 /// assert_eq!(traffic.len(), circuit.rounds());
 /// // A share of the bit from seat 3, and of six random numbers from every member.
 /// assert_eq!((traffic[0].dealer_to_member, traffic[0].member_to_member), (8, 48));
-/// # Ok::<(), throng_rounds::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// From each member to each other one.
+    /// Bytes from each member to each other one.
     pub member_to_member: usize,
-    /// From each dealer that is no member to each member.
+    /// Bytes from each dealer that is no member to each member.
     pub dealer_to_member: usize,
-    /// From each member to each recipient.
+    /// Bytes from each member to each recipient.
     pub member_to_recipient: usize,
 }
 
 impl Circuit {
-    /// How often everybody sends and receives: the depth and six more.
+    /// The number of rounds in which everybody sends and receives: the depth and six more.
     pub fn rounds(&self) -> usize {
         self.depth() + 6
     }
 
-    /// What every round takes.
+    /// The traffic of every round.
     pub fn traffic(&self) -> Vec<Traffic> {
         (0..).map_while(|round| Step::of(self, round)).map(|step| self.traffic_of(step)).collect()
     }

@@ -7,7 +7,7 @@ use crate::report::{Report, Rows};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use throng_rounds::six_cards::play;
-use throng_rounds::{Circuit, Committee, Seat, Value};
+use throng_rounds::{Circuit, Committee, Input, Seat};
 
 /// Plays it at the table, then between two clients and a helper.
 pub async fn run(request: &And) -> Result<Report> {
@@ -22,7 +22,7 @@ pub async fn run(request: &And) -> Result<Report> {
     let (hers, his) = (circuit.bit(a), circuit.bit(b));
     let both = circuit.and(hers, his);
     let answer = circuit.reveal_bit(both, &[a, b]);
-    let values = vec![vec![Value::Bit(alice)], vec![Value::Bit(bob)], Vec::new()];
+    let values = vec![vec![Input::Bit(alice)], vec![Input::Bit(bob)], Vec::new()];
     let leaves = BTreeMap::new();
     let done = Computation { circuit, values, leaves, mixes: request.mixes.mixes }.run().await?;
 

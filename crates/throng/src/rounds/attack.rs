@@ -15,7 +15,9 @@ use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_collection::Board;
 use throng_mechanism::sample;
 use throng_rounds::RobustXorSum;
-use throng_rounds::pause::{Paused, Point, Reconstruction, curve, error_floor, recovery_ceiling};
+use throng_rounds::pause::{
+    PausedRun, Point, Reconstruction, curve, error_floor, recovery_ceiling,
+};
 use tokio::task::yield_now;
 
 /// The first half reports through the mixes; then the attacker has what everybody has.
@@ -64,7 +66,7 @@ async fn ask(attack: &mut Reconstruction<'_>, questions: usize, rng: &mut ChaCha
     }
 }
 
-async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Result<Paused> {
+async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Result<PausedRun> {
     let crowd = truth.len() as u64;
     let payload = RobustXorSum::MESSAGE_LEN as u32;
     let about = "Parities in one round".into();
@@ -80,7 +82,7 @@ async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Res
     let round = Hall::new(&servers, board)?.round(0, posts).await?;
     servers.stop().await;
     let bag = round.bulletin.bag().iter().map(<[u8]>::to_vec).collect();
-    Ok(Paused::new(protocol, bag, truth.len() as u32))
+    Ok(PausedRun::new(protocol, bag, truth.len() as u32))
 }
 
 fn report(

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use throng_rounds::{Circuit, Method, Outcome, Participant, Plan, Seat, Value};
+use throng_rounds::{Circuit, Input, Method, Outcome, Participant, Plan, Seat};
 use throng_wire::Identity;
 
 /// A function, everybody's values, and who leaves when.
@@ -18,7 +18,7 @@ pub struct Computation {
     /// The function.
     pub circuit: Circuit,
     /// What each seat gives.
-    pub values: Vec<Vec<Value>>,
+    pub values: Vec<Vec<Input>>,
     /// Seats that stop posting: from this round of the second board on.
     pub leaves: BTreeMap<Seat, u64>,
     /// Mixes of the chain.
@@ -112,7 +112,7 @@ impl Computation {
 struct Crowd(BTreeMap<Seat, (Participant, ChaCha12Rng)>);
 
 impl Crowd {
-    fn new(plan: &Arc<Plan>, identities: Vec<Identity>, values: &[Vec<Value>]) -> Result<Self> {
+    fn new(plan: &Arc<Plan>, identities: Vec<Identity>, values: &[Vec<Input>]) -> Result<Self> {
         let mut all = BTreeMap::new();
         for (seat, identity) in (0..).map(Seat).zip(identities) {
             let rng = fresh_generator()?;

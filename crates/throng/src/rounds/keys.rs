@@ -10,9 +10,9 @@ use chacha20::ChaCha12Rng;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use throng_collection::Board;
-use throng_rounds::{Agreement, Channel, Failure, Method, Offer, PairKey, Seat, filled};
+use throng_rounds::{Agreement, Channel, Failure, Hand, Method, PairKey, Seat, pad};
 
-/// Everyone offers and looks, again where it failed; then both ends confirm what they hold.
+/// Everyone posts cards and looks, again where it failed; then both ends confirm what they hold.
 pub async fn run(request: &Keys) -> Result<Report> {
     let method = method(request)?;
     let (people, rounds) = (2 * request.pairs, request.retries + 1);
@@ -21,9 +21,9 @@ pub async fn run(request: &Keys) -> Result<Report> {
         let (about, crowd) = (about.to_owned(), u64::from(people));
         move |schedule, chain| Board { about, messages, payload, crowd, rounds, schedule, chain }
     };
-    let offers = board("Keys for pairs", method.messages() as u32, Offer::MESSAGE as u32, rounds);
+    let cards = board("Keys for pairs", method.messages() as u32, Hand::MESSAGE as u32, rounds);
     let (servers, [keys, talk]) =
-        boards::start(request.mixes.mixes, [offers, board("Confirmations", 1, FRAME, 1)]).await?;
+        boards::start(request.mixes.mixes, [cards, board("Confirmations", 1, FRAME, 1)]).await?;
     let mut hall = Hall::new(&servers, keys.clone())?;
     for round in 0..rounds {
         if meeting.open() == 0 {
@@ -51,7 +51,7 @@ struct Meeting {
     agreements: Vec<Agreement>,
     rng: ChaCha12Rng,
     /// What became of each round.
-    told: Vec<Told>,
+    attempts: Vec<Attempt>,
     messages: u64,
     sent: u64,
     read: u64,
@@ -59,7 +59,7 @@ struct Meeting {
     looking: Duration,
 }
 
-struct Told {
+struct Attempt {
     tried: u32,
     failed: u32,
     why: BTreeMap<&'static str, u32>,
@@ -72,7 +72,7 @@ impl Meeting {
         Ok(Self {
             agreements: (0..people).map(agreement).collect::<Result<_, _>>()?,
             rng: fresh_generator()?,
-            told: Vec::new(),
+            attempts: Vec::new(),
             messages: 0,
             sent: 0,
             read: 0,
@@ -93,7 +93,7 @@ impl Meeting {
         for (seat, agreement) in self.agreements.iter_mut().enumerate() {
             let messages = agreement.messages(&mut self.rng)?;
             let shape = (board.messages, board.payload);
-            posts.insert(seat, filled(&messages, 1, shape, &mut self.rng)?);
+            posts.insert(seat, pad(&messages, 1, shape, &mut self.rng)?);
         }
         let done = hall.round(round, posts).await?;
         self.count(&done, hall);
@@ -108,7 +108,7 @@ impl Meeting {
                 *why.entry(named(failure)).or_insert(0) += 1;
             }
         }
-        self.told.push(Told { tried, failed: self.open(), why, taken: done.taken });
+        self.attempts.push(Attempt { tried, failed: self.open(), why, taken: done.taken });
         Ok(())
     }
 
@@ -127,7 +127,7 @@ impl Meeting {
                 ends.insert(seat, (key, channel));
             }
             let shape = (board.messages, board.payload);
-            posts.insert(seat as usize, filled(&frames, 1, shape, &mut self.rng)?);
+            posts.insert(seat as usize, pad(&frames, 1, shape, &mut self.rng)?);
         }
         let people = posts.len() as u32;
         let done = hall.round(0, posts).await?;
@@ -140,7 +140,7 @@ impl Meeting {
         };
         let pairs = (0..people).step_by(2);
         let confirmed = pairs.filter(|&low| satisfied(low) && satisfied(low + 1)).count() as u32;
-        self.told.push(Told {
+        self.attempts.push(Attempt {
             tried: people / 2,
             failed: people / 2 - confirmed,
             why: BTreeMap::from([("not confirmed", people / 2 - confirmed)]),
@@ -158,9 +158,9 @@ impl Meeting {
     }
 
     fn report(self, request: &Keys, method: Method, confirmed: u32) -> Report {
-        let rows = self.told.iter().enumerate().map(Told::row).collect();
-        let first = self.told.first().map_or(0, |told| told.failed);
-        let seconds = self.told.iter().map(|told| told.taken.as_secs_f64()).sum();
+        let rows = self.attempts.iter().enumerate().map(Attempt::row).collect();
+        let first = self.attempts.first().map_or(0, |attempt| attempt.failed);
+        let seconds = self.attempts.iter().map(|attempt| attempt.taken.as_secs_f64()).sum();
         let each = |total: Duration| rounded(total.as_secs_f64() / f64::from(2 * request.pairs));
         let report = Report::default()
             .line("pairs", "pairs", request.pairs)
@@ -183,13 +183,14 @@ impl Meeting {
     }
 }
 
-impl Told {
-    fn row((round, told): (usize, &Self)) -> Vec<String> {
-        let why = told.why.iter().filter(|(_, times)| **times > 0);
+impl Attempt {
+    fn row((round, attempt): (usize, &Self)) -> Vec<String> {
+        let why = attempt.why.iter().filter(|(_, times)| **times > 0);
         let why: Vec<String> = why.map(|(why, times)| format!("{times} {why}")).collect();
-        let counts = [round as u32 + 1, told.tried, told.failed].map(|count| count.to_string());
+        let counts =
+            [round as u32 + 1, attempt.tried, attempt.failed].map(|count| count.to_string());
         let mut row = counts.to_vec();
-        row.extend([why.join(", "), digits(rounded(told.taken.as_secs_f64()))]);
+        row.extend([why.join(", "), digits(rounded(attempt.taken.as_secs_f64()))]);
         row
     }
 }

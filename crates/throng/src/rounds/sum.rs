@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use throng_account::show::{Near, Upper};
 use throng_account::{Delta, Epsilon};
 use throng_mechanism::sample;
-use throng_rounds::{Circuit, Committee, Noise, Seat, Value};
+use throng_rounds::{Circuit, Committee, Input, LaplaceNoise, Seat};
 
 /// For every number of participants asked for.
 pub async fn run(request: &Sum) -> Result<Report> {
@@ -28,27 +28,27 @@ pub async fn run(request: &Sum) -> Result<Report> {
     }
     let sensitivity = (1_u32 << request.bits) - 1;
     let epsilon = Epsilon::new(request.privacy.epsilon)?;
-    let noise = Noise::new(epsilon, sensitivity, Delta::new(request.privacy.delta)?)?;
+    let noise = LaplaceNoise::new(epsilon, sensitivity, Delta::new(request.privacy.delta)?)?;
     let seed = seed(request.privacy.seed)?;
-    let mut told = Vec::new();
+    let mut runs = Vec::new();
     for &n in &request.n {
         if n < members {
             let reason = format!("{n} participants are fewer than the {members} members");
             bail!(Usage(reason + "; use --n or --members"));
         }
         progress(&format!("n = {n}"));
-        told.push(Sitting { request, members, noise: &noise, seed }.hold(n).await?);
+        runs.push(Sitting { request, members, noise: &noise, seed }.hold(n).await?);
     }
-    let rows = told.iter().map(Told::row).collect();
-    let costs: Vec<&Cost> = told.iter().map(|told| &told.cost).collect();
-    let right = told.iter().all(|told| told.within);
+    let rows = runs.iter().map(Run::row).collect();
+    let costs: Vec<&Cost> = runs.iter().map(|run| &run.cost).collect();
+    let right = runs.iter().all(|run| run.within);
     let report = Report::default()
         .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", sensitivity)
         .line("standard_deviation", "standard deviation of the noise", Near(noise.standard_deviation()))
         .field("seed", seed)
-        .field("runs", told.iter().map(Told::json).collect::<Vec<_>>())
+        .field("runs", runs.iter().map(Run::json).collect::<Vec<_>>())
         .table(Rows { head: vec!["n", "left out", "members lost", "true sum", "released", "error"], rows })
         .table(Cost::table(costs))
         .note(
@@ -62,11 +62,11 @@ pub async fn run(request: &Sum) -> Result<Report> {
 struct Sitting<'a> {
     request: &'a Sum,
     members: u32,
-    noise: &'a Noise,
+    noise: &'a LaplaceNoise,
     seed: u64,
 }
 
-struct Told {
+struct Run {
     n: u32,
     left_out: usize,
     members_lost: u32,
@@ -78,7 +78,7 @@ struct Told {
 }
 
 impl Sitting<'_> {
-    async fn hold(&self, n: u32) -> Result<Told> {
+    async fn hold(&self, n: u32) -> Result<Run> {
         let Self { request, members, noise, seed } = *self;
         let seats: Vec<Seat> = (0..members).map(Seat).collect();
         let mut circuit =
@@ -93,7 +93,7 @@ impl Sitting<'_> {
 
         let mut rng = generator(seed, n.into());
         let given: Vec<u64> = (0..n).map(|_| sample::below(1 << request.bits, &mut rng)).collect();
-        let values = given.iter().map(|&number| vec![Value::Integer(number)]).collect();
+        let values = given.iter().map(|&number| vec![Input::Integer(number)]).collect();
         // The last participants agree on keys and confirm them, and are not heard of any more.
         let drop = ((n - members) * request.drop_in_ten).div_ceil(10);
         let mut leaves: BTreeMap<Seat, u64> = (n - drop..n).map(|seat| (Seat(seat), 1)).collect();
@@ -112,11 +112,11 @@ impl Sitting<'_> {
         let truth = given[..(n - drop) as usize].iter().sum::<u64>();
         let within = (released - truth as i64).abs() <= noise.reach();
         let members_lost = request.drop_members;
-        Ok(Told { n, left_out, members_lost, truth, released, within, cost: done.cost })
+        Ok(Run { n, left_out, members_lost, truth, released, within, cost: done.cost })
     }
 }
 
-impl Told {
+impl Run {
     fn error(&self) -> i64 {
         self.released - self.truth as i64
     }

@@ -16,30 +16,30 @@ use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_collection::Board;
 use throng_mechanism::sample;
 use throng_rounds::{
-    Circuit, Committee, Noise, RobustXorSum, Seat, Value, pause::error_floor, xor_sum,
+    Circuit, Committee, Input, LaplaceNoise, RobustXorSum, Seat, pause::error_floor, xor_sum,
 };
 
 /// For every number of participants asked for, both ways.
 pub async fn run(request: &XorSum) -> Result<Report> {
     let members = request.committee.members.unwrap_or(3);
     let epsilon = Epsilon::new(request.privacy.epsilon)?;
-    let noise = Noise::new(epsilon, SENSITIVITY, Delta::new(request.privacy.delta)?)?;
+    let noise = LaplaceNoise::new(epsilon, SENSITIVITY, Delta::new(request.privacy.delta)?)?;
     let one_round = RobustXorSum::new(epsilon)?;
     let seed = seed(request.privacy.seed)?;
     let setting = Setting { request, members, noise: &noise, one_round };
-    let mut told = Vec::new();
+    let mut runs = Vec::new();
     for &n in &request.n {
         if n < members || n % 2 == 1 {
             bail!(Usage(format!("--n must be even and at least the {members} members, not {n}")));
         }
         progress(&format!("n = {n}"));
-        told.push(setting.compare(n, seed).await?);
+        runs.push(setting.compare(n, seed).await?);
     }
-    let chart = chart(&told, epsilon);
+    let chart = chart(&runs, epsilon);
     let files = draw(request.out.as_deref(), &[("xor-sum", chart)])?;
-    let rows = told.iter().map(Told::row).collect();
-    let costs: Vec<&Cost> = told.iter().map(|told| &told.cost).collect();
-    let right = told.iter().all(|told| told.within);
+    let rows = runs.iter().map(Run::row).collect();
+    let costs: Vec<&Cost> = runs.iter().map(|run| &run.cost).collect();
+    let right = runs.iter().all(|run| run.within);
     let head = vec![
         "n",
         "true",
@@ -57,7 +57,7 @@ pub async fn run(request: &XorSum) -> Result<Report> {
         .line("sensitivity", "the most that one participant changes", SENSITIVITY)
         .line("repeat", "releases, to measure errors by", u64::from(request.repeat))
         .field("seed", seed)
-        .field("runs", told.iter().map(|told| told.json(request.repeat)).collect::<Vec<_>>())
+        .field("runs", runs.iter().map(|run| run.json(request.repeat)).collect::<Vec<_>>())
         .field("files", files)
         .table(Rows { head, rows })
         .table(Cost::table(costs))
@@ -74,11 +74,11 @@ pub async fn run(request: &XorSum) -> Result<Report> {
 struct Setting<'a> {
     request: &'a XorSum,
     members: u32,
-    noise: &'a Noise,
+    noise: &'a LaplaceNoise,
     one_round: RobustXorSum,
 }
 
-struct Told {
+struct Run {
     n: u32,
     truth: u64,
     /// The first release of many rounds, and of one round.
@@ -94,7 +94,7 @@ struct Told {
 
 impl Setting<'_> {
     /// Two users in every group, the hard case of the lower bound. Neither protocol makes use of it.
-    async fn compare(&self, n: u32, seed: u64) -> Result<Told> {
+    async fn compare(&self, n: u32, seed: u64) -> Result<Run> {
         let mut rng = generator(seed, n.into());
         let inputs: Vec<(u32, bool)> =
             (0..n).map(|user| (user / 2, sample::below(2, &mut rng) == 1)).collect();
@@ -104,7 +104,7 @@ impl Setting<'_> {
         let errors = many.iter().map(|&value| (value - truth as i64) as f64);
         let within = errors.clone().all(|error| error.abs() <= self.noise.reach() as f64);
         let (first_many, first_one) = (many.first().copied(), one.first().copied());
-        Ok(Told {
+        Ok(Run {
             n,
             truth,
             first: (first_many.context("a release")?, first_one.context("a release")?),
@@ -142,7 +142,7 @@ impl Setting<'_> {
                 circuit.reveal_number(noisy, &seats)
             })
             .collect();
-        let values = inputs.iter().map(|&(group, bit)| vec![Value::Choice(bit.then_some(group))]);
+        let values = inputs.iter().map(|&(group, bit)| vec![Input::Choice(bit.then_some(group))]);
         let values = values.collect();
         let leaves = BTreeMap::new();
         let mixes = self.request.mixes.mixes;
@@ -175,7 +175,7 @@ impl Setting<'_> {
     }
 }
 
-impl Told {
+impl Run {
     fn row(&self) -> Vec<String> {
         let numbers =
             [self.errors.0, self.predicted.0, self.first.1, self.errors.1, self.predicted.1];
@@ -206,9 +206,9 @@ impl Told {
     }
 }
 
-fn chart(told: &[Told], epsilon: Epsilon) -> Chart {
-    let series = |name: &str, stroke, of: fn(&Told) -> f64| {
-        let points = told.iter().map(|told| (f64::from(told.n), of(told)));
+fn chart(runs: &[Run], epsilon: Epsilon) -> Chart {
+    let series = |name: &str, stroke, of: fn(&Run) -> f64| {
+        let points = runs.iter().map(|run| (f64::from(run.n), of(run)));
         Series::new(name, stroke, points.collect())
     };
     let axis = |label: &str| Axis { label: label.into(), scale: Scale::Log, range: None };
@@ -217,12 +217,12 @@ fn chart(told: &[Told], epsilon: Epsilon) -> Chart {
         x: axis("participants"),
         y: axis("root mean square error"),
         series: vec![
-            series("one round, measured", Stroke::Markers, |told| told.errors.1),
-            series("one round, predicted: ∝ √n", Stroke::Solid, |told| told.predicted.1),
-            series("least error of any robust round", Stroke::Dotted, |told| told.floor),
-            series("many rounds, measured", Stroke::Markers, |told| told.errors.0),
-            series("many rounds, predicted: the central noise", Stroke::Solid, |told| {
-                told.predicted.0
+            series("one round, measured", Stroke::Markers, |run| run.errors.1),
+            series("one round, predicted: ∝ √n", Stroke::Solid, |run| run.predicted.1),
+            series("least error of any robust round", Stroke::Dotted, |run| run.floor),
+            series("many rounds, measured", Stroke::Markers, |run| run.errors.0),
+            series("many rounds, predicted: the central noise", Stroke::Solid, |run| {
+                run.predicted.0
             }),
         ],
     }

@@ -1,10 +1,10 @@
 //! Somebody who does not do as told: the result is right or there is none.
 
 use super::*;
-use crate::compute::testing::run_parties;
+use crate::compute::testing::run_players;
 
-/// Bits, an integer, a choice, a coin against itself; three layers. Seat 0 computes and has an input,
-/// the last seat does not compute, and both see everything.
+/// Bits, an integer, a choice, a coin against itself; three layers. Seat 0 computes and has an
+/// input, the last seat does not compute, and both see everything.
 fn mixed(members: u32, corrupt: u32) -> (Arc<Circuit>, Values) {
     let mut circuit = circuit(members + 1, members, corrupt);
     let last = Seat(members);
@@ -20,7 +20,7 @@ fn mixed(members: u32, corrupt: u32) -> (Arc<Circuit>, Values) {
     }
     circuit.reveal_number(product, &[Seat(0), Seat(1), last]);
     let mut values = bits(&vec![true; members as usize]);
-    values.insert(last, vec![Value::Integer(5), Value::Choice(Some(1))]);
+    values.insert(last, vec![Input::Integer(5), Input::Choice(Some(1))]);
     (Arc::new(circuit), values)
 }
 
@@ -47,7 +47,7 @@ fn right_or_none(
     errors
 }
 
-/// Where the words of a message begin.
+/// The byte at which the words of a message begin.
 fn head(circuit: &Circuit, round: usize) -> usize {
     match Step::of(circuit, round).unwrap() {
         Step::Deal => 0,
@@ -98,8 +98,8 @@ fn one_wrong_word_gives_no_wrong_value() {
     }
 }
 
-/// Adds a polynomial to one word of what the deviator says in a round, to itself as well: all shares
-/// still fit together.
+/// Adds a polynomial to one word of what the deviator says in a round, to itself as well: all
+/// shares still fit together.
 fn shared_well(
     circuit: &Arc<Circuit>,
     values: &Values,
@@ -107,15 +107,15 @@ fn shared_well(
     pick: u64,
     (constant, slope): (Element, Element),
     seed: u64,
-    mut heard: impl FnMut(&Sent),
+    mut heard: impl FnMut(&Letter),
 ) -> Vec<Error> {
     let shift = |seat: Seat| constant + slope * Element::from(seat.0 + 1);
-    let party = |seat| {
+    let player = |seat| {
         let values = values.get(&seat).map_or(&[][..], |values| values);
-        Party::new(Arc::clone(circuit), seat, values).unwrap()
+        Player::new(Arc::clone(circuit), seat, values).unwrap()
     };
-    let parties = (0..circuit.seats()).map(Seat).map(party).collect();
-    let between = |sent: Sent| {
+    let players = (0..circuit.seats()).map(Seat).map(player).collect();
+    let between = |sent: Letter| {
         let head = head(circuit, sent.round);
         if (sent.round, sent.from) == (round, deviator) {
             let word = pick as usize % words(sent.bytes, head);
@@ -130,7 +130,7 @@ fn shared_well(
             words[word] = words[word] + shift(seat);
         }
     };
-    let results = run_parties(parties, circuit.rounds(), seed, between, own);
+    let results = run_players(players, circuit.rounds(), seed, between, own);
     right_or_none(circuit, values, results, deviator)
 }
 
@@ -207,19 +207,19 @@ fn any_byte_may_be_wrong() {
     assert!(right > 100);
 }
 
-/// Parties of which one has other bits than any value has.
+/// Players of which one has other bits than any value has.
 fn with_bits(circuit: &Arc<Circuit>, values: &Values, seat: Seat, bits: &[i64]) -> Vec<Error> {
-    let party = |own: Seat| {
+    let player = |own: Seat| {
         let values = values.get(&own).map_or(&[][..], |values| values);
-        let mut party = Party::new(Arc::clone(circuit), own, values).unwrap();
-        if let (Turn::Send(role), true) = (&mut party.turn, own == seat) {
+        let mut player = Player::new(Arc::clone(circuit), own, values).unwrap();
+        if let (Turn::Send(role), true) = (&mut player.turn, own == seat) {
             assert_eq!(role.bits.len(), bits.len());
             *role.bits = bits.iter().map(|&bit| Element::from_signed(bit)).collect();
         }
-        party
+        player
     };
-    let parties = (0..circuit.seats()).map(Seat).map(party).collect();
-    let results = run_parties(parties, circuit.rounds(), 23, |_| true, |_, _, _| ());
+    let players = (0..circuit.seats()).map(Seat).map(player).collect();
+    let results = run_players(players, circuit.rounds(), 23, |_| true, |_, _, _| ());
     right_or_none(circuit, values, results, seat)
 }
 
@@ -263,8 +263,9 @@ fn shares_that_do_not_fit_are_noticed() {
     }
 }
 
-/// What the deviator adds to a product of the first layer multiplies a secret in the second, so that the
-/// sum T depends on the secret. What is opened is ρ·T, and ρ takes all three members to know.
+/// What the deviator adds to a product of the first layer multiplies a secret in the second, so
+/// that the sum T depends on the secret. What is opened is ρ·T, and ρ takes all three members to
+/// know.
 #[test]
 fn the_check_of_a_wrong_product_does_not_tell_what_it_was_multiplied_by() {
     let mut circuit = circuit(3, 3, 1);
@@ -278,7 +279,7 @@ fn the_check_of_a_wrong_product_does_not_tell_what_it_was_multiplied_by() {
     let (reveal, check) = (circuit.depth() + 2, circuit.depth() + 4);
     for (secret, seed) in [(false, 0), (true, 0), (false, 1), (true, 1)] {
         let mut said = BTreeMap::new();
-        let hear = |sent: &Sent| {
+        let hear = |sent: &Letter| {
             let words = sent.bytes[head(&circuit, sent.round)..].chunks(8);
             let words = words.map(|word| Element::from_bytes(word.try_into().unwrap()).unwrap());
             said.insert((sent.round, sent.from.0, sent.to.0), words.collect::<Vec<_>>());
@@ -313,9 +314,9 @@ fn the_check_of_a_wrong_product_does_not_tell_what_it_was_multiplied_by() {
     }
 }
 
-/// A member that hears the others before it speaks, and has one of them silenced later, makes a product
-/// depend on a share of a secret that is 0 if the secret is, and only then. Going on without the silenced
-/// one, the run would end well for a 0 and not for a 1.
+/// A member that hears the others before it speaks, and has one of them silenced later, makes a
+/// product depend on a share of a secret that is 0 if the secret is, and only then. Going on
+/// without the silenced one, the run would end well for a 0 and not for a 1.
 #[test]
 fn whether_it_ends_well_does_not_tell_a_secret() {
     let mut circuit = circuit(4, 4, 1);
@@ -329,9 +330,9 @@ fn whether_it_ends_well_does_not_tell_a_secret() {
     let (deviator, silenced) = (Seat(3), Seat(2));
     let outcome = |c: bool, seed: u64| {
         let values = Values::from([
-            (Seat(0), vec![Value::Bit(false)]),
-            (Seat(1), vec![Value::Bit(true), Value::Bit(true)]),
-            (Seat(2), vec![Value::Bit(c)]),
+            (Seat(0), vec![Input::Bit(false)]),
+            (Seat(1), vec![Input::Bit(true), Input::Bit(true)]),
+            (Seat(2), vec![Input::Bit(c)]),
         ]);
         // What each would deal of the secret in the first layer, to 0, to 1 and to the deviator.
         let mut heard = BTreeMap::new();
@@ -349,11 +350,11 @@ fn whether_it_ends_well_does_not_tell_a_secret() {
         let others: Element = (0..3).map(|from| by[from as usize] * heard[&(from, 3)]).sum();
         // The share of the deviator becomes 0.
         let slope = -(others + by[3] * own) * (by[3] * Element::from(4)).inverse();
-        let parties = (0..4).map(Seat).map(|seat| {
+        let players = (0..4).map(Seat).map(|seat| {
             let values = values.get(&seat).map_or(&[][..], |values| values);
-            Party::new(Arc::clone(&circuit), seat, values).unwrap()
+            Player::new(Arc::clone(&circuit), seat, values).unwrap()
         });
-        let between = |sent: Sent| {
+        let between = |sent: Letter| {
             if (sent.round, sent.from) == (layer, deviator) {
                 let shift = slope * Element::from(sent.to.0 + 1);
                 add(sent.bytes, message::VIEW, secret, shift);
@@ -368,7 +369,7 @@ fn whether_it_ends_well_does_not_tell_a_secret() {
                 words[secret] = words[secret] + slope * Element::from(4);
             }
         };
-        run_parties(parties.collect(), circuit.rounds(), seed, between, own)
+        run_players(players.collect(), circuit.rounds(), seed, between, own)
     };
     for (secret, seed) in [(false, 0), (true, 0), (false, 1), (true, 1)] {
         let left = Err(Error::Left { seat: silenced });
@@ -376,9 +377,9 @@ fn whether_it_ends_well_does_not_tell_a_secret() {
     }
 }
 
-/// Shares of a masked sum that do not fit open to another value for every choice of who is heard, and a
-/// deviator that hears the check before it speaks could have the others silenced until one of them is 0.
-/// Here it is as lucky with the first choice as one of many would make it.
+/// Shares of a masked sum that do not fit open to another value for every choice of who is heard,
+/// and a deviator that hears the check before it speaks could have the others silenced until one of
+/// them is 0. Here it is as lucky with the first choice as one of many would make it.
 #[test]
 fn who_is_silenced_does_not_choose_what_the_check_opens() {
     let mut circuit = circuit(4, 4, 1);
@@ -387,15 +388,15 @@ fn who_is_silenced_does_not_choose_what_the_check_opens() {
     circuit.reveal_bit(both, &seats(0, 4));
     let circuit = Arc::new(circuit);
     let values =
-        Values::from([(Seat(0), vec![Value::Bit(false)]), (Seat(1), vec![Value::Bit(true)])]);
+        Values::from([(Seat(0), vec![Input::Bit(false)]), (Seat(1), vec![Input::Bit(true)])]);
     // Two squares, then the product, each with r times it.
     let (layer, product) = (2, 4);
     let (mask, check) = (circuit.depth() + 3, circuit.depth() + 4);
     let (deviator, silenced) = (Seat(3), Seat(2));
     let by = crate::shamir::at_zero(&[0, 1, 2, 3])[3].inverse();
     // The product becomes 1, so that T is not 0; in the check the deviator says that it is.
-    let run = |shifts: [Element; 2], heard: &mut dyn FnMut(&Sent) -> bool| {
-        let between = |sent: Sent| {
+    let run = |shifts: [Element; 2], heard: &mut dyn FnMut(&Letter) -> bool| {
+        let between = |sent: Letter| {
             if sent.from == deviator && sent.round == layer {
                 add(sent.bytes, message::VIEW, product, by);
             }
@@ -415,11 +416,11 @@ fn who_is_silenced_does_not_choose_what_the_check_opens() {
                 words[0] = Element::ZERO;
             }
         };
-        let party = |seat| {
+        let player = |seat| {
             let values = values.get(&seat).map_or(&[][..], |values| values);
-            Party::new(Arc::clone(&circuit), seat, values).unwrap()
+            Player::new(Arc::clone(&circuit), seat, values).unwrap()
         };
-        run_parties((0..4).map(Seat).map(party).collect(), circuit.rounds(), 30, between, own)
+        run_players((0..4).map(Seat).map(player).collect(), circuit.rounds(), 30, between, own)
     };
     let mut shares = [Element::ZERO; 2];
     run([Element::ZERO; 2], &mut |sent| {

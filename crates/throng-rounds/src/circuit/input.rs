@@ -1,27 +1,28 @@
-//! What participants put in, and what comes out.
+//! The inputs of participants, as values and as bits.
 
 use crate::{Element, Error, Seat};
 use std::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// One input of a participant. `Debug` does not show it, and it is wiped when dropped.
+/// The value of one input of a participant. `Debug` does not show it, and it is wiped when dropped.
 ///
 /// ```
-/// use throng_rounds::Value;
+/// use throng_rounds::Input;
 ///
-/// assert_eq!(format!("{:?}", Value::Bit(true)), "Bit(..)");
+/// assert_eq!(format!("{:?}", Input::Bit(true)), "Bit(..)");
 /// ```
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
-pub enum Value {
-    /// For an input made by [`Circuit::bit`](crate::Circuit::bit).
+pub enum Input {
+    /// The value of an input made by [`Circuit::bit`](crate::Circuit::bit).
     Bit(bool),
-    /// For an input made by [`Circuit::integer`](crate::Circuit::integer).
+    /// The value of an input made by [`Circuit::integer`](crate::Circuit::integer).
     Integer(u64),
-    /// For an input made by [`Circuit::choice`](crate::Circuit::choice): an option from 0, or none.
+    /// The value of an input made by [`Circuit::choice`](crate::Circuit::choice): an option from 0,
+    /// or none.
     Choice(Option<u32>),
 }
 
-impl fmt::Debug for Value {
+impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bit(_) => "Bit(..)",
@@ -31,7 +32,7 @@ impl fmt::Debug for Value {
     }
 }
 
-/// What an input must be. All of them travel as bits.
+/// The type of an input. All inputs travel as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bit,
@@ -69,14 +70,14 @@ impl Kind {
         }
     }
 
-    /// Appends the bits of a value of this kind. Only whether it is one is looked at.
-    fn write(self, value: &Value, bits: &mut Vec<Element>) -> Option<()> {
+    /// Appends the bits of a value of this kind; `None` if it is of another.
+    fn write(self, value: &Input, bits: &mut Vec<Element>) -> Option<()> {
         match (self, value) {
-            (Self::Bit, &Value::Bit(bit)) => bits.push(bit.into()),
-            (Self::Integer(count), &Value::Integer(integer)) if integer >> count == 0 => {
+            (Self::Bit, &Input::Bit(bit)) => bits.push(bit.into()),
+            (Self::Integer(count), &Input::Integer(integer)) if integer >> count == 0 => {
                 bits.extend((0..count).map(|place| Element::from((integer >> place) as u32 & 1)));
             }
-            (Self::Choice(options), &Value::Choice(choice))
+            (Self::Choice(options), &Input::Choice(choice))
                 if choice.is_none_or(|c| c < options) =>
             {
                 // None is a place that no option has.
@@ -89,12 +90,12 @@ impl Kind {
     }
 }
 
-/// The bits of a seat's inputs in the order in which they were declared, with 0 for every coin: it is
-/// tossed when it is dealt.
+/// The bits of a seat's inputs in the order in which they were declared, with 0 for every coin: it
+/// is tossed when it is dealt.
 pub(crate) fn input_bits(
     seat: Seat,
     kinds: &[Kind],
-    values: &[Value],
+    values: &[Input],
 ) -> Result<Zeroizing<Vec<Element>>, Error> {
     let expected = kinds.iter().filter(|&&kind| kind != Kind::Coin).count();
     if values.len() != expected {
@@ -121,33 +122,33 @@ pub(crate) fn input_bits(
 mod tests {
     use super::*;
 
-    fn written(kind: Kind, value: &Value) -> Option<Vec<i64>> {
+    fn written(kind: Kind, value: &Input) -> Option<Vec<i64>> {
         let bits = input_bits(Seat(1), &[kind], std::slice::from_ref(value)).ok()?;
         Some(bits.iter().map(|bit| bit.signed()).collect())
     }
 
     #[test]
     fn values_become_bits() {
-        assert_eq!(written(Kind::Bit, &Value::Bit(true)), Some(vec![1]));
-        assert_eq!(written(Kind::Integer(3), &Value::Integer(6)), Some(vec![0, 1, 1]));
-        assert_eq!(written(Kind::Integer(32), &Value::Integer(u32::MAX.into())), Some(vec![1; 32]));
-        assert_eq!(written(Kind::Choice(3), &Value::Choice(Some(1))), Some(vec![0, 1, 0]));
-        assert_eq!(written(Kind::Choice(3), &Value::Choice(None)), Some(vec![0; 3]));
+        assert_eq!(written(Kind::Bit, &Input::Bit(true)), Some(vec![1]));
+        assert_eq!(written(Kind::Integer(3), &Input::Integer(6)), Some(vec![0, 1, 1]));
+        assert_eq!(written(Kind::Integer(32), &Input::Integer(u32::MAX.into())), Some(vec![1; 32]));
+        assert_eq!(written(Kind::Choice(3), &Input::Choice(Some(1))), Some(vec![0, 1, 0]));
+        assert_eq!(written(Kind::Choice(3), &Input::Choice(None)), Some(vec![0; 3]));
     }
 
     #[test]
     fn other_values_are_refused_by_place() {
         let wrong = [
-            (Kind::Bit, Value::Integer(1)),
-            (Kind::Integer(3), Value::Integer(8)),
-            (Kind::Integer(32), Value::Integer(1 << 32)),
-            (Kind::Choice(3), Value::Choice(Some(3))),
-            (Kind::Choice(3), Value::Choice(Some(u32::MAX))),
-            (Kind::Choice(3), Value::Bit(false)),
+            (Kind::Bit, Input::Integer(1)),
+            (Kind::Integer(3), Input::Integer(8)),
+            (Kind::Integer(32), Input::Integer(1 << 32)),
+            (Kind::Choice(3), Input::Choice(Some(3))),
+            (Kind::Choice(3), Input::Choice(Some(u32::MAX))),
+            (Kind::Choice(3), Input::Bit(false)),
         ];
         for (kind, value) in wrong {
             let kinds = [Kind::Bit, Kind::Coin, kind];
-            let error = input_bits(Seat(4), &kinds, &[Value::Bit(true), value]).unwrap_err();
+            let error = input_bits(Seat(4), &kinds, &[Input::Bit(true), value]).unwrap_err();
             let expected = kind.expected();
             assert_eq!(error, Error::Input { seat: Seat(4), place: 1, expected });
         }
@@ -157,7 +158,7 @@ mod tests {
     fn as_many_values_as_inputs() {
         let kinds = [Kind::Bit, Kind::Coin, Kind::Bit];
         for given in [0, 1, 3] {
-            let values = vec![Value::Bit(true); given];
+            let values = vec![Input::Bit(true); given];
             let error = input_bits(Seat(4), &kinds, &values).unwrap_err();
             assert_eq!(error, Error::Arity { seat: Seat(4), expected: 2, given });
         }

@@ -3,21 +3,23 @@
 use crate::Error;
 use rand_core::CryptoRng;
 
-/// Messages given back to back, as `reports` whole reports of a board, filled up with random bytes.
+/// Pads messages, given back to back, with random bytes to `reports` whole reports of a board.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// use throng_rounds::filled;
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_rounds::pad;
+///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// // Three messages of two bytes, in two reports of two messages.
-/// let reports = filled(b"aabbcc", 2, (2, 2), &mut rng)?;
+/// let reports = pad(b"aabbcc", 2, (2, 2), &mut rng)?;
 /// assert_eq!(reports.len(), 2);
-/// assert_eq!((&reports[0][..], &reports[1][..2], reports[1].len()), (&b"aabb"[..], &b"cc"[..], 4));
-/// assert!(filled(b"aabbcc", 1, (2, 2), &mut rng).is_err());
+/// assert_eq!((&reports[0][..], &reports[1][..2]), (&b"aabb"[..], &b"cc"[..]));
+/// assert_eq!(reports[1].len(), 4);
+/// assert!(pad(b"aabbcc", 1, (2, 2), &mut rng).is_err());
 /// # Ok::<(), throng_rounds::Error>(())
 /// ```
-pub fn filled(
+pub fn pad(
     messages: &[u8],
     reports: usize,
     (each, payload): (u32, u32),
