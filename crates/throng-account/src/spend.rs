@@ -4,7 +4,7 @@
 //! |---|---|
 //! | rounds with profiles of their own | [`Composition`] |
 //! | rounds of one shuffled randomizer | [`shuffled_rounds`] |
-//! | several reports of one person in one bag | [`group`] |
+//! | several reports of one person in one bag | [`group()`] |
 //! | all epochs of a collection | [`Lifetime`] |
 //! | a formula is enough | [`closed_form`] |
 

@@ -154,7 +154,8 @@ pub fn every_epoch(epochs: u64, window: u64, honest: Crowd) -> Vec<(Spent, u64)>
 /// let profile = || -> Result<Box<dyn Profile>, Error> {
 ///     Ok(Box::new(ClonePair::strong(Crowd::new(1_000)?, Epsilon::new(1.0)?)?))
 /// };
-/// assert_eq!(ample_delta(10, 1, Delta::new(1e-6)?, profile)?, 2e-5);
+/// let ample = ample_delta(10, 1, Delta::new(1e-6)?, profile)?;
+/// assert!((ample - 2e-5).abs() < 1e-15);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn ample_delta<E: From<Error>>(

@@ -48,7 +48,7 @@ impl Table {
         Ok(Self { points, pure, theorem: profile.theorem() })
     }
 
-    /// The profile of so many reports of one person in one bag, by [`group`] at every point of the table,
+    /// The profile of so many reports of one person in one bag, by [`group()`] at every point of the table,
     /// with chords between.
     pub fn together(&self, reports: u64) -> Result<Self, Error> {
         let pure = self.pure.map(|pure| Epsilon::new(round::up(pure.get() * reports as f64)));
