@@ -4,9 +4,8 @@ use crate::hop::{Hop, Incoming, Intake};
 use crate::keyring::Keyring;
 use crate::ledger::{Entry, Ledger};
 use crate::mixer::Step;
-use crate::peel::Peeler;
-use crate::published::Published;
-use crate::release::{Count, release};
+use crate::peel::{Peeler, Seen};
+use crate::release::Counted;
 use crate::slots::{Slot, Stage, Why};
 use crate::store::{Change, Store, StoreError};
 use crate::{Error, Limits};
@@ -14,9 +13,9 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use throng_account::Crowd;
-use throng_collection::{Account, Collection};
+use throng_collection::{Account, Collection, Release, Subjects};
 use throng_mechanism::{Mechanism, Tally};
-use throng_wire::{Identity, Receipt, Route, SignedManifest};
+use throng_wire::{Identity, Manifest, Opener, Receipt, Route, SignedManifest};
 
 /// One collection at its analyzer.
 ///
@@ -42,11 +41,11 @@ use throng_wire::{Identity, Receipt, Route, SignedManifest};
 /// ```
 pub struct Analyzer<S> {
     hop: Hop<S>,
-    collection: Arc<Collection>,
+    subjects: Subjects,
     ledger: Mutex<Ledger>,
     account: Mutex<Account>,
     /// The releases by their first epoch, once somebody asked.
-    published: Mutex<Option<BTreeMap<u64, Arc<Published>>>>,
+    published: Mutex<Option<BTreeMap<u64, Arc<Release>>>>,
     /// One step at a time.
     working: Mutex<()>,
 }
@@ -66,8 +65,8 @@ impl<S: Store> Analyzer<S> {
         let ledger = read_ledger(&hop)?;
         let account = Mutex::new(Account::new(&collection.terms));
         let (ledger, working) = (Mutex::new(ledger), Mutex::new(()));
-        let published = Mutex::new(None);
-        let analyzer = Self { hop, collection, ledger, account, published, working };
+        let (subjects, published) = (Subjects::of(collection), Mutex::new(None));
+        let analyzer = Self { hop, subjects, ledger, account, published, working };
         analyzer.write_head()?;
         Ok(analyzer)
     }
@@ -103,14 +102,13 @@ impl<S: Store> Analyzer<S> {
     }
 
     /// All releases so far, oldest first, in memory after the first time.
-    pub fn published(&self) -> Result<Vec<Arc<Published>>, Error> {
+    pub fn published(&self) -> Result<Vec<Arc<Release>>, Error> {
         let mut kept = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_none() {
             let mut all = BTreeMap::new();
             for row in self.releases()? {
-                let release = Published::parse(&row, all.values().next_back());
-                let release = Arc::new(release.ok_or(UNREADABLE)?);
-                all.insert(release.first, release);
+                let release = Release::parse(&row, &self.subjects).map_err(|_| UNREADABLE)?;
+                all.insert(release.first, Arc::new(release));
             }
             *kept = Some(all);
         }
@@ -134,7 +132,7 @@ impl<S: Store> Analyzer<S> {
 
     /// The collection.
     pub fn collection(&self) -> &Arc<Collection> {
-        &self.collection
+        self.subjects.collection()
     }
 
     /// Its place in the chain.
@@ -147,25 +145,45 @@ impl<S: Store> Analyzer<S> {
         self.hop.machine().slots().iter().cloned().collect()
     }
 
-    /// Opens, counts, asks the accountant, and publishes, all in one commit.
+    /// Opens, counts, asks the accountant, and publishes.
     fn analyze(&self, first: u64) -> Result<(), Error> {
-        let hop = &self.hop;
-        let slot = hop.slot(first)?;
+        let slot = self.hop.slot(first)?;
         let Stage::Received(signed) = &slot.stage else { return Ok(()) };
-        let Some(opener) = hop.opener(first)? else {
-            return hop.put(slot.at(crate::slots::lost_keys()), &[]);
+        let Some(opener) = self.hop.opener(first)? else {
+            return self.hop.put(slot.at(crate::slots::lost_keys()), &[]);
         };
-        let (collection, manifest) = (&*self.collection, signed.unverified());
-        let terms = &collection.terms;
+        let (mut counted, seen) = self.count(&slot, signed.unverified(), &opener)?;
+        if let Some(stage) = self.hop.machine().judge(&slot, counted.reports) {
+            return self.hop.put(slot.at(stage), &[]);
+        }
+        let Some(entry) = self.charge(&slot, counted.reports)? else {
+            let dropped =
+                Stage::Dropped { why: Why::Budget, reports: counted.reports, shredded: false };
+            return self.hop.put(slot.at(dropped), &[]);
+        };
+        let followed = self.follow(&slot, &mut counted.tally)?;
+        let release = counted.release(&self.subjects, &entry, &self.epochs_with(&slot))?;
+        self.hop.remember(&slot, &seen)?;
+        self.publish(&slot, release, entry, followed.as_deref())
+    }
+
+    /// Opens the messages of a batch and counts them. Returns also what was seen, to be remembered.
+    fn count(
+        &self,
+        slot: &Slot,
+        manifest: &Manifest,
+        opener: &Opener,
+    ) -> Result<(Counted, Seen), Error> {
+        let (hop, collection) = (&self.hop, self.collection());
+        let (terms, shape) = (&collection.terms, collection.shape());
         let mut tally = terms.mechanism.tally();
-        let mut seen = hop.seen_before(&slot)?;
-        let len = collection.shape().record_bytes(hop.place);
-        let mut peeler = Peeler::new(&mut seen, len, hop.limits.threads);
+        let mut seen = hop.seen_before(slot)?;
+        let mut peeler = Peeler::new(&mut seen, shape.record_bytes(hop.place), hop.limits.threads);
         let mut words = Vec::new();
-        hop.read_input(&slot, |records| {
+        hop.read_input(slot, |records| {
             words.clear();
-            peeler.peel(&opener, records, |message| {
-                Ok(terms.decode_payload(message, first, &mut words)?)
+            peeler.peel(opener, records, |message| {
+                Ok(terms.decode_payload(message, slot.first, &mut words)?)
             })?;
             terms.mechanism.absorb(&mut tally, &words);
             Ok(())
@@ -173,53 +191,50 @@ impl<S: Store> Analyzer<S> {
         let (valid, loss) = (peeler.valid, peeler.loss);
         let nonsense = tally.malformed();
         // What no client sends is nobody to hide among.
-        let reports = valid.saturating_sub(nonsense) / u64::from(collection.shape().messages);
-        let verdict = hop.machine().judge(&slot, reports);
-        if let Some(stage) = verdict {
-            return hop.put(slot.at(stage), &[]);
-        }
-        let honest = Crowd::honest(reports, terms.promise.corrupt)?;
+        let reports = valid.saturating_sub(nonsense) / u64::from(shape.messages);
+        let losses = manifest.losses.iter().copied().chain([loss]).collect();
+        Ok((Counted { batch: manifest.id(), reports, losses, tally, nonsense }, seen))
+    }
+
+    /// The entry that a release of so many reports adds to the ledger, if the lifetime allows it.
+    fn charge(&self, slot: &Slot, reports: u64) -> Result<Option<Entry>, Error> {
+        let promise = &self.collection().terms.promise;
+        let honest = Crowd::honest(reports, promise.corrupt)?;
         // From disk: the entry of a release that seemed to fail may be there.
-        *self.lock() = read_ledger(hop)?;
-        let charged = {
-            let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
-            let lifetime = terms.promise.lifetime.0;
-            self.lock().charge(&mut account, lifetime, slot.first, slot.last, honest)?
-        };
-        let Some(entry) = charged else {
-            let why = Why::Budget;
-            return hop.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[]);
-        };
-        let counted = self.follow(&slot, &mut tally)?;
-        let mut losses = manifest.losses.clone();
-        losses.push(loss);
+        *self.lock() = read_ledger(&self.hop)?;
+        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        self.lock().charge(&mut account, promise.lifetime.0, slot.first, slot.last, honest)
+    }
+
+    /// The epochs of all releases so far, and of this one.
+    fn epochs_with(&self, slot: &Slot) -> Vec<u64> {
         let entries = self.ledger();
         let before = entries.iter().flat_map(|entry| entry.first..=entry.last);
-        let epochs: Vec<u64> = before.chain(slot.first..=slot.last).collect();
-        let count = Count {
-            first: slot.first,
-            last: slot.last,
-            batch: manifest.id(),
-            reports,
-            losses: &losses,
-            tally: &tally,
-            nonsense,
-            epochs: &epochs,
-        };
-        let published = release(collection, &count, &entry)?.to_string();
-        hop.remember(&slot, &seen)?;
-        let (key, row) = (format!("{}/{first:020}", hop.id), entry.to_row());
+        before.chain(slot.first..=slot.last).collect()
+    }
+
+    /// Writes a release, its entry in the ledger and what is to be counted on, all in one commit.
+    fn publish(
+        &self,
+        slot: &Slot,
+        release: Release,
+        entry: Entry,
+        followed: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        let hop = &self.hop;
+        let (text, row) = (release.to_json(), entry.to_row());
+        let key = format!("{}/{:020}", hop.id, slot.first);
         // By their order, which need not be that of epochs.
         let place = format!("{}/{:020}", hop.id, self.lock().entries().len());
         let mut changes = vec![
             Change::Put { table: LEDGER, key: &place, value: &row },
-            Change::Put { table: RELEASES, key: &key, value: published.as_bytes() },
+            Change::Put { table: RELEASES, key: &key, value: text.as_bytes() },
         ];
-        if let Some(words) = &counted {
+        if let Some(words) = followed {
             changes.push(Change::Put { table: TALLIES, key: &key, value: words });
         }
         let written = hop.put(slot.at(Stage::Released { shredded: false }), &changes);
-        self.remember(&published, written.is_ok());
+        self.remember(release, written.is_ok());
         written?;
         self.lock().push(entry);
         self.write_head()
@@ -228,7 +243,7 @@ impl<S: Store> Analyzer<S> {
     /// Adds what was counted before, where an estimate is about all epochs so far, and returns what was
     /// counted now, to be kept.
     fn follow(&self, slot: &Slot, tally: &mut Tally) -> Result<Option<Vec<u8>>, Error> {
-        if !matches!(self.collection.terms.mechanism, Mechanism::Longitudinal(_)) {
+        if !matches!(self.collection().terms.mechanism, Mechanism::Longitudinal(_)) {
             return Ok(None);
         }
         let counted = tally.to_words().into_iter().flat_map(u64::to_be_bytes).collect();
@@ -245,14 +260,12 @@ impl<S: Store> Analyzer<S> {
     }
 
     /// Adds a release to those in memory; what may or may not be on disk is read again instead.
-    fn remember(&self, release: &str, written: bool) {
+    fn remember(&self, release: Release, written: bool) {
         let mut kept = self.published.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(all) = kept.as_mut() else { return };
-        match Published::parse(release, all.values().next_back()).filter(|_| written) {
-            Some(release) => {
-                all.insert(release.first, Arc::new(release));
-            }
-            None => *kept = None,
+        if !written {
+            *kept = None;
+        } else if let Some(all) = kept.as_mut() {
+            all.insert(release.first, Arc::new(release));
         }
     }
 

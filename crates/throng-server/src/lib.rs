@@ -24,7 +24,6 @@ mod noticeboard;
 mod peel;
 mod pieces;
 mod progress;
-mod published;
 mod release;
 mod run;
 mod server;
@@ -44,9 +43,6 @@ pub use limits::Limits;
 pub use mix::{Mix, Outgoing};
 pub use mixer::{Mixer, Rules, Step};
 pub use noticeboard::Noticeboard;
-pub use published::{Left, Point, Privacy, Published};
-#[doc(hidden)]
-pub use release::{Count, Holds, release_with};
 pub use server::{Listener, Parts, Running, Server};
 pub use shuffle::Shuffler;
 pub use slots::{Slot, Slots, Stage, Why};

@@ -8,9 +8,10 @@ use super::strip::{Counts, Strip, legend};
 use super::time::{Epochs, Span};
 use super::{Frame, shown};
 use crate::server::{Node, Seat};
-use crate::{Error, Left, Published, Slot, Stage};
+use crate::{Error, Slot, Stage};
 use askama::Template;
 use std::sync::Arc;
+use throng_collection::Release;
 
 /// The page.
 pub(crate) fn operations(node: &Node, frame: Frame) -> Result<String, Error> {
@@ -89,19 +90,16 @@ fn behind(seat: &Seat, slots: &[Slot], now: u64) -> u64 {
 }
 
 /// What each party left out, in all releases and in the newest.
-fn left(seat: &Seat, releases: &[Arc<Published>]) -> Vec<Losses> {
-    let parties = seat.route().chain.parties().enumerate();
+fn left(seat: &Seat, releases: &[Arc<Release>]) -> Vec<Losses> {
+    let route = seat.route();
     let of = |(place, (hop, party)): (usize, (u8, &throng_wire::Party))| {
-        let each = releases.iter().filter_map(|release| release.dropped.get(place));
-        let all = each.fold(Left::default(), |sum, left| Left {
-            replayed: sum.replayed.saturating_add(left.replayed),
-            malformed: sum.malformed.saturating_add(left.malformed),
-            nonsense: sum.nonsense.saturating_add(left.nonsense),
-        });
-        let newest = releases.last().and_then(|release| release.dropped.get(place).copied());
-        let analyzer = hop == seat.route().chain.hops();
-        Losses { party: party.name.clone(), analyzer, all, newest: newest.unwrap_or_default() }
+        let analyzer = hop == route.chain.hops();
+        let left = |release: &Arc<Release>| Left::of(release, place, analyzer);
+        let all = releases.iter().filter_map(left).fold(Left::default(), Left::and);
+        let newest = releases.last().and_then(left).unwrap_or_default();
+        Losses { party: party.name.clone(), analyzer, all, newest }
     };
+    let parties = route.chain.parties().enumerate();
     if releases.is_empty() { Vec::new() } else { parties.map(of).collect() }
 }
 
@@ -132,6 +130,31 @@ impl Losses {
     /// Of all releases, and of the newest.
     fn sums(&self) -> [&Left; 2] {
         [&self.all, &self.newest]
+    }
+}
+
+/// Messages that a party left out.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    replayed: u64,
+    malformed: u64,
+    nonsense: u64,
+}
+
+impl Left {
+    /// By the party at a place of the way.
+    fn of(release: &Arc<Release>, place: usize, analyzer: bool) -> Option<Self> {
+        let loss = release.losses.get(place)?;
+        let nonsense = if analyzer { release.nonsense } else { 0 };
+        Some(Self { replayed: loss.replayed, malformed: loss.malformed, nonsense })
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            replayed: self.replayed.saturating_add(other.replayed),
+            malformed: self.malformed.saturating_add(other.malformed),
+            nonsense: self.nonsense.saturating_add(other.nonsense),
+        }
     }
 }
 

@@ -8,10 +8,11 @@ use super::query::Query;
 use super::time::{Moment, elapsed};
 use super::{Frame, shown};
 use crate::server::{Node, Seat};
-use crate::{Analyzer, DiskStore, Error, Point};
+use crate::{Analyzer, DiskStore, Error};
 use askama::Template;
 use throng_chart::sparkline;
-use throng_mechanism::{Mechanism, Question};
+use throng_collection::Answer;
+use throng_mechanism::Question;
 
 /// The page.
 pub(crate) fn overview(node: &Node, query: &str, frame: Frame) -> Result<String, Error> {
@@ -46,13 +47,13 @@ fn row(node: &Node, seat: &Seat, analyzer: &Analyzer<DiskStore>) -> Result<Row, 
     let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());
     let spent = analyzer.ledger().last().map_or(0.0, |entry| entry.total.get());
     // Of what is followed over time, the last release has all of it.
-    let points: Vec<Point> = if let Mechanism::Longitudinal(_) = terms.mechanism {
-        releases.last().map_or(Vec::new(), |last| last.estimates.clone())
+    let answers: Vec<&Answer> = if let Question::State { .. } = terms.mechanism.question() {
+        releases.last().map_or(Vec::new(), |last| last.estimates.iter().collect())
     } else {
-        releases.iter().filter_map(|release| release.estimates.first().copied()).collect()
+        releases.iter().filter_map(|release| release.estimates.first()).collect()
     };
     let trend: Vec<(f64, f64, f64)> =
-        points.iter().map(|point| (point.value, point.low, point.high)).collect();
+        answers.iter().map(|answer| (answer.value, answer.low, answer.high)).collect();
     let single = matches!(
         terms.mechanism.question(),
         Question::Bit | Question::Real | Question::State { .. }
