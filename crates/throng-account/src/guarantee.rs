@@ -256,6 +256,7 @@ impl std::fmt::Display for Dataset {
 /// use throng_account::Theorem;
 ///
 /// assert_eq!(Theorem::ClonesClosed.name(), "clones-closed");
+/// assert_eq!(Theorem::named("clones-closed"), Some(Theorem::ClonesClosed));
 /// assert!(Theorem::ClonesClosed.source().ends_with("(2021), Theorem 3.1"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,6 +297,31 @@ pub enum Theorem {
 }
 
 impl Theorem {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::ExactBag,
+        Self::ExactCount,
+        Self::ExactCoins,
+        Self::SlicedCoins,
+        Self::ExactBursts,
+        Self::BurstRoles,
+        Self::StrongClones,
+        Self::StandardClones,
+        Self::Blanket,
+        Self::Local,
+        Self::SwapGeneral,
+        Self::SwapSecond,
+        Self::SwapThird,
+        Self::SwapRenyi,
+        Self::ClonesClosed,
+        Self::Composition,
+    ];
+
+    /// The theorem of this key.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|theorem| theorem.name() == name)
+    }
+
     /// A stable key for JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -368,6 +394,25 @@ impl Theorem {
             }
         }
     }
+    /// The section of `docs/privacy.md` that proves it, or that has what holds for any randomizer.
+    pub fn section(self) -> u8 {
+        match self {
+            Self::ExactBag => 2,
+            Self::ExactCount => 4,
+            Self::StrongClones
+            | Self::StandardClones
+            | Self::Local
+            | Self::SwapGeneral
+            | Self::SwapSecond
+            | Self::SwapThird
+            | Self::SwapRenyi
+            | Self::ClonesClosed => 5,
+            Self::Blanket => 6,
+            Self::Composition => 9,
+            Self::ExactCoins | Self::SlicedCoins => 11,
+            Self::ExactBursts | Self::BurstRoles => 13,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -375,6 +420,17 @@ mod tests {
     use super::*;
     use crate::profile::{BitSum, Declared};
     use crate::testing::{assert_close, vectors};
+
+    #[test]
+    fn every_theorem_has_its_name_and_the_section_that_its_source_says() {
+        for theorem in Theorem::ALL {
+            assert_eq!(Theorem::named(theorem.name()), Some(theorem));
+            if let Some((_, section)) = theorem.source().split_once("(docs/privacy.md, ") {
+                assert_eq!(section, format!("{})", theorem.section()));
+            }
+        }
+        assert_eq!(Theorem::named("hearsay"), None);
+    }
 
     #[test]
     fn the_local_floor_agrees_with_fifty_digits_and_covers_the_mechanism() {

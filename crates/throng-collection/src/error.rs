@@ -30,6 +30,9 @@ pub enum Error {
         /// What would do.
         remedy: String,
     },
+    /// A text that no analyzer of the collection wrote.
+    #[error("this is not a release of the collection")]
+    Release,
     /// Bytes that do not fit the collection.
     #[error(transparent)]
     Wire(#[from] throng_wire::Error),

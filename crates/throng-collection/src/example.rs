@@ -12,10 +12,16 @@
 //! # Ok::<(), throng_collection::Error>(())
 //! ```
 
-use crate::{Board, Collection, Promise, Prompt, Terms};
-use throng_account::{Crowd, Delta, Epsilon, Threshold};
+// The numbers below are in range, whoever calls.
+#![allow(clippy::missing_panics_doc)]
+
+use crate::{
+    BatchGuarantee, Board, Budget, Collection, Influence, Promise, Prompt, Release, Subjects, Terms,
+};
+use std::sync::Arc;
+use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_mechanism::{BinaryResponse, Mechanism};
-use throng_wire::{Route, Schedule, SignedDirectory, example};
+use throng_wire::{BatchId, Loss, Route, Schedule, SignedDirectory, example};
 
 /// The file of [`collection`].
 pub const FILE: &str = r#"
@@ -75,6 +81,39 @@ pub fn board() -> Board {
         rounds: 3,
         schedule: Schedule { every: 600, grace: 60, ..example::schedule() },
         chain: example::chain(),
+    }
+}
+
+/// A release of [`collection`]: of 1,200 people, 640 of whose bits came out as 1.
+///
+/// ```
+/// use throng_collection::example;
+///
+/// let release = example::release();
+/// assert_eq!((release.first, release.last, release.reports), (0, 0, 1_200));
+/// assert_eq!(release.collection, example::collection().id());
+/// ```
+pub fn release() -> Release {
+    let collection = Arc::new(collection());
+    let terms = &collection.terms;
+    let mut tally = terms.mechanism.tally();
+    tally.add_words(&[1_200, 0, 640]).expect(VALID);
+    let confidence = Probability::new("confidence", 0.95).expect(VALID);
+    let guarantee = BatchGuarantee::of(terms, 1_200, 1).expect(VALID);
+    Release {
+        collection: collection.id(),
+        first: 0,
+        last: 0,
+        reports: 1_200,
+        confidence,
+        estimates: Subjects::of(Arc::clone(&collection)).answers(&tally, &[0], confidence),
+        spent: Budget::of(terms, guarantee.epsilon),
+        guarantee,
+        influence: Influence::of(terms, 1_200, &tally),
+        losses: vec![Loss { replayed: 2, malformed: 1 }, Loss::default()],
+        nonsense: 0,
+        batch: BatchId([7; 32]),
+        ledger: [8; 32],
     }
 }
 

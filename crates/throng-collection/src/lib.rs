@@ -25,6 +25,7 @@
 //! | `payload` | messages as bytes |
 //! | `promise` | whether the promise is kept; [`Account`]: what was spent |
 //! | `words` | the promise in plain words |
+//! | `release` | [`Release`]: estimates with their errors, and what holds for their batch |
 //! | `board` | [`Board`]: a collection that asks nothing and publishes what is posted |
 //! | [`example`] | one small collection with its parties |
 
@@ -36,6 +37,7 @@ pub mod example;
 mod file;
 mod payload;
 mod promise;
+mod release;
 mod section;
 mod words;
 
@@ -45,3 +47,4 @@ pub use error::Error;
 pub use file::{duration_text, seconds};
 pub use payload::report_bytes;
 pub use promise::{Account, Spent};
+pub use release::{Answer, BatchGuarantee, Budget, Influence, Release, Subjects, What};

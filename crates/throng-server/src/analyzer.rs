@@ -2,12 +2,11 @@
 
 use crate::Error;
 use crate::ledger::{Entry, Ledger};
-use crate::published::Published;
-use crate::release::{Count, release};
+use crate::release::Counted;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use throng_account::Crowd;
-use throng_collection::{Account, Collection};
+use throng_collection::{Account, Collection, Release, Subjects};
 use throng_mechanism::Tally;
 use throng_mix::store::{Change, RowKey, Store, StoreError, Table, blob};
 use throng_mix::{Course, Limits, Opened, Slot, Stage, Step, Why, lock};
@@ -36,11 +35,11 @@ use throng_wire::{Identity, Route};
 /// ```
 pub struct Analyzer {
     course: Arc<Course>,
-    collection: Arc<Collection>,
+    subjects: Subjects,
     ledger: Mutex<Ledger>,
     account: Mutex<Account>,
     /// The releases by their first epoch, once somebody asked.
-    published: Mutex<Option<BTreeMap<u64, Arc<Published>>>>,
+    published: Mutex<Option<BTreeMap<u64, Arc<Release>>>>,
 }
 
 impl Analyzer {
@@ -59,8 +58,8 @@ impl Analyzer {
         let ledger = read_ledger(&course)?;
         let account = Mutex::new(Account::new(&collection.terms));
         let ledger = Mutex::new(ledger);
-        let published = Mutex::new(None);
-        let analyzer = Self { course, collection, ledger, account, published };
+        let (subjects, published) = (Subjects::of(collection), Mutex::new(None));
+        let analyzer = Self { course, subjects, ledger, account, published };
         analyzer.write_head()?;
         Ok(analyzer)
     }
@@ -91,14 +90,13 @@ impl Analyzer {
     }
 
     /// All releases so far, oldest first, in memory after the first time.
-    pub fn published(&self) -> Result<Vec<Arc<Published>>, Error> {
+    pub fn published(&self) -> Result<Vec<Arc<Release>>, Error> {
         let mut kept = lock(&self.published);
         if kept.is_none() {
             let mut all = BTreeMap::new();
             for row in self.releases()? {
-                let release = Published::parse(&row, all.values().next_back());
-                let release = Arc::new(release.ok_or(UNREADABLE)?);
-                all.insert(release.first, release);
+                let release = Release::parse(&row, &self.subjects).map_err(|_| UNREADABLE)?;
+                all.insert(release.first, Arc::new(release));
             }
             *kept = Some(all);
         }
@@ -112,73 +110,87 @@ impl Analyzer {
 
     /// The collection.
     pub fn collection(&self) -> &Arc<Collection> {
-        &self.collection
+        self.subjects.collection()
     }
 
-    /// Opens, counts, asks the accountant, and publishes, all in one commit.
+    /// Opens, counts, asks the accountant, and publishes.
     fn analyze(&self, first: u64) -> Result<(), Error> {
-        let (course, collection) = (&self.course, &*self.collection);
-        let terms = &collection.terms;
+        let Some((opened, mut counted)) = self.count(first)? else { return Ok(()) };
+        let (course, slot, reports) = (&self.course, &opened.slot, counted.reports);
+        if !course.is_crowd(slot, reports)? {
+            return Ok(());
+        }
+        let Some(entry) = self.charge(slot, reports)? else {
+            let why = Why::Budget;
+            return Ok(course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])?);
+        };
+        let followed = self.follow(slot, &mut counted.tally)?;
+        let release = counted.release(&self.subjects, &entry, &self.epochs_with(slot))?;
+        course.remember(&opened)?;
+        self.publish(slot, release, entry, followed.as_deref())
+    }
+
+    /// Opens the messages of a batch and counts them.
+    fn count(&self, first: u64) -> Result<Option<(Opened, Counted)>, Error> {
+        let collection = self.collection();
+        let (terms, messages) = (&collection.terms, u64::from(collection.shape().messages));
         let (mut tally, mut words) = (terms.mechanism.tally(), Vec::new());
-        let opened = course.open_received(first, |message| {
+        let opened = self.course.open_received(first, |message| {
             if words.len() >= TOGETHER {
                 terms.mechanism.absorb(&mut tally, &words);
                 words.clear();
             }
             Ok::<_, Error>(terms.decode_payload(message, first, &mut words)?)
         })?;
+        let Some(opened) = opened else { return Ok(None) };
         terms.mechanism.absorb(&mut tally, &words);
-        let Some(opened) = opened else { return Ok(()) };
-        let Opened { slot, manifest, valid, loss, .. } = &opened;
         let nonsense = tally.malformed();
-        // What no client sends is nobody to hide among.
-        let reports = valid.saturating_sub(nonsense) / u64::from(collection.shape().messages);
-        if !course.is_crowd(slot, reports)? {
-            return Ok(());
-        }
-        let honest = Crowd::honest(reports, terms.promise.corrupt)?;
+        // A message that no client sends is nobody to hide among.
+        let reports = opened.valid.saturating_sub(nonsense) / messages;
+        let manifest = opened.manifest.unverified();
+        let losses = manifest.losses.iter().copied().chain([opened.loss]).collect();
+        let counted = Counted { batch: manifest.id(), reports, losses, tally, nonsense };
+        Ok(Some((opened, counted)))
+    }
+
+    /// The entry that a release of so many reports adds to the ledger, if the lifetime allows it.
+    fn charge(&self, slot: &Slot, reports: u64) -> Result<Option<Entry>, Error> {
+        let promise = &self.collection().terms.promise;
+        let honest = Crowd::honest(reports, promise.corrupt)?;
         // From disk: the entry of a release that seemed to fail may be there.
-        *self.lock() = read_ledger(course)?;
-        let charged = {
-            let mut account = lock(&self.account);
-            let lifetime = terms.promise.lifetime.0;
-            self.lock().charge(&mut account, lifetime, slot.first, slot.last, honest)?
-        };
-        let Some(entry) = charged else {
-            let why = Why::Budget;
-            return Ok(course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])?);
-        };
-        let counted = self.follow(slot, &mut tally)?;
-        let manifest = manifest.unverified();
-        let mut losses = manifest.losses.clone();
-        losses.push(*loss);
+        *self.lock() = read_ledger(&self.course)?;
+        let mut account = lock(&self.account);
+        self.lock().charge(&mut account, promise.lifetime.0, slot.first, slot.last, honest)
+    }
+
+    /// The epochs of all releases so far, and of this one.
+    fn epochs_with(&self, slot: &Slot) -> Vec<u64> {
         let entries = self.ledger();
         let before = entries.iter().flat_map(|entry| entry.first..=entry.last);
-        let epochs: Vec<u64> = before.chain(slot.first..=slot.last).collect();
-        let count = Count {
-            first: slot.first,
-            last: slot.last,
-            batch: manifest.id(),
-            reports,
-            losses: &losses,
-            tally: &tally,
-            nonsense,
-            epochs: &epochs,
-        };
-        let published = release(collection, &count, &entry)?.to_string();
-        course.remember(&opened)?;
-        let (key, row) = (course.key(first), entry.to_row());
+        before.chain(slot.first..=slot.last).collect()
+    }
+
+    /// Writes a release, its entry in the ledger and what is to be counted on, all in one commit.
+    fn publish(
+        &self,
+        slot: &Slot,
+        release: Release,
+        entry: Entry,
+        followed: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        let course = &self.course;
+        let (text, row, key) = (release.to_json(), entry.to_row(), course.key(slot.first));
         // By their order, which need not be that of epochs.
         let place = RowKey::at(course.id, self.lock().entries().len() as u64);
         let mut changes = vec![
             Change::Put { table: Table::Ledger, key: &place, value: &row },
-            Change::Put { table: Table::Releases, key: &key, value: published.as_bytes() },
+            Change::Put { table: Table::Releases, key: &key, value: text.as_bytes() },
         ];
-        if let Some(words) = &counted {
+        if let Some(words) = followed {
             changes.push(Change::Put { table: Table::Tallies, key: &key, value: words });
         }
         let written = course.put(slot.at(Stage::Released { shredded: false }), &changes);
-        self.remember(&published, written.is_ok());
+        self.remember(release, written.is_ok());
         written?;
         self.lock().push(entry);
         self.write_head()
@@ -187,7 +199,7 @@ impl Analyzer {
     /// Adds what was counted before, where an estimate is about all epochs so far, and returns what was
     /// counted now, to be kept.
     fn follow(&self, slot: &Slot, tally: &mut Tally) -> Result<Option<Vec<u8>>, Error> {
-        if self.collection.terms.mechanism.epochs().is_none() {
+        if self.collection().terms.mechanism.epochs().is_none() {
             return Ok(None);
         }
         let counted = tally.to_words().into_iter().flat_map(u64::to_be_bytes).collect();
@@ -203,14 +215,12 @@ impl Analyzer {
     }
 
     /// Adds a release to those in memory; what may or may not be on disk is read again instead.
-    fn remember(&self, release: &str, written: bool) {
+    fn remember(&self, release: Release, written: bool) {
         let mut kept = lock(&self.published);
-        let Some(all) = kept.as_mut() else { return };
-        match Published::parse(release, all.values().next_back()).filter(|_| written) {
-            Some(release) => {
-                all.insert(release.first, Arc::new(release));
-            }
-            None => *kept = None,
+        if !written {
+            *kept = None;
+        } else if let Some(all) = kept.as_mut() {
+            all.insert(release.first, Arc::new(release));
         }
     }
 

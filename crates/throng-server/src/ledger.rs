@@ -142,8 +142,7 @@ impl Ledger {
         *hash == self.start || self.entries.iter().any(|entry| entry.hash == *hash)
     }
 
-    /// The entry with a total that is known, as in histories that are made up.
-    #[doc(hidden)]
+    /// The entry that a release adds whose total is known.
     pub fn entry(&self, first: u64, last: u64, honest: u64, total: Epsilon) -> Entry {
         let mut hash = Sha256::new();
         hash.update(self.head());

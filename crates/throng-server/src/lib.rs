@@ -26,7 +26,6 @@ mod metrics;
 mod noticeboard;
 mod party;
 mod pieces;
-mod published;
 mod release;
 mod run;
 mod server;
@@ -38,7 +37,4 @@ pub use config::{Config, Role};
 pub use error::Error;
 pub use ledger::{Entry, Ledger};
 pub use noticeboard::Noticeboard;
-pub use published::{Left, Point, Privacy, Published};
-#[doc(hidden)]
-pub use release::{Count, Holds, release_with};
 pub use server::{Listener, Parts, Running, Server};

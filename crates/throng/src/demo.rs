@@ -13,12 +13,11 @@ use crate::crowd::Population;
 use crate::local::LocalChain;
 use crate::parallel::seed;
 use crate::report::Report;
-use answer::{answer, sentence, summary};
+use answer::{Told, sentence, summary};
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use passage::{Passage, Watch};
-use serde_json::Value;
+use passage::{Handed, Watch};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use story::People;
@@ -108,14 +107,14 @@ impl Scene<'_> {
             }
             self.chain.end(epoch);
             let passage = watch.through(epoch).await?;
-            let told = answer(self.story, &passage.release, epoch, &truth);
-            self.tell(&mut steps, &passage, &told);
+            let told = Told::new(self.story, passage.release, epoch, &truth);
+            self.tell(&mut steps, &passage.mixes, &told);
             releases.push(told);
         }
         eprintln!();
         let reports = (self.clients * self.epochs) as f64;
         let rate = reports / started.elapsed().as_secs_f64();
-        Ok(summary(self.story, collection, &releases, &truth, rate)
+        Ok(summary(self.story, collection, &releases, &truth, rate)?
             .field("question", collection.terms.question.text.clone())
             .field("mechanism", collection.terms.mechanism.key().name())
             .field("upload_reports_per_second", reports / sending.as_secs_f64())
@@ -135,13 +134,12 @@ impl Scene<'_> {
     }
 
     /// Every step of the first epoch, and a line for each further one.
-    fn tell(&self, steps: &mut Steps, passage: &Passage, told: &Value) {
-        let epoch = told["epoch"].as_u64().unwrap_or(0);
-        if epoch > 0 {
-            return tell::aside(&format!("epoch {epoch}"), &sentence(self.story, told));
+    fn tell(&self, steps: &mut Steps, mixes: &[Handed], told: &Told) {
+        if told.epoch > 0 {
+            return tell::aside(&format!("epoch {}", told.epoch), &sentence(self.story, told));
         }
         let messages = u64::from(self.chain.collection.shape().messages);
-        for (place, mix) in passage.mixes.iter().enumerate() {
+        for (place, mix) in mixes.iter().enumerate() {
             // After the first mix the messages of a report are on their own.
             let (went_on, what) = match (place, messages) {
                 (0, _) | (_, 1) => (mix.reports, "reports"),
@@ -156,12 +154,12 @@ impl Scene<'_> {
             );
             steps.next(&mix.mix, &text);
         }
-        let dropped = &passage.release["dropped"]["analyzer"];
-        let dropped = ["replayed", "malformed", "nonsense"].map(|why| dropped[why].as_u64());
+        let release = &told.release;
+        let loss = release.losses.last().copied().unwrap_or_default();
         let text = format!(
             "{} reports opened and counted; {} messages dropped",
-            Count(passage.release["reports"].as_u64().unwrap_or(0)),
-            dropped.iter().flatten().sum::<u64>()
+            Count(release.reports),
+            loss.replayed + loss.malformed + release.nonsense
         );
         steps.next("analyzer", &text);
         steps.next("release", &sentence(self.story, told));

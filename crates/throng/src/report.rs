@@ -180,15 +180,6 @@ pub fn digits(number: impl Display) -> String {
     format!("{number:#.6}")
 }
 
-/// A number of a document on its side, or the text that is in its place.
-pub fn shown<T: Display>(value: &Value, side: impl FnOnce(f64) -> T) -> String {
-    match (value, value.as_f64()) {
-        (_, Some(number)) => digits(side(number)),
-        (Value::String(text), None) => text.clone(),
-        _ => "-".into(),
-    }
-}
-
 fn blank(fancy: bool) -> Table {
     let mut table = Table::new();
     table.load_style(if fancy { UTF8_FULL_CONDENSED } else { NOTHING });

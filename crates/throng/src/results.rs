@@ -1,7 +1,7 @@
 //! `throng results`: what an analyzer has published.
 
 use crate::args::Results;
-use crate::report::{Report, Rows, shown};
+use crate::report::{Report, Rows, digits};
 use anyhow::{Context, Result, anyhow, bail};
 use reqwest::{StatusCode, Url};
 use serde_json::{Value, json};
@@ -9,9 +9,10 @@ use std::error::Error;
 use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_account::show::{Lower, Near, Upper};
-use throng_collection::Collection;
+use throng_collection::{Answer, Collection, Release, Subjects};
 use zeroize::Zeroizing;
 
 /// Fetches and shows all releases.
@@ -37,13 +38,14 @@ async fn fetch_all(request: &Results, analyzer: &Analyzer) -> Result<Report> {
     let mut report = Report::default();
     let mut all = Vec::new();
     for id in ids {
-        let collection = analyzer.collection(id).await?;
-        let mut releases = analyzer.releases(id).await?;
+        let subjects = Subjects::of(Arc::new(analyzer.collection(id).await?));
+        let mut releases = analyzer.releases(&subjects).await?;
         while releases.is_empty() && Instant::now() < patience {
             tokio::time::sleep(AGAIN).await;
-            releases = analyzer.releases(id).await?;
+            releases = analyzer.releases(&subjects).await?;
         }
-        report = report.say("collection", id).say("question", &collection.terms.question.text);
+        let question = &subjects.collection().terms.question.text;
+        report = report.say("collection", id).say("question", question);
         if releases.is_empty() {
             report = report.say("releases", "none yet");
         }
@@ -55,60 +57,68 @@ async fn fetch_all(request: &Results, analyzer: &Analyzer) -> Result<Report> {
             head: vec!["epochs", "reports", "what", "estimate", "error", "low", "high", "epsilon"],
             rows,
         });
-        all.push(json!({ "collection": id, "question": collection.terms.question.text,
-            "releases": releases }));
+        let published: Vec<Value> = releases.iter().map(published).collect::<Result<_>>()?;
+        all.push(json!({ "collection": id, "question": question, "releases": published }));
     }
     Ok(report.field("collections", all))
 }
 
+/// A release as it was published.
+pub fn published(release: &Release) -> Result<Value> {
+    Ok(serde_json::from_str(&release.to_json())?)
+}
+
 /// What the latest release says of privacy.
-fn privacy(report: Report, release: &Value) -> Report {
-    let privacy = &release["privacy"];
-    let text = |name: &str| shown(&privacy[name], Upper);
+fn privacy(report: Report, release: &Release) -> Report {
+    let Release { guarantee, spent, .. } = release;
+    let floor = guarantee.local_floor.map_or_else(|| "infinity".into(), |e| digits(Upper(e.get())));
     report
         .say(
             "latest release",
             format!(
                 "epsilon {} at delta {} among {} honest reports; {}",
-                text("epsilon"),
-                text("delta"),
-                shown(&privacy["honest"], Lower),
-                text("holds_if")
+                digits(Upper(guarantee.epsilon.get())),
+                digits(Upper(guarantee.delta.get())),
+                digits(Lower(guarantee.honest.get() as f64)),
+                guarantee.holds_if
             ),
         )
-        .say("with nobody honest", format!("epsilon {} (local floor)", text("local_floor")))
+        .say("with nobody honest", format!("epsilon {floor} (local floor)"))
         .say(
             "spent so far",
             format!(
                 "epsilon {} of {} at delta {}",
-                text("spent_epsilon"),
-                text("lifetime_epsilon"),
-                text("spent_delta")
+                digits(Upper(spent.epsilon.get())),
+                digits(Upper(spent.lifetime.get())),
+                digits(Upper(spent.delta.get()))
             ),
         )
 }
 
-fn rows(release: &Value) -> Vec<Vec<String>> {
-    let epochs = match (release["first"].as_u64(), release["last"].as_u64()) {
-        (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
-        (first, _) => first.map_or_else(|| "-".into(), |first| first.to_string()),
+fn rows(release: &Release) -> Vec<Vec<String>> {
+    let epochs = if release.first == release.last {
+        release.first.to_string()
+    } else {
+        format!("{} to {}", release.first, release.last)
     };
-    let estimates = release["estimates"].as_array().cloned().unwrap_or_default();
-    estimates
-        .iter()
-        .map(|estimate| {
-            vec![
-                epochs.clone(),
-                shown(&release["reports"], Near),
-                estimate["label"].as_str().unwrap_or("-").to_owned(),
-                shown(&estimate["value"], Near),
-                shown(&estimate["standard_error"], Near),
-                shown(&estimate["interval"][0], Near),
-                shown(&estimate["interval"][1], Near),
-                shown(&release["privacy"]["epsilon"], Upper),
-            ]
-        })
-        .collect()
+    let row = |answer: &Answer| {
+        vec![
+            epochs.clone(),
+            release.reports.to_string(),
+            answer.what.to_string(),
+            known(answer.value),
+            known(answer.standard_error),
+            known(answer.low),
+            known(answer.high),
+            digits(Upper(release.guarantee.epsilon.get())),
+        ]
+    };
+    release.estimates.iter().map(row).collect()
+}
+
+/// A number, or a dash for what could be anything.
+fn known(value: f64) -> String {
+    if value.is_finite() { digits(Near(value)) } else { "-".into() }
 }
 
 /// The token in a file, or in the environment, or none.
@@ -164,10 +174,12 @@ impl Analyzer {
     }
 
     /// All releases of a collection, oldest first.
-    pub async fn releases(&self, id: &str) -> Result<Vec<Value>> {
+    pub async fn releases(&self, subjects: &Subjects) -> Result<Vec<Release>> {
+        let id = subjects.collection().id();
         let text = self.get(&format!("/v1/collections/{id}/releases")).await?;
         let answer: Value = serde_json::from_str(&text)?;
-        Ok(answer["releases"].as_array().context("no list of releases")?.clone())
+        let rows = answer["releases"].as_array().context("no list of releases")?;
+        rows.iter().map(|row| Ok(Release::parse(&row.to_string(), subjects)?)).collect()
     }
 
     /// Where a party is with its epochs.

@@ -6,18 +6,21 @@ use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use throng_account::{Crowd, Epsilon};
-use throng_collection::{Account, Collection, Promise};
+use std::sync::Arc;
+use throng_account::{Crowd, Epsilon, Probability};
+use throng_collection::{
+    Account, BatchGuarantee, Budget, Collection, Influence, Promise, Release, Subjects,
+};
 use throng_mix::store::{Change, RowKey, Store, Table, blob};
 use throng_mix::{Slot, Stage, Why};
-use throng_server::{Count, Holds, Ledger, release_with};
+use throng_server::Ledger;
 use throng_wire::{BatchId, Loss};
 
 /// What happened to the collections of one kind, and what it cost. Collections that differ in their
 /// words alone share it.
 pub struct History {
     events: Vec<Event>,
-    holds: BTreeMap<(u64, u64), Holds>,
+    guarantees: BTreeMap<(u64, u64), BatchGuarantee>,
     /// The first window whose keys are still there.
     live: u64,
 }
@@ -48,19 +51,21 @@ impl History {
             first = last + 1;
         }
         reckon(collection, &mut events)?;
-        let mut holds = BTreeMap::new();
+        let mut guarantees = BTreeMap::new();
         for event in events.iter().filter(|event| event.outcome.is_ok()) {
             let (reports, epochs) = (event.reports, event.last - event.first + 1);
-            if let Entry::Vacant(new) = holds.entry((reports, epochs)) {
-                new.insert(Holds::of(collection, reports, epochs)?);
+            if let Entry::Vacant(new) = guarantees.entry((reports, epochs)) {
+                new.insert(BatchGuarantee::of(&collection.terms, reports, epochs)?);
             }
         }
-        Ok(Self { events, holds, live: collection.schedule.window_of(running) })
+        Ok(Self { events, guarantees, live: collection.schedule.window_of(running) })
     }
 
     /// Writes it down for one collection, with estimates of its own.
     pub fn write(&self, collection: &Collection, seed: u64, store: &Store) -> Result<()> {
         let id = collection.id();
+        let subjects = Subjects::of(Arc::new(collection.clone()));
+        let confidence = Probability::new("confidence", 0.95)?;
         let mut ledger = Ledger::open(&id, &[], None)?;
         let mut people = Population::new(&collection.terms, seed);
         let mut rng = ChaCha12Rng::seed_from_u64(!seed);
@@ -85,21 +90,26 @@ impl History {
                     let entry = ledger.entry(first, last, honest, total);
                     epochs.extend(first..=last);
                     let mut loss = || Loss { replayed: lost(&mut rng), malformed: lost(&mut rng) };
-                    let count = Count {
+                    let losses = vec![loss(), loss(), loss()];
+                    let tally = people.count(first, reports)?;
+                    let release = Release {
+                        collection: id,
                         first,
                         last,
-                        batch,
                         reports,
-                        losses: &[loss(), loss(), loss()],
-                        tally: &people.count(first, reports)?,
+                        confidence,
+                        estimates: subjects.answers(&tally, &epochs, confidence),
+                        guarantee: self.guarantees[&(reports, last - first + 1)].clone(),
+                        spent: Budget::of(&collection.terms, total),
+                        influence: Influence::of(&collection.terms, reports, &tally),
+                        losses,
                         nonsense: lost(&mut rng),
-                        epochs: &epochs,
+                        batch,
+                        ledger: entry.hash,
                     };
-                    let holds = &self.holds[&(reports, last - first + 1)];
-                    let published = release_with(collection, &count, &entry, holds)?.to_string();
                     let place = RowKey::at(id, ledger.entries().len() as u64);
                     rows.push((Table::Ledger, place, entry.to_row()));
-                    rows.push((Table::Releases, key.clone(), published.into_bytes()));
+                    rows.push((Table::Releases, key.clone(), release.to_json().into_bytes()));
                     ledger.push(entry);
                     Stage::Released { shredded: true }
                 }

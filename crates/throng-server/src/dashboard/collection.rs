@@ -6,13 +6,14 @@ use super::time::{Epochs, Moment};
 use super::{Frame, shown};
 use crate::party::Party;
 use crate::server::Node;
-use crate::{Entry, Error, Point, Published};
+use crate::{Entry, Error};
 use askama::Template;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
-use throng_collection::{Collection, Terms};
+use throng_collection::{Answer, Collection, Release, Terms, What};
 use throng_mechanism::Question;
 
 /// The page, or with `part` in the query what depends on the form.
@@ -38,7 +39,7 @@ pub(crate) fn collection(
         question: &terms.question.text,
         mechanism: terms.mechanism.key().name(),
         latest: latest(terms, releases.last().map(|release| &**release)),
-        percent: view.release.map(|release| Near(100.0 * release.confidence).to_string()),
+        percent: view.release.map(|release| Near(100.0 * release.confidence.get()).to_string()),
         summary: view.release.map(|release| summary(collection, release, ledger.last())),
         post: view.post,
         words: if view.post { words(terms) } else { raw(terms) },
@@ -52,36 +53,36 @@ pub(crate) fn collection(
 }
 
 /// What the last release says, in one line.
-pub fn latest(terms: &Terms, release: Option<&Published>) -> String {
+pub fn latest(terms: &Terms, release: Option<&Release>) -> String {
     let Some(release) = release else { return "no release yet".to_owned() };
     let unit = &terms.question.unit;
     let space = if unit.is_empty() { "" } else { " " };
-    let mut points = release.labels.iter().zip(&release.estimates);
+    let answers = &release.estimates;
     match terms.mechanism.question() {
-        Question::Bit => release.estimates.first().map_or_else(String::new, |point| {
-            format!("{} of {} said yes", interval(point), Count(release.reports))
+        Question::Bit => answers.first().map_or_else(String::new, |answer| {
+            format!("{} of {} said yes", interval(answer), Count(release.reports))
         }),
-        Question::Real => release
-            .estimates
+        Question::Real => answers
             .first()
-            .map_or_else(String::new, |point| format!("{}{space}{unit}", interval(point))),
+            .map_or_else(String::new, |answer| format!("{}{space}{unit}", interval(answer))),
         Question::State { .. } => {
-            points.next_back().map_or("no period complete".to_owned(), |(label, point)| {
-                format!("{} say yes in {label}", interval(point))
+            answers.last().map_or("no period complete".to_owned(), |answer| {
+                format!("{} say yes in {}", interval(answer), answer.what)
             })
         }
-        Question::Category { .. } | Question::Attributes { .. } | Question::Text { .. } => points
-            .max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))
-            .map_or("nothing stands out".to_owned(), |(label, point)| {
-                format!("{label}: {}", interval(point))
+        Question::Category { .. } | Question::Attributes { .. } | Question::Text { .. } => answers
+            .iter()
+            .max_by(|a, b| a.value.total_cmp(&b.value))
+            .map_or("nothing stands out".to_owned(), |answer| {
+                format!("{}: {}", answer.what, interval(answer))
             }),
     }
 }
 
-fn interval(point: &Point) -> String {
-    let reach = (point.high - point.low) / 2.0;
+fn interval(answer: &Answer) -> String {
+    let reach = (answer.high - answer.low) / 2.0;
     if reach.is_finite() {
-        format!("{} ± {}", Near(point.value), Upper(reach))
+        format!("{} ± {}", Near(answer.value), Upper(reach))
     } else {
         "no estimate: a message was lost".to_owned()
     }
@@ -90,26 +91,27 @@ fn interval(point: &Point) -> String {
 /// What is looked at.
 struct View<'a> {
     collection: &'a Collection,
-    releases: &'a [Arc<Published>],
+    releases: &'a [Arc<Release>],
     /// The release whose answers are shown.
-    release: Option<&'a Published>,
+    release: Option<&'a Release>,
     post: bool,
     query: &'a Query,
 }
 
 impl<'a> View<'a> {
-    fn new(collection: &'a Collection, releases: &'a [Arc<Published>], query: &'a Query) -> Self {
+    fn new(collection: &'a Collection, releases: &'a [Arc<Release>], query: &'a Query) -> Self {
         let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
         let chosen = first.and_then(|first| releases.iter().find(|r| r.first == first));
         let release = chosen.or(releases.last()).map(|release| &**release);
         Self { collection, releases, release, post: query.get("view") == Some("post"), query }
     }
 
-    fn points(&self, release: &Published) -> Vec<Point> {
+    /// The estimates of a release as they are shown.
+    fn estimates<'r>(&self, release: &'r Release) -> Cow<'r, [Answer]> {
         if self.post {
-            plausible(&self.collection.terms, release)
+            plausible(&self.collection.terms, release).into()
         } else {
-            release.estimates.clone()
+            (&release.estimates[..]).into()
         }
     }
 
@@ -126,31 +128,38 @@ impl<'a> View<'a> {
     fn story(&self) -> Option<Story> {
         let release = self.release?;
         if self.is_state() {
-            let named = release.labels.iter().zip(self.points(release)).map(|(label, point)| {
-                let period = label.rsplit(' ').next().and_then(|number| number.parse().ok());
-                let period = period.unwrap_or(u64::MAX);
-                Dot { first: period, last: period, when: label.clone(), point }
-            });
-            return Some(self.line("Say yes", "period", &named.collect::<Vec<_>>()));
+            let dot = |answer: &Answer| {
+                let What::Period(period) = answer.what else { return None };
+                let when = answer.what.to_string();
+                Some(Dot { first: period, last: period, when, answer: answer.clone() })
+            };
+            let dots: Vec<Dot> = self.estimates(release).iter().filter_map(dot).collect();
+            return Some(self.line("Say yes", "period", &dots));
         }
         let label = if self.is_single() { None } else { Some(self.query.get("label")?) };
-        let dot = |release: &Arc<Published>| {
-            let named = |label| release.labels.iter().position(|known| known == label);
-            let place = label.map_or(Some(0), named)?;
-            let Published { first, last, .. } = **release;
+        let dot = |release: &Arc<Release>| {
+            let estimates = self.estimates(release);
+            let mut about = estimates.iter().filter(|answer| match (label, &answer.what) {
+                (None, _) => true,
+                (Some(label), What::Label(known)) => **known == *label,
+                (Some(_), _) => false,
+            });
+            let Release { first, last, .. } = **release;
             let when = format!("epoch {}", Epochs(first, last));
-            Some(Dot { first, last, when, point: *self.points(release).get(place)? })
+            Some(Dot { first, last, when, answer: about.next()?.clone() })
         };
         let dots: Vec<Dot> = self.releases.iter().filter_map(dot).collect();
-        let mean = release.labels.first().is_some_and(|label| label == "mean");
-        let name = label.unwrap_or(if mean { "Mean" } else { "Said yes" });
+        let name = label.unwrap_or(match release.estimates.first().map(|answer| &answer.what) {
+            Some(What::Mean) => "Mean",
+            _ => "Said yes",
+        });
         (!dots.is_empty()).then(|| self.line(name, "epoch", &dots))
     }
 
     fn line(&self, name: &str, over: &str, dots: &[Dot]) -> Story {
         let unit = &self.collection.terms.question.unit;
         let label = if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") };
-        let confidence = self.release.map_or(f64::NAN, |release| release.confidence);
+        let confidence = self.release.map_or(f64::NAN, |release| release.confidence.get());
         let percent = Near(100.0 * confidence).to_string();
         let mut series =
             Series::new(format!("estimate and its {percent} % interval"), Stroke::Solid, vec![]);
@@ -161,8 +170,8 @@ impl<'a> View<'a> {
                 series.band.push((f64::NAN, f64::NAN));
                 series.notes.push(String::new());
             }
-            series.points.push((dot.last as f64, dot.point.value));
-            series.band.push((dot.point.low, dot.point.high));
+            series.points.push((dot.last as f64, dot.answer.value));
+            series.band.push((dot.answer.low, dot.answer.high));
             series.notes.push(dot.note(dots.len() - 1 - place, dots.len()));
         }
         let axis = |label: &str, scale| Axis { label: label.to_owned(), scale, range: None };
@@ -172,12 +181,12 @@ impl<'a> View<'a> {
             y: axis(&label, Scale::Linear),
             series: vec![series],
         };
-        let rows = dots.iter().rev().map(|Dot { when, point, .. }| Line {
+        let rows = dots.iter().rev().map(|Dot { when, answer, .. }| Line {
             when: when.clone(),
-            value: Near(point.value).to_string(),
-            error: Near(point.standard_error).to_string(),
-            low: Near(point.low).to_string(),
-            high: Near(point.high).to_string(),
+            value: Near(answer.value).to_string(),
+            error: Near(answer.standard_error).to_string(),
+            low: Near(answer.low).to_string(),
+            high: Near(answer.high).to_string(),
         });
         Story { name: name.to_owned(), percent, chart: chart.page("story"), rows: rows.collect() }
     }
@@ -191,33 +200,27 @@ impl<'a> View<'a> {
         let wanted = self.query.get("q").unwrap_or_default().to_lowercase();
         let sort = Sort::named(self.query.get("sort"));
         let down = self.query.get("order").map_or(sort == Sort::Value, |order| order == "down");
-        let points = self.points(release);
+        let estimates = self.estimates(release);
         let reports = release.reports.max(1) as f64;
-        let mut rows: Vec<(usize, &String, &Point)> = release
-            .labels
-            .iter()
-            .zip(&points)
-            .enumerate()
-            .map(|(place, (label, point))| (place, label, point))
-            .collect();
-        rows.sort_by(|a, b| b.2.value.total_cmp(&a.2.value));
-        let mut ranked: Vec<Answer> = rows
+        let mut rows: Vec<(usize, &Answer)> = estimates.iter().enumerate().collect();
+        rows.sort_by(|(_, a), (_, b)| b.value.total_cmp(&a.value));
+        let mut ranked: Vec<Ranked> = rows
             .into_iter()
             .zip(1..)
-            .map(|((place, label, point), rank)| Answer {
+            .map(|((place, answer), rank)| Ranked {
                 place,
                 rank,
-                label: label.clone(),
-                point: *point,
-                value: Near(point.value).to_string(),
-                error: Near(point.standard_error).to_string(),
-                low: Near(point.low).to_string(),
-                high: Near(point.high).to_string(),
-                share: format!("{:.2} %", 100.0 * point.value / reports),
+                label: answer.what.to_string(),
+                answer: answer.clone(),
+                value: Near(answer.value).to_string(),
+                error: Near(answer.standard_error).to_string(),
+                low: Near(answer.low).to_string(),
+                high: Near(answer.high).to_string(),
+                share: format!("{:.2} %", 100.0 * answer.value / reports),
             })
             .collect();
         let all = ranked.len();
-        ranked.retain(|answer| answer.label.to_lowercase().contains(&wanted));
+        ranked.retain(|row| row.label.to_lowercase().contains(&wanted));
         ranked.sort_by(|a, b| {
             let order = sort.compare(a, b);
             if down { order.reverse() } else { order }
@@ -228,11 +231,11 @@ impl<'a> View<'a> {
             most: BARS,
             rows: ranked
                 .iter()
-                .map(|answer| Bar {
-                    label: answer.label.clone(),
-                    value: answer.point.value,
-                    low: answer.point.low,
-                    high: answer.point.high,
+                .map(|row| Bar {
+                    label: row.label.clone(),
+                    value: row.answer.value,
+                    low: row.answer.low,
+                    high: row.answer.high,
                 })
                 .collect(),
         };
@@ -243,7 +246,7 @@ impl<'a> View<'a> {
         };
         Some(Answers {
             epochs: Epochs(release.first, release.last).to_string(),
-            percent: Near(100.0 * release.confidence).to_string(),
+            percent: Near(100.0 * release.confidence.get()).to_string(),
             chart: bars.page("answers-chart"),
             drawn: bars.rows.len().min(BARS),
             found: ranked.len(),
@@ -257,32 +260,32 @@ impl<'a> View<'a> {
     }
 
     /// All releases, newest first.
-    fn releases(&self) -> Vec<Release> {
+    fn releases(&self) -> Vec<Past> {
         let schedule = &self.collection.schedule;
-        let one = |release: &Arc<Published>| Release {
+        let one = |release: &Arc<Release>| Past {
             first: release.first,
             epochs: Epochs(release.first, release.last).to_string(),
             closed: Moment(schedule.deadline(release.last)).to_string(),
             reports: Count(release.reports),
             estimate: latest(&self.collection.terms, Some(release)),
-            epsilon: Upper(release.privacy.epsilon).to_string(),
-            spent: Upper(release.privacy.spent_epsilon).to_string(),
+            epsilon: Upper(release.guarantee.epsilon.get()).to_string(),
+            spent: Upper(release.spent.epsilon.get()).to_string(),
         };
         self.releases.iter().rev().map(one).collect()
     }
 }
 
-fn summary(collection: &Collection, release: &Published, last: Option<&Entry>) -> Summary {
-    let Published { reports, privacy, .. } = release;
+fn summary(collection: &Collection, release: &Release, last: Option<&Entry>) -> Summary {
+    let Release { guarantee, spent, .. } = release;
     Summary {
-        reports: Count(*reports),
-        honest: Count(privacy.honest),
-        epsilon: Upper(privacy.epsilon).to_string(),
-        delta: Upper(privacy.delta).to_string(),
+        reports: Count(release.reports),
+        honest: Count(guarantee.honest.get()),
+        epsilon: Upper(guarantee.epsilon.get()).to_string(),
+        delta: Upper(guarantee.delta.get()).to_string(),
         spent: Upper(last.map_or(0.0, |entry| entry.total.get())).to_string(),
-        limit: Upper(privacy.lifetime_epsilon).to_string(),
-        dropped: Count(release.dropped.iter().map(crate::Left::total).sum()),
-        liar: release.influence.map_or("any distance".to_owned(), |one| {
+        limit: Upper(spent.lifetime.get()).to_string(),
+        dropped: Count(release.left_out()),
+        liar: release.influence.of_one.map_or("any distance".to_owned(), |one| {
             let unit = &collection.terms.question.unit;
             let space = if unit.is_empty() { "" } else { " " };
             format!("{}{space}{unit}", Upper(one))
@@ -295,7 +298,7 @@ struct Dot {
     first: u64,
     last: u64,
     when: String,
-    point: Point,
+    answer: Answer,
 }
 
 impl Dot {
@@ -305,7 +308,7 @@ impl Dot {
         if !from_last.is_multiple_of(of.div_ceil(NOTES).max(1)) {
             return String::new();
         }
-        let [value, low, high] = [self.point.value, self.point.low, self.point.high].map(Near);
+        let [value, low, high] = [self.answer.value, self.answer.low, self.answer.high].map(Near);
         format!("{}: {value}, from {low} to {high}", self.when)
     }
 }
@@ -327,11 +330,11 @@ impl Sort {
         }
     }
 
-    fn compare(self, a: &Answer, b: &Answer) -> Ordering {
+    fn compare(self, a: &Ranked, b: &Ranked) -> Ordering {
         match self {
             Self::File => a.place.cmp(&b.place),
             Self::Label => a.label.to_lowercase().cmp(&b.label.to_lowercase()),
-            Self::Value => a.point.value.total_cmp(&b.point.value),
+            Self::Value => a.answer.value.total_cmp(&b.answer.value),
         }
     }
 }
@@ -360,7 +363,7 @@ struct Answers {
     drawn: usize,
     found: usize,
     all: usize,
-    rows: Vec<Answer>,
+    rows: Vec<Ranked>,
     sort: Sort,
     down: bool,
     earlier: Option<String>,
@@ -386,11 +389,12 @@ impl Answers {
     }
 }
 
-struct Answer {
+/// One of many answers, and its place among them.
+struct Ranked {
     place: usize,
     rank: usize,
     label: String,
-    point: Point,
+    answer: Answer,
     value: String,
     error: String,
     low: String,
@@ -398,7 +402,8 @@ struct Answer {
     share: String,
 }
 
-struct Release {
+/// One of all releases.
+struct Past {
     first: u64,
     epochs: String,
     closed: String,
@@ -434,7 +439,7 @@ struct Page<'a> {
     query: &'a Query,
     story: Option<Story>,
     answers: Option<Answers>,
-    releases: Vec<Release>,
+    releases: Vec<Past>,
     running: Option<u64>,
     file: String,
 }

@@ -1,28 +1,28 @@
 //! Every estimate of every release, one to a row, for spreadsheets and scripts.
 
-use crate::Published;
 use std::fmt::Write;
 use std::sync::Arc;
+use throng_collection::Release;
 
 /// The whole table. Numbers read back to the same bits.
-pub(crate) fn csv(releases: &[Arc<Published>]) -> String {
+pub(crate) fn csv(releases: &[Arc<Release>]) -> String {
     let mut table = String::from(HEAD);
     for release in releases {
-        let Published { first, last, reports, privacy, .. } = &**release;
-        for (label, point) in release.labels.iter().zip(&release.estimates) {
+        let Release { first, last, reports, guarantee, spent, .. } = &**release;
+        for answer in &release.estimates {
             // Writing to a string does not fail.
             let _ = writeln!(
                 table,
                 "{first},{last},{reports},{},{},{},{},{},{},{},{},{}",
-                field(label),
-                Exact(point.value),
-                Exact(point.standard_error),
-                Exact(point.low),
-                Exact(point.high),
-                release.confidence,
-                privacy.epsilon,
-                privacy.delta,
-                privacy.spent_epsilon,
+                field(&answer.what.to_string()),
+                Exact(answer.value),
+                Exact(answer.standard_error),
+                Exact(answer.low),
+                Exact(answer.high),
+                release.confidence.get(),
+                guarantee.epsilon.get(),
+                guarantee.delta.get(),
+                spent.epsilon.get(),
             );
         }
     }

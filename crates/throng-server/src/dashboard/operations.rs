@@ -7,11 +7,12 @@ use super::health::{Peer, State, Window, alarms, disk, listed, peers, windows};
 use super::strip::{Counts, Strip, legend};
 use super::time::{Epochs, Span};
 use super::{Frame, shown};
+use crate::Error;
 use crate::party::Party;
 use crate::server::Node;
-use crate::{Error, Left, Published};
 use askama::Template;
 use std::sync::Arc;
+use throng_collection::Release;
 use throng_mix::{Slot, Stage};
 
 /// The page.
@@ -91,20 +92,17 @@ fn behind(party: &Party, slots: &[Slot], now: u64) -> u64 {
 }
 
 /// What each party left out, in all releases and in the newest.
-fn left(party: &Party, releases: &[Arc<Published>]) -> Vec<Losses> {
-    let chain = &party.route().chain;
+fn left(party: &Party, releases: &[Arc<Release>]) -> Vec<Losses> {
+    let route = party.route();
     let of = |(place, (hop, party)): (usize, (u8, &throng_wire::Party))| {
-        let each = releases.iter().filter_map(|release| release.dropped.get(place));
-        let all = each.fold(Left::default(), |sum, left| Left {
-            replayed: sum.replayed.saturating_add(left.replayed),
-            malformed: sum.malformed.saturating_add(left.malformed),
-            nonsense: sum.nonsense.saturating_add(left.nonsense),
-        });
-        let newest = releases.last().and_then(|release| release.dropped.get(place).copied());
-        let analyzer = hop == chain.hops();
-        Losses { party: party.name.clone(), analyzer, all, newest: newest.unwrap_or_default() }
+        let analyzer = hop == route.chain.hops();
+        let left = |release: &Arc<Release>| Left::of(release, place, analyzer);
+        let all = releases.iter().filter_map(left).fold(Left::default(), Left::and);
+        let newest = releases.last().and_then(left).unwrap_or_default();
+        Losses { party: party.name.clone(), analyzer, all, newest }
     };
-    if releases.is_empty() { Vec::new() } else { chain.parties().enumerate().map(of).collect() }
+    let parties = route.chain.parties().enumerate();
+    if releases.is_empty() { Vec::new() } else { parties.map(of).collect() }
 }
 
 struct Row {
@@ -134,6 +132,31 @@ impl Losses {
     /// Of all releases, and of the newest.
     fn sums(&self) -> [&Left; 2] {
         [&self.all, &self.newest]
+    }
+}
+
+/// Messages that a party left out.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    replayed: u64,
+    malformed: u64,
+    nonsense: u64,
+}
+
+impl Left {
+    /// By the party at a place of the way.
+    fn of(release: &Arc<Release>, place: usize, analyzer: bool) -> Option<Self> {
+        let loss = release.losses.get(place)?;
+        let nonsense = if analyzer { release.nonsense } else { 0 };
+        Some(Self { replayed: loss.replayed, malformed: loss.malformed, nonsense })
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            replayed: self.replayed.saturating_add(other.replayed),
+            malformed: self.malformed.saturating_add(other.malformed),
+            nonsense: self.nonsense.saturating_add(other.nonsense),
+        }
     }
 }
 

@@ -8,10 +8,11 @@ use super::time::{Moment, elapsed};
 use super::{Frame, shown};
 use crate::party::Party;
 use crate::server::Node;
-use crate::{Analyzer, Error, Point};
+use crate::{Analyzer, Error};
 use askama::Template;
 use throng_account::show::{Count, Upper};
 use throng_chart::sparkline;
+use throng_collection::Answer;
 use throng_mechanism::Kind;
 
 /// The page.
@@ -47,13 +48,13 @@ fn row(node: &Node, party: &Party, analyzer: &Analyzer) -> Result<Row, Error> {
     let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());
     let spent = analyzer.ledger().last().map_or(0.0, |entry| entry.total.get());
     // Of what is followed over time, the last release has all of it.
-    let points: Vec<Point> = if terms.mechanism.epochs().is_some() {
-        releases.last().map_or(Vec::new(), |last| last.estimates.clone())
+    let answers: Vec<&Answer> = if terms.mechanism.epochs().is_some() {
+        releases.last().map_or(Vec::new(), |last| last.estimates.iter().collect())
     } else {
-        releases.iter().filter_map(|release| release.estimates.first().copied()).collect()
+        releases.iter().filter_map(|release| release.estimates.first()).collect()
     };
     let trend: Vec<(f64, f64, f64)> =
-        points.iter().map(|point| (point.value, point.low, point.high)).collect();
+        answers.iter().map(|answer| (answer.value, answer.low, answer.high)).collect();
     let single = matches!(terms.mechanism.kind(), Kind::Bit | Kind::Real | Kind::State);
     let when = match epoch {
         Some(epoch) => format!("epoch {epoch}, {} in all", terms.promise.epochs),

@@ -3,19 +3,18 @@
 //! This costs no privacy, since it looks at nothing but what was published. It takes away what makes
 //! estimates unbiased, so that the raw ones are shown first.
 
-use crate::{Point, Published};
-use throng_collection::Terms;
+use throng_collection::{Answer, Release, Terms};
 use throng_mechanism::{Question, norm_sub};
 
 /// The estimates of a release, projected onto what can be.
-pub fn plausible(terms: &Terms, release: &Published) -> Vec<Point> {
+pub fn plausible(terms: &Terms, release: &Release) -> Vec<Answer> {
     let reports = release.reports as f64;
     let (low, high) = match terms.mechanism.question() {
         Question::Real => (terms.question.low, terms.question.high),
         _ => (0.0, reports),
     };
     let clip = |x: f64| if x.is_nan() { x } else { x.clamp(low, high) };
-    let values: Vec<f64> = release.estimates.iter().map(|point| point.value).collect();
+    let values: Vec<f64> = release.estimates.iter().map(|answer| answer.value).collect();
     let values = match terms.mechanism.question() {
         // Everyone holds exactly one of the categories.
         Question::Category { .. } if values.iter().all(|value| value.is_finite()) => {
@@ -23,11 +22,12 @@ pub fn plausible(terms: &Terms, release: &Published) -> Vec<Point> {
         }
         _ => values.into_iter().map(clip).collect(),
     };
-    let fit = |(point, value): (&Point, f64)| Point {
+    let fit = |(answer, value): (&Answer, f64)| Answer {
+        what: answer.what.clone(),
         value,
-        standard_error: point.standard_error,
-        low: clip(point.low),
-        high: clip(point.high),
+        standard_error: answer.standard_error,
+        low: clip(answer.low),
+        high: clip(answer.high),
     };
     release.estimates.iter().zip(values).map(fit).collect()
 }

@@ -11,16 +11,15 @@ use super::query::Query;
 use super::time::Epochs;
 use super::{Frame, shown};
 use crate::party::Party;
-use crate::release::cost;
 use crate::server::Node;
-use crate::{Entry, Error, Published};
+use crate::{Entry, Error};
 use askama::Template;
 use curve::Curve;
 use picture::{Picture, budget, profile, trade_off};
 use std::sync::Arc;
-use throng_account::Crowd;
 use throng_account::show::{Count, Lower, Upper};
-use throng_collection::{Collection, Promise, Spent, Terms};
+use throng_account::{Crowd, Epsilon};
+use throng_collection::{BatchGuarantee, Collection, Promise, Release, Spent, Terms};
 use throng_mechanism::{Question, Spending};
 
 /// The page: of the release that the query names, or of the last one.
@@ -39,9 +38,8 @@ pub(crate) fn privacy(
     let place = place.or(releases.len().checked_sub(1));
     // Without a curve the numbers are there all the same.
     let curve = place.and_then(|place| {
-        let Published { first, last, privacy, .. } = &*releases[place];
-        let honest = Crowd::new(privacy.honest).ok()?;
-        let reached = privacy.epsilon / (last - first + 1) as f64;
+        let BatchGuarantee { epsilon, epochs, honest, .. } = releases[place].guarantee;
+        let reached = epsilon.get() / epochs as f64;
         node.curves.of(party.id(), &collection.terms, honest, reached).ok()
     });
     let view = View { collection, words: party.words(), releases: &releases, ledger: &ledger };
@@ -52,7 +50,7 @@ pub(crate) fn privacy(
 struct View<'a> {
     collection: &'a Collection,
     words: &'a [String],
-    releases: &'a [Arc<Published>],
+    releases: &'a [Arc<Release>],
     ledger: &'a [Entry],
 }
 
@@ -130,10 +128,10 @@ impl<'a> View<'a> {
         })
     }
 
-    fn shown(&self, release: &'a Published, curve: Option<&Curve>) -> Result<Shown<'a>, Error> {
+    fn shown(&self, release: &'a Release, curve: Option<&Curve>) -> Result<Shown<'a>, Error> {
         let terms = &self.collection.terms;
-        let privacy = &release.privacy;
-        let epochs = release.last - release.first + 1;
+        let Release { guarantee, spent, .. } = release;
+        let epochs = release.epochs();
         let curve = curve.map(|curve| curve.together(epochs));
         let trade = curve.as_ref().map(trade_off);
         Ok(Shown {
@@ -141,20 +139,20 @@ impl<'a> View<'a> {
             epochs: Epochs(release.first, release.last),
             reports: Count(release.reports),
             rows: rows(terms, release)?,
-            lower: privacy.epsilon_lower.map(Lower),
-            lower_delta: Lower(privacy.delta),
-            theorem: &privacy.theorem,
-            proof: proof(section(&privacy.theorem)),
-            source: &privacy.source,
-            neighbours: &privacy.neighbours,
-            holds_if: &privacy.holds_if,
-            liar: liar(terms, release.influence),
-            spent: privacy.spent_epsilon,
-            lifetime: privacy.lifetime_epsilon,
+            lower: guarantee.lower.map(|lower| Lower(lower.get())),
+            lower_delta: Lower(guarantee.delta.get()),
+            theorem: guarantee.theorem.name(),
+            proof: proof(guarantee.theorem.section()),
+            source: &guarantee.source,
+            neighbours: &guarantee.neighbours,
+            holds_if: &guarantee.holds_if,
+            liar: liar(terms, release.influence.of_one),
+            spent: spent.epsilon.get(),
+            lifetime: spent.lifetime.get(),
             budget_line: format!(
                 "Spent is ε = {} of {}, up to this release.",
-                Upper(privacy.spent_epsilon),
-                Upper(privacy.lifetime_epsilon)
+                Upper(spent.epsilon.get()),
+                Upper(spent.lifetime.get())
             ),
             about: about(terms, epochs),
             profile: curve.as_ref().map(|curve| profile(curve, terms, release)),
@@ -166,23 +164,22 @@ impl<'a> View<'a> {
 }
 
 /// Against whom what holds.
-fn rows(terms: &Terms, release: &Published) -> Result<[Row; 4], Error> {
-    let Published { reports, privacy, .. } = release;
+fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
+    let Release { reports, guarantee, spent, .. } = release;
     let Promise { corrupt, lifetime, .. } = terms.promise;
-    let epochs = release.last - release.first + 1;
+    let epochs = release.epochs();
     // Of one epoch the δ is the promised one, whoever is honest.
     let all = if epochs == 1 {
-        (privacy.epsilon_if_all_honest, privacy.delta)
+        (guarantee.if_all_honest, guarantee.delta)
     } else {
-        let (epsilon, delta) = cost(terms, Spent { epochs, honest: Crowd::new(*reports)? })?;
-        (epsilon.get(), delta.get())
+        BatchGuarantee::cost(terms, Spent { epochs, honest: Crowd::new(*reports)? })?
     };
     let others = if corrupt == 0.0 {
         "none of the reports is theirs".to_owned()
     } else {
         format!("up to {} % of the reports are theirs", Lower(100.0 * corrupt))
     };
-    let floor = privacy.local_floor;
+    let floor = guarantee.local_floor.map(Epsilon::get);
     Ok([
         Row {
             who: "One mix.",
@@ -190,15 +187,15 @@ fn rows(terms: &Terms, release: &Published) -> Result<[Row; 4], Error> {
                 "Everyone else may work together, and {others}. This release tells nearly the same, whatever \
                  one person answered."
             ),
-            epsilon: Upper(privacy.epsilon).to_string(),
-            delta: Upper(privacy.delta).to_string(),
-            counted: Count(privacy.honest).to_string(),
+            epsilon: Upper(guarantee.epsilon.get()).to_string(),
+            delta: Upper(guarantee.delta.get()).to_string(),
+            counted: Count(guarantee.honest.get()).to_string(),
         },
         Row {
             who: "One mix, and all who report.",
             what: "The same, with the whole crowd to hide in.".to_owned(),
-            epsilon: Upper(all.0).to_string(),
-            delta: Upper(all.1).to_string(),
+            epsilon: Upper(all.0.get()).to_string(),
+            delta: Upper(all.1.get()).to_string(),
             counted: Count(*reports).to_string(),
         },
         Row {
@@ -231,25 +228,11 @@ fn rows(terms: &Terms, release: &Published) -> Result<[Row; 4], Error> {
                 },
                 Upper(lifetime.0.get())
             ),
-            epsilon: Upper(privacy.spent_epsilon).to_string(),
-            delta: Upper(privacy.spent_delta).to_string(),
+            epsilon: Upper(spent.epsilon.get()).to_string(),
+            delta: Upper(spent.delta.get()).to_string(),
             counted: "as released".to_owned(),
         },
     ])
-}
-
-/// The section of the proofs that a theorem is in.
-fn section(theorem: &str) -> u8 {
-    match theorem {
-        "exact-bag" => 2,
-        "exact-count" => 4,
-        "blanket" => 6,
-        "composition" => 9,
-        "exact-coins" | "sliced-coins" => 11,
-        "exact-bursts" | "burst-roles" => 13,
-        // What holds for any randomizer.
-        _ => 5,
-    }
 }
 
 /// How far one liar moves the result, in its unit.
@@ -289,8 +272,9 @@ const CHOICES: usize = 200;
 mod tests {
     use super::curve::tests::terms;
     use super::*;
-    use crate::{Ledger, Privacy, Role};
-    use throng_account::{Epsilon, Theorem};
+    use crate::{Ledger, Role};
+    use throng_account::{Delta, Theorem};
+    use throng_collection::{Budget, Influence, example};
     use throng_mechanism::Key;
     use throng_wire::{Below, Chain, CollectionId, Identity, Party, Schedule};
 
@@ -312,38 +296,41 @@ mod tests {
         }
     }
 
-    fn release(first: u64, last: u64) -> Arc<Published> {
-        Arc::new(Published {
+    fn release(first: u64, last: u64) -> Arc<Release> {
+        let epsilon = |value| Epsilon::new(value).unwrap();
+        Arc::new(Release {
             first,
             last,
             reports: 1_337,
-            confidence: 0.95,
-            labels: Arc::new([]),
             estimates: vec![],
-            privacy: Privacy {
-                epsilon: 0.876_51,
-                delta: 1e-6,
-                epsilon_lower: Some(0.876_49),
-                epsilon_if_all_honest: 0.812_34,
-                honest: 1_203,
-                local_floor: Some(4.321_09),
-                theorem: "exact-bag".into(),
+            guarantee: BatchGuarantee {
+                epsilon: epsilon(0.876_51),
+                delta: Delta::new(1e-6).unwrap(),
+                lower: Some(epsilon(0.876_49)),
+                if_all_honest: epsilon(0.812_34),
+                honest: Crowd::new(1_203).unwrap(),
+                corrupt: 0.1,
+                epochs: last - first + 1,
+                local_floor: Some(epsilon(4.321_09)),
+                theorem: Theorem::ExactBag,
                 source: "a book <i>".into(),
                 neighbours: "one report".into(),
                 holds_if: "one mix is honest".into(),
-                spent_epsilon: 1.234_56,
-                spent_delta: 1e-3,
-                lifetime_epsilon: 9.0,
             },
-            influence: Some(1.234_567),
-            dropped: vec![],
-            batch: String::new(),
+            spent: Budget {
+                epsilon: epsilon(1.234_56),
+                delta: Delta::new(1e-3).unwrap(),
+                lifetime: epsilon(9.0),
+            },
+            influence: Influence { of_one: Some(1.234_567), corrupt: 134 },
+            losses: vec![],
+            ..example::release()
         })
     }
 
     fn rendered(
         collection: &Collection,
-        releases: &[Arc<Published>],
+        releases: &[Arc<Release>],
         place: Option<usize>,
     ) -> String {
         let mut ledger = Ledger::open(&CollectionId::new([0; 32]), &[], None).unwrap();
@@ -396,9 +383,9 @@ mod tests {
     #[test]
     fn a_value_in_clear_and_merged_epochs_are_said_aloud() {
         let mut merged = (*release(0, 1)).clone();
-        merged.privacy.local_floor = None;
-        merged.privacy.epsilon_lower = None;
-        merged.influence = None;
+        merged.guarantee.local_floor = None;
+        merged.guarantee.lower = None;
+        merged.influence.of_one = None;
         let html = rendered(&collection(Key::BurstCount), &[Arc::new(merged)], Some(0));
         for part in
             ["the value travels in clear inside the bag", "infinite", "by group privacy", "0–1"]
@@ -410,21 +397,13 @@ mod tests {
 
     #[test]
     fn every_theorem_leads_to_the_section_that_its_source_names() {
-        for theorem in [
-            Theorem::ExactBag,
-            Theorem::ExactCount,
-            Theorem::ExactCoins,
-            Theorem::SlicedCoins,
-            Theorem::ExactBursts,
-            Theorem::BurstRoles,
-            Theorem::StrongClones,
-            Theorem::Blanket,
-            Theorem::Composition,
-        ] {
-            let section = section(theorem.name());
-            let named = format!("(docs/privacy.md, {section})");
-            assert!(theorem.source().ends_with(&named), "{theorem:?}: {section}");
+        for theorem in Theorem::ALL {
+            let section = theorem.section();
             assert!(proof(section).starts_with(&format!("/docs/privacy.md#{section}-")));
+            if theorem.source().contains("docs/privacy.md") {
+                let named = format!("(docs/privacy.md, {section})");
+                assert!(theorem.source().ends_with(&named), "{theorem:?}: {section}");
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use throng_account::show::Near;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
-use throng_collection::{Collection, Promise, Prompt, Terms};
+use throng_collection::{Collection, Promise, Prompt, Subjects, Terms};
 use throng_mechanism::{Ask, Key, Question, Values};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -127,9 +127,9 @@ async fn accepted(collection: &Collection, bytes: usize, connections: u64) -> Re
 
 async fn released(chain: &LocalChain) -> Result<()> {
     let analyzer = Analyzer::new(&chain.collection.chain.analyzer.url)?;
-    let id = chain.collection.id().to_string();
+    let subjects = Subjects::of(Arc::new(chain.collection.clone()));
     let start = Instant::now();
-    while analyzer.releases(&id).await?.is_empty() {
+    while analyzer.releases(&subjects).await?.is_empty() {
         ensure!(start.elapsed() < Duration::from_mins(2), "no release after two minutes");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

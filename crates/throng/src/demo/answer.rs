@@ -1,69 +1,121 @@
 //! What the releases say, beside the truth.
 
 use super::story::Story;
-use crate::report::{Report, Rows, digits, shown};
+use crate::report::{Report, Rows, digits};
+use crate::results::published;
+use anyhow::Result;
 use serde_json::{Value, json};
-use std::fmt::Display;
 use throng_account::show::{Lower, Near, Upper};
-use throng_collection::Collection;
+use throng_collection::{Answer, BatchGuarantee, Collection, Release, What};
 
-/// A release as the demonstration prints it: the truth beside every estimate. What is asked for first,
-/// or last of a line over time, or found most often, also stands for the whole.
-pub fn answer(story: Story, release: &Value, epoch: u64, truth: &[(String, f64)]) -> Value {
-    let known =
-        |label: &Value| truth.iter().find(|(name, _)| label == name).map(|(_, true_)| *true_);
-    let published = release["estimates"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut estimates: Vec<Value> = published
-        .iter()
-        .map(|estimate| {
-            json!({
-                "label": estimate["label"],
-                "truth": known(&estimate["label"]),
-                "estimate": estimate["value"],
-                "standard_error": estimate["standard_error"],
-                "interval": estimate["interval"],
-            })
-        })
-        .collect();
-    if story == Story::Names {
-        let value = |estimate: &Value| estimate["estimate"].as_f64().unwrap_or(f64::NAN);
-        estimates.sort_by(|a, b| value(b).total_cmp(&value(a)));
-    }
-    let top = if story == Story::Aircraft { estimates.last() } else { estimates.first() };
-    let commonest = truth.first().map(|(label, truth)| json!({ "label": label, "truth": truth }));
-    let top = top.cloned().or(commonest).unwrap_or_default();
-    let privacy = &release["privacy"];
-    json!({
-        "epoch": epoch,
-        "label": top["label"],
-        "truth": top["truth"],
-        "estimate": top["estimate"],
-        "standard_error": top["standard_error"],
-        "interval": top["interval"],
-        "estimates": estimates,
-        "reports": release["reports"],
-        "epsilon": privacy["epsilon"],
-        "delta": privacy["delta"],
-        "local_floor": privacy["local_floor"],
-        "honest": privacy["honest"],
-        "spent_epsilon": privacy["spent_epsilon"],
-        "spent_delta": privacy["spent_delta"],
-        "dropped": release["dropped"],
-    })
+/// A release with the truth beside every estimate.
+pub struct Told {
+    /// The epoch that it is of.
+    pub epoch: u64,
+    /// What was published.
+    pub release: Release,
+    /// Its estimates; of names, the largest first.
+    estimates: Vec<Beside>,
+    /// What stands for the whole: what is asked for first, or last of a line over time, or found
+    /// most often.
+    top: Option<Beside>,
 }
 
-/// An answer in one sentence.
-pub fn sentence(story: Story, answer: &Value) -> String {
-    let [estimate, truth] = ["estimate", "truth"].map(|name| told(&answer[name], Near));
-    let (low, high) = (told(&answer["interval"][0], Near), told(&answer["interval"][1], Near));
-    let epsilon = told(&answer["epsilon"], |epsilon| Upper(epsilon).places(3));
-    let found = answer["estimates"].as_array().map_or(0, Vec::len);
+/// The truth about something, and the estimate of it.
+#[derive(Clone)]
+struct Beside {
+    what: What,
+    truth: Option<f64>,
+    answer: Option<Answer>,
+}
+
+impl Told {
+    /// Where nothing was found, the commonest in truth stands for the whole.
+    pub fn new(story: Story, release: Release, epoch: u64, truth: &[(What, f64)]) -> Self {
+        let known = |what: &What| truth.iter().find(|(name, _)| what == name);
+        let beside = |answer: &Answer| Beside {
+            what: answer.what.clone(),
+            truth: known(&answer.what).map(|(_, count)| *count),
+            answer: Some(answer.clone()),
+        };
+        let mut estimates: Vec<Beside> = release.estimates.iter().map(beside).collect();
+        if story == Story::Names {
+            let value = |beside: &Beside| beside.numbers()[1].unwrap_or(f64::NAN);
+            estimates.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        }
+        let top = if story == Story::Aircraft { estimates.last() } else { estimates.first() };
+        let commonest = truth.first().map(|(what, count)| Beside {
+            what: what.clone(),
+            truth: Some(*count),
+            answer: None,
+        });
+        let top = top.cloned().or(commonest);
+        Self { epoch, release, estimates, top }
+    }
+
+    /// For programs.
+    fn to_json(&self) -> Result<Value> {
+        let published = published(&self.release)?;
+        let privacy = &published["privacy"];
+        let mut top = self.top.as_ref().map(Beside::to_json).unwrap_or_default();
+        Ok(json!({
+            "epoch": self.epoch,
+            "label": top["label"].take(),
+            "truth": top["truth"].take(),
+            "estimate": top["estimate"].take(),
+            "standard_error": top["standard_error"].take(),
+            "interval": top["interval"].take(),
+            "estimates": self.estimates.iter().map(Beside::to_json).collect::<Vec<_>>(),
+            "reports": published["reports"],
+            "epsilon": privacy["epsilon"],
+            "delta": privacy["delta"],
+            "local_floor": privacy["local_floor"],
+            "honest": privacy["honest"],
+            "spent_epsilon": privacy["spent_epsilon"],
+            "spent_delta": privacy["spent_delta"],
+            "dropped": published["dropped"],
+        }))
+    }
+
+    /// Truth, estimate, error and interval of what stands for the whole.
+    fn numbers(&self) -> [Option<f64>; 5] {
+        self.top.as_ref().map_or([None; 5], Beside::numbers)
+    }
+}
+
+impl Beside {
+    fn to_json(&self) -> Value {
+        let answer = self.answer.as_ref();
+        json!({
+            "label": self.what.to_string(),
+            "truth": self.truth,
+            "estimate": answer.map(|answer| answer.value),
+            "standard_error": answer.map(|answer| answer.standard_error),
+            "interval": answer.map(|answer| [answer.low, answer.high]),
+        })
+    }
+
+    /// Truth, estimate, error and interval, where they are known.
+    fn numbers(&self) -> [Option<f64>; 5] {
+        let of = |number: fn(&Answer) -> f64| {
+            self.answer.as_ref().map(number).filter(|number| number.is_finite())
+        };
+        [self.truth, of(|a| a.value), of(|a| a.standard_error), of(|a| a.low), of(|a| a.high)]
+    }
+}
+
+/// A release in one sentence.
+pub fn sentence(story: Story, told: &Told) -> String {
+    let of = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| Near(value).to_string());
+    let [truth, estimate, _, low, high] = told.numbers();
+    let found = told.estimates.len();
     let counted = story.counted();
-    let label = answer["label"].as_str().unwrap_or_default();
+    let label = told.top.as_ref().map_or_else(String::new, |top| top.what.to_string());
     let what = match story {
         Story::Names if found == 0 => {
             return format!(
-                "no name is common enough to be found; the commonest, {label}, is held by {truth} {counted}"
+                "no name is common enough to be found; the commonest, {label}, is held by {} {counted}",
+                of(truth)
             );
         }
         Story::Names => format!("{found} names found, the first {label}: "),
@@ -72,7 +124,12 @@ pub fn sentence(story: Story, answer: &Value) -> String {
         Story::Crash | Story::Delays => String::new(),
     };
     format!(
-        "{what}estimate {estimate}, truth {truth} {counted}; 95 %: {low} to {high}; epsilon {epsilon}"
+        "{what}estimate {}, truth {} {counted}; 95 %: {} to {}; epsilon {}",
+        of(estimate),
+        of(truth),
+        of(low),
+        of(high),
+        Upper(told.release.guarantee.epsilon.get()).places(3),
     )
 }
 
@@ -80,30 +137,17 @@ pub fn sentence(story: Story, answer: &Value) -> String {
 pub fn summary(
     story: Story,
     collection: &Collection,
-    releases: &[Value],
-    truth: &[(String, f64)],
+    releases: &[Told],
+    truth: &[(What, f64)],
     rate: f64,
-) -> Report {
+) -> Result<Report> {
+    let all: Vec<Value> = releases.iter().map(Told::to_json).collect::<Result<_>>()?;
     let mut report = Report::default()
-        .field("releases", releases)
+        .field("releases", all)
         .say("question", &collection.terms.question.text)
         .say("mechanism", collection.terms.mechanism.key().name());
     if let Some(last) = releases.last() {
-        let floor = match &last["local_floor"] {
-            Value::String(_) => "infinite: a report by itself shows the value".into(),
-            floor => shown(floor, Upper),
-        };
-        report = report
-            .say(
-                "against everyone, one mix honest",
-                format!(
-                    "epsilon {} at delta {}, counting on {} honest reports",
-                    shown(&last["epsilon"], Upper),
-                    shown(&last["delta"], Upper),
-                    shown(&last["honest"], Lower)
-                ),
-            )
-            .say("with nobody honest", format!("epsilon {floor} (local floor)"));
+        report = privacy(report, &last.release.guarantee);
     }
     report = report
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes())
@@ -111,73 +155,96 @@ pub fn summary(
     if !story.has_several_answers() || releases.len() > 1 {
         report = over_time(report, releases, story.has_several_answers());
     }
-    match (story, releases.last()) {
+    Ok(match (story, releases.last()) {
         (Story::Browsers, Some(last)) => shares(report, last),
         (Story::Names, Some(last)) => ranking(report, last, truth),
         _ => report,
-    }
+    })
+}
+
+/// What holds, with one honest mix and with nobody honest.
+fn privacy(report: Report, guarantee: &BatchGuarantee) -> Report {
+    let floor = guarantee.local_floor.map_or_else(
+        || "infinite: a report by itself shows the value".into(),
+        |floor| digits(Upper(floor.get())),
+    );
+    report
+        .say(
+            "against everyone, one mix honest",
+            format!(
+                "epsilon {} at delta {}, counting on {} honest reports",
+                digits(Upper(guarantee.epsilon.get())),
+                digits(Upper(guarantee.delta.get())),
+                digits(Lower(guarantee.honest.get() as f64))
+            ),
+        )
+        .say("with nobody honest", format!("epsilon {floor} (local floor)"))
 }
 
 /// A row for every epoch, with a picture if there are several.
-fn over_time(report: Report, releases: &[Value], several: bool) -> Report {
+fn over_time(report: Report, releases: &[Told], several: bool) -> Report {
     let mut head =
         vec!["epoch", "truth", "estimate", "error", "low", "high", "reports", "epsilon", "spent"];
     let mut rows: Vec<Vec<String>> = releases
         .iter()
-        .map(|release| {
-            let mut row = vec![shown(&release["epoch"], Near)];
-            row.extend(cells(release));
-            row.push(shown(&release["reports"], Near));
-            row.extend(["epsilon", "spent_epsilon"].map(|name| shown(&release[name], Upper)));
+        .map(|told| {
+            let Release { reports, guarantee, spent, .. } = &told.release;
+            let mut row = vec![told.epoch.to_string()];
+            row.extend(told.numbers().map(of));
+            row.push(reports.to_string());
+            row.extend(
+                [guarantee.epsilon, spent.epsilon].map(|epsilon| digits(Upper(epsilon.get()))),
+            );
             row
         })
         .collect();
     if several {
         head.insert(1, "answer");
-        for (row, release) in rows.iter_mut().zip(releases) {
-            row.insert(1, release["label"].as_str().unwrap_or("-").into());
+        for (row, told) in rows.iter_mut().zip(releases) {
+            row.insert(1, told.top.as_ref().map_or("-".into(), |top| top.what.to_string()));
         }
     }
     if releases.len() < 2 {
         return report.table(Rows { head, rows });
     }
     head.push(PICTURE);
-    for (row, picture) in rows.iter_mut().zip(pictures(releases)) {
+    let numbers: Vec<[Option<f64>; 5]> = releases.iter().map(Told::numbers).collect();
+    for (row, picture) in rows.iter_mut().zip(pictures(&numbers)) {
         row.push(picture);
     }
     report.table(Rows { head, rows })
 }
 
 /// Every category with its share.
-fn shares(report: Report, release: &Value) -> Report {
-    let reports = release["reports"].as_f64().unwrap_or(f64::NAN);
-    let percent = |count: &Value| {
-        count.as_f64().map_or_else(|| "-".into(), |count| format!("{:.2}", 100.0 * count / reports))
+fn shares(report: Report, told: &Told) -> Report {
+    let reports = told.release.reports as f64;
+    let percent = |count: Option<f64>| {
+        count.map_or_else(|| "-".into(), |count| format!("{:.2}", 100.0 * count / reports))
     };
-    let row = |estimate: &Value| {
-        let mut row = vec![estimate["label"].as_str().unwrap_or("-").to_owned()];
-        row.extend(cells(estimate));
-        row.extend([percent(&estimate["truth"]), percent(&estimate["estimate"])]);
+    let row = |beside: &Beside| {
+        let numbers = beside.numbers();
+        let mut row = vec![beside.what.to_string()];
+        row.extend(numbers.map(of));
+        row.extend([percent(numbers[0]), percent(numbers[1])]);
         row
     };
-    let estimates = release["estimates"].as_array().map_or(&[][..], Vec::as_slice);
     report.table(Rows {
         head: vec!["browser", "truth", "estimate", "error", "low", "high", "truth %", "estimate %"],
-        rows: estimates.iter().map(row).collect(),
+        rows: told.estimates.iter().map(row).collect(),
     })
 }
 
 /// The commonest in truth beside those that were found, each with its count.
-fn ranking(report: Report, release: &Value, truth: &[(String, f64)]) -> Report {
-    let found = release["estimates"].as_array().map_or(&[][..], Vec::as_slice);
-    let row = |(place, (label, count)): (usize, &(String, f64))| {
-        let mut row = vec![(place + 1).to_string(), label.clone(), digits(Near(*count))];
-        let Some(estimate) = found.get(place) else {
+fn ranking(report: Report, told: &Told, truth: &[(What, f64)]) -> Report {
+    let found = &told.estimates;
+    let row = |(place, (what, count)): (usize, &(What, f64))| {
+        let mut row = vec![(place + 1).to_string(), what.to_string(), digits(Near(*count))];
+        let Some(beside) = found.get(place) else {
             row.extend(vec!["-".into(); 6]);
             return row;
         };
-        row.push(estimate["label"].as_str().unwrap_or("-").into());
-        row.extend(cells(estimate));
+        row.push(beside.what.to_string());
+        row.extend(beside.numbers().map(of));
         row
     };
     let rows = truth.iter().take(RANKS).enumerate().map(row).collect();
@@ -190,8 +257,8 @@ fn ranking(report: Report, release: &Value, truth: &[(String, f64)]) -> Report {
              help.",
         );
     }
-    let first = |name: &Value| truth.iter().take(RANKS).any(|(label, _)| name == label);
-    let right = found.iter().take(RANKS).filter(|estimate| first(&estimate["label"])).count();
+    let first = |name: &What| truth.iter().take(RANKS).any(|(what, _)| name == what);
+    let right = found.iter().take(RANKS).filter(|beside| first(&beside.what)).count();
     report.note(format!(
         "{} of {} names are found, and {right} of the true first {RANKS} are among the first {RANKS}. Names \
          whose counts differ by less than the error change places. That any name is told which nobody holds \
@@ -201,19 +268,10 @@ fn ranking(report: Report, release: &Value, truth: &[(String, f64)]) -> Report {
     ))
 }
 
-/// Truth, estimate, error and interval.
-fn cells(answer: &Value) -> [String; 5] {
-    let interval = &answer["interval"];
-    [&answer["truth"], &answer["estimate"], &answer["standard_error"], &interval[0], &interval[1]]
-        .map(|number| shown(number, Near))
-}
-
 /// Where estimate, interval and truth lie, all on one scale.
-fn pictures(releases: &[Value]) -> Vec<String> {
-    let values = |release: &Value| {
-        let interval = &release["interval"];
-        [&release["truth"], &release["estimate"], &interval[0], &interval[1]].map(Value::as_f64)
-    };
+fn pictures(releases: &[[Option<f64>; 5]]) -> Vec<String> {
+    let values =
+        |[truth, estimate, _, low, high]: &[Option<f64>; 5]| [*truth, *estimate, *low, *high];
     let all: Vec<f64> = releases.iter().flat_map(values).flatten().collect();
     let low = all.iter().copied().fold(f64::INFINITY, f64::min);
     let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -221,7 +279,7 @@ fn pictures(releases: &[Value]) -> Vec<String> {
         let place = (value - low) / (high - low).max(f64::MIN_POSITIVE);
         ((place * COLUMNS as f64) as usize).min(COLUMNS - 1)
     };
-    let draw = |release: &Value| {
+    let draw = |release: &[Option<f64>; 5]| {
         let mut line = [' '; COLUMNS];
         let [truth, estimate, low, high] = values(release);
         if let (Some(low), Some(high)) = (low, high) {
@@ -237,9 +295,8 @@ fn pictures(releases: &[Value]) -> Vec<String> {
     releases.iter().map(draw).collect()
 }
 
-/// A number in a sentence, if there is one.
-fn told<T: Display>(value: &Value, side: impl FnOnce(f64) -> T) -> String {
-    value.as_f64().map_or_else(|| "-".into(), |number| side(number).to_string())
+fn of(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), |value| digits(Near(value)))
 }
 
 /// Names that are listed.
@@ -252,6 +309,7 @@ const PICTURE: &str = "o estimate, - 95 %, | truth";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use throng_collection::example;
 
     #[test]
     fn numbers_in_a_sentence_are_short() {
@@ -262,13 +320,14 @@ mod tests {
             (591.72, "591.7"),
             (-13804.6, "-13,805"),
         ] {
-            assert_eq!(told(&json!(value), Near), text);
+            assert_eq!(Near(value).to_string(), text);
         }
     }
 
     #[test]
     fn a_picture_has_all_releases_on_one_scale() {
-        let release = |truth: f64, low: f64, high: f64| json!({"truth": truth, "estimate": 0.5 * (low + high), "interval": [low, high]});
+        let release =
+            |truth: f64, low: f64, high: f64| [truth, 0.5 * (low + high), 1.0, low, high].map(Some);
         let drawn = pictures(&[release(0.0, 0.0, 10.0), release(28.0, 12.0, 32.0)]);
         assert_eq!(drawn[0], "|----o-----");
         assert_eq!(drawn[1], "            ----------o-----|---");
@@ -276,10 +335,12 @@ mod tests {
 
     #[test]
     fn names_that_are_not_found_leave_the_commonest_truth() {
-        let truth = [("Emma".to_owned(), 7.0), ("Noah".to_owned(), 5.0)];
-        let release = json!({"estimates": [], "privacy": {"epsilon": 1.0}});
-        let told = answer(Story::Names, &release, 0, &truth);
-        assert_eq!((&told["truth"], &told["estimate"]), (&json!(7.0), &Value::Null));
+        let truth = [("Emma", 7.0), ("Noah", 5.0)].map(|(name, n)| (What::Label(name.into()), n));
+        let release = Release { estimates: vec![], ..example::release() };
+        let told = Told::new(Story::Names, release, 0, &truth);
+        let json = told.to_json().unwrap();
+        assert_eq!((&json["truth"], &json["estimate"]), (&json!(7.0), &Value::Null));
+        assert_eq!((&json["label"], &json["interval"]), (&json!("Emma"), &Value::Null));
         assert!(sentence(Story::Names, &told).contains("Emma, is held by 7 newborns"));
     }
 }

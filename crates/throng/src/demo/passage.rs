@@ -5,12 +5,14 @@ use crate::results::Analyzer;
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use throng_collection::{Release, Subjects};
 
 /// What became of an epoch.
 pub struct Passage {
     /// What the analyzer published.
-    pub release: Value,
+    pub release: Release,
     /// What each mix handed over, in the order of the chain.
     pub mixes: Vec<Handed>,
 }
@@ -32,6 +34,7 @@ pub struct Handed {
 /// Those who carry the reports, each asked over HTTP.
 pub struct Watch {
     id: String,
+    subjects: Subjects,
     parties: Vec<(String, Analyzer)>,
 }
 
@@ -41,7 +44,11 @@ impl Watch {
         let ask = |url: &str| Analyzer::new(url);
         let parties = chain.collection.chain.parties();
         let parties = parties.map(|(_, party)| Ok((party.name.clone(), ask(&party.url)?)));
-        Ok(Self { id: chain.collection.id().to_string(), parties: parties.collect::<Result<_>>()? })
+        Ok(Self {
+            id: chain.collection.id().to_string(),
+            subjects: Subjects::of(Arc::new(chain.collection.clone())),
+            parties: parties.collect::<Result<_>>()?,
+        })
     }
 
     /// Waits until an epoch is released and everyone has signed for what it got.
@@ -74,20 +81,17 @@ impl Watch {
     async fn passage(&self, told: &[(String, Option<u64>)], epoch: u64) -> Result<Option<Passage>> {
         let Some(((_, analyzer), mixes)) = self.parties.split_last() else { return Ok(None) };
         let over = told.iter().take(mixes.len()).all(|(stage, _)| stage == "delivered");
-        let releases = analyzer.releases(&self.id).await?;
-        let release = releases.into_iter().find(|r| r["last"].as_u64() == Some(epoch));
+        let releases = analyzer.releases(&self.subjects).await?;
+        let release = releases.into_iter().find(|release| release.last == epoch);
         let Some(release) = release.filter(|_| over) else { return Ok(None) };
-        let left = release["dropped"]["mixes"].as_array().cloned().unwrap_or_default();
-        let handed = (0..mixes.len()).map(|place| {
-            let count = |what: &str| left.get(place).and_then(|loss| loss[what].as_u64());
-            Handed {
+        let handed =
+            release.losses.iter().take(mixes.len()).enumerate().map(|(place, loss)| Handed {
                 mix: self.parties[place].0.clone(),
                 to: self.parties[place + 1].0.clone(),
                 reports: told[place].1.unwrap_or(0),
-                repeated: count("replayed").unwrap_or(0),
-                malformed: count("malformed").unwrap_or(0),
-            }
-        });
+                repeated: loss.replayed,
+                malformed: loss.malformed,
+            });
         let mixes = handed.collect();
         Ok(Some(Passage { release, mixes }))
     }

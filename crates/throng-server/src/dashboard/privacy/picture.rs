@@ -2,11 +2,11 @@
 
 use super::curve::Curve;
 use super::trade::Bound;
+use crate::Entry;
 use crate::dashboard::time::Epochs;
-use crate::{Entry, Published};
 use throng_account::show::{Count, Lower, Near, Upper};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
-use throng_collection::{Promise, Terms};
+use throng_collection::{Promise, Release, Terms};
 
 /// A chart and the same as a table.
 pub struct Picture {
@@ -18,7 +18,7 @@ pub struct Picture {
 }
 
 /// δ against ε, with the points of the release and of the promise.
-pub fn profile(curve: &Curve, terms: &Terms, release: &Published) -> Picture {
+pub fn profile(curve: &Curve, terms: &Terms, release: &Release) -> Picture {
     let upper = curve.0.iter().map(|place| (place.epsilon, place.delta.upper)).collect();
     let mut series = vec![Series::new("δ at most", Stroke::Solid, upper)];
     let lower = curve.has_lower();
@@ -31,7 +31,8 @@ pub fn profile(curve: &Curve, terms: &Terms, release: &Published) -> Picture {
         let marked = Series::new(name, Stroke::Markers, vec![(epsilon, delta)]);
         series.push(Series { notes, ..marked });
     };
-    point("this release", release.privacy.epsilon, release.privacy.delta);
+    let held = &release.guarantee;
+    point("this release", held.epsilon.get(), held.delta.get());
     let end = curve.0.last().map_or(0.0, |place| place.epsilon);
     let Promise { epsilon, delta, .. } = terms.promise;
     if release.first == release.last && epsilon.get() <= end {

@@ -1,0 +1,211 @@
+//! What each estimate is about, and the estimates with their errors.
+
+use super::unit;
+use crate::{Collection, Prompt, Terms};
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use throng_account::Probability;
+use throng_mechanism::{Control, DecodeOptions, Estimate, Question, Tally};
+
+/// What an estimate is about.
+///
+/// ```
+/// use throng_collection::What;
+///
+/// assert_eq!(What::Period(7).to_string(), "period 7");
+/// assert_eq!(What::Label("Firefox".into()).to_string(), "Firefox");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// How many said yes.
+    Yes,
+    /// The mean of the answers.
+    Mean,
+    /// How many say yes in a period, numbered from 1.
+    Period(u64),
+    /// How many gave this answer.
+    Label(Arc<str>),
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Yes => f.write_str("yes"),
+            Self::Mean => f.write_str("mean"),
+            Self::Period(number) => write!(f, "period {number}"),
+            Self::Label(label) => f.write_str(label),
+        }
+    }
+}
+
+/// An estimate and its interval. An estimate that could be anything is not a number.
+///
+/// ```
+/// use throng_collection::example;
+///
+/// let yes = &example::release().estimates[0];
+/// assert!(yes.low < yes.value && yes.value < yes.high);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What it is about.
+    pub what: What,
+    /// The estimate.
+    pub value: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// Where the interval begins.
+    pub low: f64,
+    /// Where the interval ends.
+    pub high: f64,
+}
+
+impl Answer {
+    /// Infinite is as good as unknown: the text of a release has no other word for either.
+    fn new(what: What, estimate: Estimate) -> Self {
+        let known = |number: f64| if number.is_finite() { number } else { f64::NAN };
+        let (low, high) = estimate.interval();
+        let [value, standard_error, low, high] =
+            [estimate.value, estimate.standard_error, low, high].map(known);
+        Self { what, value, standard_error, low, high }
+    }
+}
+
+/// What the releases of a collection are about. All of them share its labels.
+///
+/// ```
+/// use std::sync::Arc;
+/// use throng_account::Probability;
+/// use throng_collection::{Subjects, What, example};
+///
+/// let subjects = Subjects::of(Arc::new(example::collection()));
+/// let nothing = example::terms().mechanism.tally();
+/// let answers = subjects.answers(&nothing, &[0], Probability::new("confidence", 0.95)?);
+/// assert_eq!(answers[0].what, What::Yes);
+/// # Ok::<(), throng_collection::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Subjects {
+    collection: Arc<Collection>,
+    known: Known,
+}
+
+#[derive(Debug, Clone)]
+enum Known {
+    Yes,
+    Mean,
+    /// A running count for each period up to this one.
+    Periods(u64),
+    /// An estimate for each of these, in this order.
+    Every(Vec<Arc<str>>),
+    /// An estimate for those of these that stand out.
+    Some(HashSet<Arc<str>>),
+}
+
+impl Subjects {
+    /// Of this collection.
+    pub fn of(collection: Arc<Collection>) -> Self {
+        let Terms { question, mechanism, .. } = &collection.terms;
+        let known = match mechanism.question() {
+            Question::Bit => Known::Yes,
+            Question::Real => Known::Mean,
+            Question::State { periods, .. } => Known::Periods(periods),
+            Question::Category { size } => Known::Every(labels(question, size)),
+            Question::Attributes { count } => Known::Every(labels(question, count)),
+            Question::Text { .. } => {
+                Known::Some(question.labels.iter().map(|label| Arc::from(&**label)).collect())
+            }
+        };
+        Self { collection, known }
+    }
+
+    /// The collection.
+    pub fn collection(&self) -> &Arc<Collection> {
+        &self.collection
+    }
+
+    /// The estimates, each with its interval, in the units of the question. `epochs` are those that
+    /// are in the tally, which is of all epochs so far where estimates are about all of them.
+    pub fn answers(&self, tally: &Tally, epochs: &[u64], confidence: Probability) -> Vec<Answer> {
+        let terms = &self.collection.terms;
+        if let Some(found) = self.found(tally, confidence) {
+            return found;
+        }
+        let estimates = terms.mechanism.estimate(tally, confidence).into_iter().enumerate();
+        let answer = |(place, estimate): (usize, Estimate)| match &self.known {
+            Known::Yes => Some(Answer::new(What::Yes, estimate)),
+            Known::Mean => {
+                let scaled = estimate.rescaled(terms.question.low, unit(terms, tally));
+                Some(Answer::new(What::Mean, scaled))
+            }
+            Known::Periods(_) => {
+                let period = place as u64 + 1;
+                let complete = terms.mechanism.is_complete(place, epochs);
+                complete.then(|| Answer::new(What::Period(period), estimate))
+            }
+            Known::Every(labels) => {
+                Some(Answer::new(What::Label(Arc::clone(labels.get(place)?)), estimate))
+            }
+            Known::Some(_) => None,
+        };
+        estimates.filter_map(answer).collect()
+    }
+
+    /// The strings that stand out from the noise; `None` where the estimates are the answer already.
+    fn found(&self, tally: &Tally, confidence: Probability) -> Option<Vec<Answer>> {
+        let candidates: Vec<&str> =
+            self.collection.terms.question.labels.iter().map(String::as_str).collect();
+        let level = Probability::new("level", 1.0 - confidence.get()).unwrap_or(confidence);
+        let options = DecodeOptions { control: Control::Family, level, confidence };
+        let found = self.collection.terms.mechanism.decode(tally, &candidates, &options)?;
+        let significant = found.into_iter().filter(|found| found.significant);
+        let answers = significant.filter_map(|found| {
+            let what = self.named(candidates[found.candidate])?;
+            Some(Answer::new(what, found.estimate))
+        });
+        Some(answers.collect())
+    }
+
+    /// What the labels of a release stand for, if a release has such labels.
+    pub(super) fn read(&self, labels: &[&str]) -> Option<Vec<What>> {
+        let all: Vec<What> = match &self.known {
+            Known::Every(every) => every.iter().cloned().map(What::Label).collect(),
+            _ => labels.iter().map(|label| self.named(label)).collect::<Option<_>>()?,
+        };
+        let whole = match &self.known {
+            Known::Yes | Known::Mean => labels.len() == 1,
+            Known::Periods(_) => all.is_sorted_by(|a, b| period(a) < period(b)),
+            Known::Every(every) => labels.iter().copied().eq(every.iter().map(|label| &**label)),
+            Known::Some(_) => labels.iter().collect::<HashSet<_>>().len() == labels.len(),
+        };
+        whole.then_some(all)
+    }
+
+    fn named(&self, label: &str) -> Option<What> {
+        let what = match &self.known {
+            Known::Yes => What::Yes,
+            Known::Mean => What::Mean,
+            Known::Periods(most) => {
+                let number = label.rsplit(' ').next()?.parse().ok()?;
+                What::Period(Some(number).filter(|number| (1..=*most).contains(number))?)
+            }
+            Known::Every(_) => return None,
+            Known::Some(some) => What::Label(Arc::clone(some.get(label)?)),
+        };
+        (what.to_string() == label).then_some(what)
+    }
+}
+
+fn period(what: &What) -> Option<u64> {
+    if let What::Period(number) = what { Some(*number) } else { None }
+}
+
+/// The labels of a question, or numbers from 0 where it has none.
+fn labels(question: &Prompt, count: u32) -> Vec<Arc<str>> {
+    let label = |place: u32| match question.labels.get(place as usize) {
+        Some(label) => Arc::from(&**label),
+        None => Arc::from(place.to_string()),
+    };
+    (0..count).map(label).collect()
+}

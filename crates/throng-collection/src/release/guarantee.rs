@@ -1,0 +1,101 @@
+//! What holds for those who are in a batch.
+
+use crate::{Error, Spent, Terms};
+use std::borrow::Cow;
+use throng_account::{Crowd, Delta, Epsilon, Theorem};
+use throng_mechanism::Spending;
+
+/// What holds for a batch by its number of reports and epochs, whatever was released before.
+///
+/// ```
+/// use throng_collection::{BatchGuarantee, example};
+///
+/// let guarantee = BatchGuarantee::of(&example::terms(), 1_200, 1)?;
+/// assert!(guarantee.lower.unwrap() <= guarantee.epsilon);
+/// assert!(guarantee.epsilon < example::terms().promise.epsilon);
+/// assert!(guarantee.local_floor.unwrap() > guarantee.epsilon);
+/// # Ok::<(), throng_collection::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchGuarantee {
+    /// ε against everybody but one honest mix.
+    pub epsilon: Epsilon,
+    /// δ at this ε.
+    pub delta: Delta,
+    /// Below this no ε holds, where that is known.
+    pub lower: Option<Epsilon>,
+    /// Reports that are counted on as honest.
+    pub honest: Crowd,
+    /// The share of reports that may be the adversary's.
+    pub corrupt: f64,
+    /// ε with no report of the adversary's among them.
+    pub if_all_honest: Epsilon,
+    /// Epochs that were merged.
+    pub epochs: u64,
+    /// ε of a report with nobody honest; `None` is infinite.
+    pub local_floor: Option<Epsilon>,
+    /// The theorem that gives ε of one epoch.
+    pub theorem: Theorem,
+    /// Where to read it, in the words of the release.
+    pub source: Cow<'static, str>,
+    /// What is replaced by what, in the words of the release.
+    pub neighbours: Cow<'static, str>,
+    /// On what it rests, in the words of the release.
+    pub holds_if: Cow<'static, str>,
+}
+
+impl BatchGuarantee {
+    /// For so many distinct valid reports from so many merged epochs.
+    pub fn of(terms: &Terms, reports: u64, epochs: u64) -> Result<Self, Error> {
+        let promise = &terms.promise;
+        let honest = Crowd::honest(reports, promise.corrupt)?;
+        let one = terms.profile(honest)?.epsilon(promise.delta)?;
+        let (epsilon, delta) = Self::cost(terms, Spent { epochs, honest })?;
+        let all = Spent { epochs, honest: Crowd::new(reports)? };
+        let (if_all_honest, _) = Self::cost(terms, all)?;
+        let neighbours = if epochs == 1 { ONE_REPORT } else { ONE_IN_EACH };
+        let followed = terms.spending() == Spending::Lifetime;
+        Ok(Self {
+            epsilon,
+            delta,
+            lower: one.lower.filter(|_| epochs == 1).map(|witness| witness.epsilon),
+            honest,
+            corrupt: promise.corrupt,
+            if_all_honest,
+            epochs,
+            local_floor: terms.mechanism.local_floor(),
+            theorem: one.theorem,
+            source: one.theorem.source().into(),
+            neighbours: neighbours.into(),
+            holds_if: if followed { SAME_PEOPLE } else { ONE_MIX }.into(),
+        })
+    }
+
+    /// ε and δ for a person with a report in every epoch of the release. Where many epochs are
+    /// merged, what group privacy makes of the promised δ can pass 1; then ε at the δ of the lifetime
+    /// is told.
+    pub fn cost(terms: &Terms, release: Spent) -> Result<(Epsilon, Delta), Error> {
+        match terms.cost(release) {
+            Ok(cost) => Ok(cost),
+            Err(_) => Ok((terms.spent(&[release])?, terms.promise.lifetime.1)),
+        }
+    }
+}
+
+/// The words of a release, without a copy where they are those of today.
+pub(super) fn words(theorem: Theorem, text: &str) -> Cow<'static, str> {
+    let known = [theorem.source(), ONE_REPORT, ONE_IN_EACH, ONE_MIX, SAME_PEOPLE];
+    match known.into_iter().find(|known| *known == text) {
+        Some(known) => known.into(),
+        None => text.to_owned().into(),
+    }
+}
+
+const ONE_REPORT: &str = "one person's report is replaced by another";
+const ONE_IN_EACH: &str = "the reports of one person, one in each epoch, are replaced by others";
+
+const ONE_MIX: &str = "at least one mix is honest, and no more than the corrupt fraction of the \
+                       reports it let through is from, or known to, the adversary";
+const SAME_PEOPLE: &str = "at least one mix is honest, and no more than the corrupt fraction of \
+                           the reports it let through is from, or known to, the adversary; and the \
+                           same people report in every period";
