@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use throng_mechanism::{Key, Kind};
 
 #[test]
 fn every_account_answers_with_the_fields_of_the_contract() {
@@ -176,40 +177,35 @@ fn completions_know_the_commands() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("two-message-count"));
 }
 
-const KEYS: [(&str, &str); 18] = [
-    ("randomized-response", ""),
-    ("kary-response", "--size 4"),
-    ("laplace-mean", ""),
-    ("one-bit-mean", ""),
-    ("rappor", "--size 16 --cohorts 4"),
-    ("bit-sum", ""),
-    ("two-message-count", ""),
-    ("real-sum", "--max-messages 20"),
-    ("histogram", "--size 4"),
-    ("selection", "--size 3"),
-    ("longitudinal", "--size 4"),
-    ("coin-count", ""),
-    ("burst-count", "--max-messages 9"),
-    ("additive-histogram", "--size 4"),
-    ("burst-histogram", "--size 4 --max-messages 9"),
-    ("sliced-sum", ""),
-    ("split-and-mix", "--fragile"),
-    ("subset-selection", "--size 4"),
-];
+/// Every mechanism, and what has to be said of its question.
+fn keys() -> impl Iterator<Item = (Key, String)> {
+    Key::ALL.into_iter().map(|key| {
+        let size = match key.kind() {
+            Kind::Bit | Kind::Real => "",
+            Kind::Category | Kind::State => " --size 4",
+            Kind::Text => " --size 16 --cohorts 4",
+            Kind::Attributes => " --size 3",
+        };
+        let short = if key.is_slow() { " --max-messages 9" } else { "" };
+        let few = if key == Key::RealSum { " --max-messages 20" } else { "" };
+        let fragile = if key.is_fragile() { " --fragile" } else { "" };
+        (key, [size, short, few, fragile].concat())
+    })
+}
 
 #[test]
 fn every_mechanism_is_simulated_with_the_error_predicted() {
-    for (key, more) in KEYS {
+    for (key, more) in keys() {
         let line =
             format!("simulate {key} --n 2000 --epsilon 1 --delta 1e-6 --repeat 20 --seed 7 {more}");
         let answer = json(&line);
-        assert_eq!(answer["mechanism"], key);
+        assert_eq!(answer["mechanism"], key.name());
         let number =
             |field: &str| answer[field].as_f64().unwrap_or_else(|| panic!("{line}: {field}"));
         assert_eq!((number("n"), number("repeat")), (2000.0, 20.0));
         assert!(number("bias").is_finite() && (0.0..=1.0).contains(&number("coverage")), "{line}");
         // Twenty runs tell a factor of two. Rare strings are not found at all in so small a crowd.
-        if key != "rappor" {
+        if key.kind() != Kind::Text {
             let ratio = number("rmse") / number("predicted_rmse");
             assert!((0.5..2.0).contains(&ratio), "{line}: {ratio}");
         }
@@ -218,11 +214,11 @@ fn every_mechanism_is_simulated_with_the_error_predicted() {
 
 #[test]
 fn every_mechanism_is_audited_and_a_weakened_one_is_caught() {
-    for (key, more) in KEYS {
+    for (key, more) in keys() {
         let line =
             format!("audit {key} --n 200 --epsilon 1 --delta 1e-2 --runs 400 --seed 7 {more}");
         let answer = json(&line);
-        assert_eq!(answer["mechanism"], key);
+        assert_eq!(answer["mechanism"], key.name());
         assert_eq!(answer["consistent"], true, "{line}");
         let (low, claim) = (&answer["epsilon_lower"], &answer["epsilon_claimed"]);
         assert!(low.as_f64().unwrap() <= claim.as_f64().unwrap(), "{line}");
@@ -238,13 +234,9 @@ fn every_mechanism_is_audited_and_a_weakened_one_is_caught() {
 
 #[test]
 fn every_mechanism_is_calibrated_on_the_safe_side() {
-    for (key, more) in KEYS {
+    for (key, more) in keys() {
         // These have arguments of their own.
-        let more = match key {
-            "kary-response" => "--k 4",
-            "randomized-response" | "bit-sum" | "two-message-count" => "",
-            _ => more,
-        };
+        let more = if key == Key::KaryResponse { "--k 4".into() } else { more };
         let line = format!("calibrate {key} --n 5000 --epsilon 1 --delta 1e-6 {more}");
         let answer = json(&line);
         assert!(answer["delta_upper"].as_f64().unwrap() <= 1e-6, "{line}");
