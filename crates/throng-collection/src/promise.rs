@@ -53,6 +53,25 @@ impl Terms {
 
     /// What one release among `honest` reports costs a person who has a report in each of its `epochs`,
     /// rounded up: ε at the promised δ for one epoch, and by group privacy for several.
+    ///
+    /// ```
+    /// # use throng_account::Crowd;
+    /// # use throng_wire::{Spent, Terms};
+    /// # let terms = Terms::parse(r#"
+    /// # question = { text = "Do you cycle to work?", value = "bit" }
+    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
+    /// #             lifetime_delta = 1e-6 }
+    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
+    /// # "#)?;
+    /// // Promised is ε = 1 among a thousand. Among ten thousand, the same report costs a third.
+    /// let (epsilon, _) = terms.cost(Spent { epochs: 1, honest: Crowd::new(10_000)? })?;
+    /// assert!(epsilon.get() < 0.34);
+    ///
+    /// // Two epochs merged into one release show two reports of one person.
+    /// let (both, _) = terms.cost(Spent { epochs: 2, honest: Crowd::new(10_000)? })?;
+    /// assert!(both.get() >= 2.0 * epsilon.get());
+    /// # Ok::<(), throng_wire::Error>(())
+    /// ```
     pub fn cost(&self, Spent { epochs, honest }: Spent) -> Result<(Epsilon, Delta), Error> {
         let guarantee = self.profile(honest)?.epsilon(self.promise.delta)?;
         match epochs {
