@@ -5,11 +5,12 @@
 //! board        the rounds of one board
 //! collection   the estimates of one                  operations  what became of batches
 //! privacy      what holds for them, what is spent    planner     which mechanism?
-//! book         the documentation                     number      digits that people read
+//! book         the documentation                     site        the data that pages are made of
 //! ```
 //!
-//! Every number is there without a script. The one script sorts, searches, and asks the planner again
-//! while a slider moves.
+//! Each is a function of plain data, which `site` takes from the running server; [`PAGES`] is the table
+//! of all of them. Every number is there without a script. The one script sorts, searches, and asks the
+//! planner again while a slider moves.
 
 mod board;
 mod book;
@@ -22,26 +23,129 @@ mod planner;
 mod post;
 mod privacy;
 mod query;
+mod site;
 mod status;
 mod strip;
 mod time;
 
-pub(crate) use board::board;
 pub(crate) use book::{Leaf, book};
-pub(crate) use collection::collection;
 pub(crate) use csv::csv;
-pub(crate) use operations::operations;
-pub(crate) use overview::overview;
 pub(crate) use planner::Planner;
-pub(crate) use privacy::{Curves, privacy};
-pub(crate) use status::status;
+pub(crate) use privacy::Curves;
+pub(crate) use site::Ask;
 
 use crate::http::Visitor;
 use crate::{Error, Reader, Role};
 use askama::Template;
+use board::{ROUNDS, board};
+use collection::collection;
+use operations::operations;
+use overview::overview;
+use privacy::privacy;
 use sha2::{Digest, Sha256};
+use status::status;
 use std::sync::LazyLock;
 use throng_wire::hex;
+
+/// A page: where it is, who may read it, and what it is made of.
+pub(crate) struct Page {
+    /// Its path. With `{id}` it is about one collection.
+    pub path: &'static str,
+    /// Which servers have it, if not all.
+    pub role: Option<Role>,
+    /// What a visitor has to be allowed at least.
+    pub reader: Reader,
+    /// The path in the menu that it belongs to.
+    pub under: &'static str,
+    /// What the menu calls it, and to whom it is shown at least.
+    menu: Option<(&'static str, Reader)>,
+    /// From what is asked for to HTML.
+    pub show: fn(&Ask<'_>, Frame) -> Result<String, Error>,
+}
+
+/// All pages. The menu has them in this order, and then the book.
+pub(crate) static PAGES: [Page; 6] = [
+    Page {
+        path: "/",
+        role: Some(Role::Mix),
+        reader: Reader::Operator,
+        under: "/",
+        menu: Some(("Status", Reader::Viewer)),
+        show: |ask, frame| status(&ask.site()?, &ask.machine(), frame),
+    },
+    Page {
+        path: "/",
+        role: Some(Role::Analyzer),
+        reader: Reader::Viewer,
+        under: "/",
+        menu: Some(("Results", Reader::Viewer)),
+        show: |ask, frame| overview(&ask.site()?, ask.query, frame),
+    },
+    Page {
+        path: "/collections/{id}",
+        role: None,
+        reader: Reader::Viewer,
+        under: "/",
+        menu: None,
+        show: |ask, frame| {
+            if ask.is_board() {
+                return board(ask.now(), &ask.rounds()?, ask.words()?, ask.file()?, frame);
+            }
+            collection(ask.now(), &ask.asked()?, ask.query, frame)
+        },
+    },
+    Page {
+        path: "/collections/{id}/privacy",
+        role: None,
+        reader: Reader::Viewer,
+        under: "/",
+        menu: None,
+        show: |ask, frame| {
+            // What a board rests on is on its page.
+            if ask.is_board() {
+                return board(ask.now(), &ask.rounds()?, ask.words()?, ask.file()?, frame);
+            }
+            privacy(&ask.asked()?, ask.words()?, ask.curves(), ask.query, frame)
+        },
+    },
+    Page {
+        path: "/operations",
+        role: Some(Role::Analyzer),
+        reader: Reader::Operator,
+        under: "/operations",
+        menu: Some(("Operations", Reader::Operator)),
+        show: |ask, frame| operations(&ask.site()?, &ask.machine(), frame),
+    },
+    Page {
+        path: "/planner",
+        role: Some(Role::Analyzer),
+        reader: Reader::Viewer,
+        under: "/planner",
+        menu: Some(("Planner", Reader::Viewer)),
+        show: |ask, frame| ask.planner().page(ask.query, frame),
+    },
+];
+
+impl Page {
+    /// The page at a path of a server, or that of another role if this one has none there.
+    pub fn at(path: &str, role: Role) -> Option<&'static Self> {
+        let mut here = PAGES.iter().filter(|page| page.path == path);
+        here.clone().find(|page| page.is_of(role)).or_else(|| here.next())
+    }
+
+    /// Whether servers of this role have it.
+    pub fn is_of(&self, role: Role) -> bool {
+        self.role.is_none_or(|of| of == role)
+    }
+}
+
+/// The menu of somebody who may read so much at a server of this role: paths and names.
+fn menu(role: Option<Role>, reader: Option<Reader>) -> Vec<(&'static str, &'static str)> {
+    let pages = PAGES.iter().filter(|page| role.is_some_and(|role| page.is_of(role)));
+    let lines = pages.filter_map(|page| Some((page.path, page.menu?)));
+    let shown = lines.filter(|(_, (_, least))| reader >= Some(*least));
+    shown.map(|(path, (name, _))| (path, name)).chain([("/docs", "Documentation")]).collect()
+}
 
 /// What is around every page.
 pub(crate) struct Frame {
@@ -61,21 +165,7 @@ impl Frame {
     }
 
     fn links(&self) -> Vec<(&'static str, &'static str)> {
-        let reader = self.visitor.as_ref().map(|visitor| visitor.reader);
-        let mut links = Vec::new();
-        match self.role {
-            Some(Role::Mix) if reader.is_some() => links.push(("/", "Status")),
-            Some(Role::Analyzer) if reader.is_some() => {
-                links.push(("/", "Results"));
-                if reader == Some(Reader::Operator) {
-                    links.push(("/operations", "Operations"));
-                }
-                links.push(("/planner", "Planner"));
-            }
-            _ => {}
-        }
-        links.push(("/docs", "Documentation"));
-        links
+        menu(self.role, self.visitor.as_ref().map(|visitor| visitor.reader))
     }
 
     /// Whether everybody can read results here, which is said aloud. A mix has none.
@@ -172,4 +262,35 @@ struct ProblemPage<'a> {
     frame: Frame,
     status: u16,
     title: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everyone_is_shown_the_pages_that_they_may_read() {
+        let names = |role, reader| -> Vec<&str> {
+            menu(role, reader).into_iter().map(|(_, name)| name).collect()
+        };
+        let (viewer, operator) = (Some(Reader::Viewer), Some(Reader::Operator));
+        let all = ["Results", "Operations", "Planner", "Documentation"];
+        assert_eq!(names(Some(Role::Analyzer), operator), all);
+        assert_eq!(names(Some(Role::Analyzer), viewer), [all[0], all[2], all[3]]);
+        assert_eq!(names(Some(Role::Mix), viewer), ["Status", "Documentation"]);
+        assert_eq!(names(Some(Role::Analyzer), None), ["Documentation"]);
+        assert_eq!(names(None, None), ["Documentation"]);
+    }
+
+    #[test]
+    fn a_path_has_one_page_for_each_role() {
+        for page in &PAGES {
+            let same = PAGES.iter().filter(|other| {
+                let both = other.role.is_none() || page.role.is_none() || other.role == page.role;
+                other.path == page.path && both
+            });
+            assert_eq!(same.count(), 1, "{}", page.path);
+            assert!(PAGES.iter().any(|other| other.path == page.under && other.menu.is_some()));
+        }
+    }
 }

@@ -13,6 +13,7 @@ use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use throng_mix::{Slot, Stage, Ticking, lock};
+use throng_wire::Route;
 
 /// Counters since the start.
 #[derive(Default)]
@@ -115,19 +116,17 @@ impl Metrics {
 }
 
 /// Reports of a slot, where they may be told: of a crowd.
-pub(crate) fn reports(slot: &Slot, party: &Party) -> Option<u64> {
-    let (shape, quorum) = (&party.route().shape, party.route().quorum);
+pub(crate) fn reports(slot: &Slot, route: &Route, hop: u8) -> Option<u64> {
+    let quorum = route.quorum;
     let (manifest, hop) = match &slot.stage {
         Stage::Closing | Stage::Held { .. } | Stage::Released { .. } => return None,
         Stage::Dropped { reports, .. } => {
             return Some(*reports).filter(|reports| *reports >= quorum);
         }
-        Stage::Received(manifest) => (manifest, party.course.hop),
-        Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => {
-            (manifest, party.course.hop + 1)
-        }
+        Stage::Received(manifest) => (manifest, hop),
+        Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, hop + 1),
     };
-    let reports = manifest.unverified().records / shape.records_per_report(hop).max(1);
+    let reports = manifest.unverified().records / route.shape.records_per_report(hop).max(1);
     // What a dishonest mix hands over may be fewer.
     Some(reports).filter(|reports| *reports >= quorum)
 }
@@ -171,8 +170,10 @@ impl Text {
         self.head("throng_reports_total", "counter", "distinct valid reports of crowds that left");
         for party in node.parties.values() {
             let crowd = |slot: &&Slot| !matches!(slot.stage, Stage::Dropped { .. });
-            let slots = party.course.slots();
-            let told = slots.iter().filter(crowd).filter_map(|slot| reports(slot, party)).sum();
+            let (slots, hop) = (party.course.slots(), party.course.hop);
+            let told =
+                slots.iter().filter(crowd).filter_map(|slot| reports(slot, party.route(), hop));
+            let told = told.sum();
             self.labelled("collection", &party.id().to_string(), told);
         }
         self.head("throng_idle_seconds", "gauge", "since everything that was due was done");

@@ -1,27 +1,26 @@
 //! One board: what takes place, and what became of its rounds.
 
 use super::health::State;
+use super::site::{self, Rounds};
 use super::time::Moment;
 use super::{Frame, shown};
 use crate::Error;
-use crate::party::Party;
-use crate::server::Node;
 use askama::Template;
-use std::collections::BTreeMap;
 use throng_account::show::Count;
 use throng_mix::Why;
-use throng_wire::{Notice, hex};
+use throng_wire::hex;
 
 /// The page.
-pub(crate) fn board(node: &Node, party: &Party, frame: Frame) -> Result<String, Error> {
-    let rounds = rounds(node, party, SHOWN)?;
-    shown(&Page {
-        frame,
-        brief: Brief::new(node, party, rounds.first()),
-        words: party.words(),
-        file: party.file(),
-        rounds,
-    })
+pub(crate) fn board(
+    now: u64,
+    rounds: &Rounds,
+    words: &[String],
+    file: String,
+    frame: Frame,
+) -> Result<String, Error> {
+    let brief = Brief::new(now, rounds);
+    let rounds = rounds.over.iter().map(|round| Round::new(rounds, round)).collect();
+    shown(&Page { frame, brief, words, rounds, file })
 }
 
 /// A board among others.
@@ -35,14 +34,10 @@ pub struct Brief {
     pub state: State,
 }
 
-/// How far a board is, and how its last round went.
-pub fn brief(node: &Node, party: &Party) -> Result<Brief, Error> {
-    Ok(Brief::new(node, party, rounds(node, party, 1)?.first()))
-}
-
 impl Brief {
-    fn new(node: &Node, party: &Party, last: Option<&Round>) -> Self {
-        let (route, now) = (party.route(), node.now());
+    /// How far a board is, and how its last round went.
+    pub fn new(now: u64, rounds: &Rounds) -> Self {
+        let route = &rounds.route;
         let running = route.epoch_at(now);
         let when = match running {
             Some(round) => format!("round {round}, {} in all", route.epochs),
@@ -51,51 +46,44 @@ impl Brief {
             }
             None => "over".to_owned(),
         };
-        let shown = last.and_then(|round| round.notice.as_ref());
+        let last = rounds.over.first().map(|round| Round::new(rounds, round));
+        let posted = last.as_ref().and_then(|round| round.notice.as_ref());
         Self {
-            id: party.id().to_string(),
+            id: route.id.to_string(),
             title: route.title.clone(),
             running: running.is_some(),
             when,
-            reports: shown.map_or_else(|| "–".to_owned(), |notice| notice.reports.to_string()),
-            state: last.map_or_else(|| State::plain("none is over"), |round| round.state.clone()),
+            reports: posted.map_or_else(|| "–".to_owned(), |posted| posted.reports.to_string()),
+            state: last.map_or_else(|| State::plain("none is over"), |round| round.state),
         }
     }
 }
 
-/// The last rounds that are over, newest first.
-fn rounds(node: &Node, party: &Party, most: usize) -> Result<Vec<Round>, Error> {
-    let (board, route, now) = (party.noticeboard()?, party.route(), node.now());
-    let notices = board.notices()?.into_iter();
-    let notices: BTreeMap<u64, (Notice, usize)> =
-        notices.map(|(notice, missing)| (notice.round, (notice, missing))).collect();
-    let end = route.schedule.epoch_at(now).map_or(0, |epoch| (epoch + 1).min(route.epochs));
-    let over = (0..end).rev().filter(|round| now >= route.schedule.deadline(*round));
-    let hops = route.chain.hops();
-    let round = |number: u64| {
-        let notice = notices.get(&number);
-        let state = match notice {
-            Some((_, 0)) => State::ok("published"),
-            Some((_, missing)) => State::warn(format!("{missing} of {hops} signatures missing")),
-            None => match board.bulletin(number).err() {
-                Some(Error::Dropped(Why::Short)) => State::plain("dropped: too few reports"),
-                Some(Error::Dropped(_)) => State::bad("dropped: nothing came in time"),
-                _ => State::plain("on the way"),
-            },
+impl Round {
+    fn new(rounds: &Rounds, round: &site::Round) -> Self {
+        let (route, number) = (&rounds.route, round.number);
+        let hops = route.chain.hops();
+        let state = match (&round.notice, round.dropped) {
+            (Some((_, 0)), _) => State::ok("published"),
+            (Some((_, missing)), _) => {
+                State::warn(format!("{missing} of {hops} signatures missing"))
+            }
+            (None, Some(Why::Short)) => State::plain("dropped: too few reports"),
+            (None, Some(_)) => State::bad("dropped: nothing came in time"),
+            (None, None) => State::plain("on the way"),
         };
-        Round {
+        Self {
             number,
-            out: notice.is_some_and(|(_, missing)| *missing == 0),
+            out: matches!(round.notice, Some((_, 0))),
             closed: Moment(route.schedule.deadline(number)),
             state,
-            notice: notice.map(|(notice, _)| Posted {
+            notice: round.notice.map(|(notice, _)| Posted {
                 reports: Count(notice.reports),
                 messages: Count(notice.messages),
                 digest: hex(&notice.digest),
             }),
         }
-    };
-    Ok(over.take(most).map(round).collect())
+    }
 }
 
 struct Round {
@@ -125,4 +113,4 @@ struct Page<'a> {
 }
 
 /// Rounds that are shown.
-const SHOWN: usize = 100;
+pub(crate) const ROUNDS: usize = 100;

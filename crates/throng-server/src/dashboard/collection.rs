@@ -2,10 +2,9 @@
 
 use super::post::{plausible, raw, words};
 use super::query::Query;
+use super::site::Asked;
 use super::time::{Epochs, Moment};
 use super::{Frame, shown};
-use crate::party::Party;
-use crate::server::Node;
 use crate::{Entry, Error};
 use askama::Template;
 use std::borrow::Cow;
@@ -18,24 +17,22 @@ use throng_mechanism::Question;
 
 /// The page, or with `part` in the query what depends on the form.
 pub(crate) fn collection(
-    node: &Node,
-    party: &Party,
+    now: u64,
+    asked: &Asked,
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
     let query = Query::parse(query);
-    let analyzer = party.analyzer()?;
-    let (releases, ledger) = (analyzer.published()?, analyzer.ledger());
-    let view = View::new(analyzer.collection(), &releases, &query);
+    let Asked { collection, releases, ledger } = asked;
+    let view = View::new(collection, releases, &query);
     if query.part() {
         let answers = view.answers();
         return shown(&Part { answers: answers.as_ref(), query: &query });
     }
-    let collection = analyzer.collection();
     let terms = &collection.terms;
     shown(&Page {
         frame,
-        id: party.id().to_string(),
+        id: collection.id().to_string(),
         question: &terms.question.text,
         mechanism: terms.mechanism.key().name(),
         latest: latest(terms, releases.last().map(|release| &**release)),
@@ -47,7 +44,7 @@ pub(crate) fn collection(
         story: view.story(),
         answers: view.answers(),
         releases: view.releases(),
-        running: collection.epoch_at(node.now()),
+        running: collection.epoch_at(now),
         file: collection.to_toml(),
     })
 }

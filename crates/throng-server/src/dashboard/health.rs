@@ -1,9 +1,8 @@
 //! How this server and the others are: the parts that an operator's pages share.
 
+use super::site::{Keys, Machine, Place, Site};
 use super::time::{Epochs, Moment, Span};
-use crate::party::Party;
 use crate::run::Health;
-use crate::server::Node;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A word and how bad it is: the class of a pill.
@@ -44,26 +43,25 @@ pub struct Peer {
 }
 
 /// Everyone else in the chains of this server, by address.
-pub fn peers(node: &Node) -> Vec<Peer> {
-    let now = node.now();
-    let mut known: BTreeMap<String, Seen> = BTreeMap::new();
-    for party in node.parties.values() {
-        let (needed, missing) = missing(party, now);
-        for (hop, party) in party.others() {
-            let seen = known.entry(party.url).or_default();
-            seen.names.insert(party.name);
+pub fn peers(site: &Site) -> Vec<Peer> {
+    let mut known: BTreeMap<&str, Seen<'_>> = BTreeMap::new();
+    for place in &site.places {
+        let missing = place.needed.as_ref().map(missing);
+        for (hop, party) in place.others() {
+            let seen = known.entry(&party.url).or_default();
+            seen.names.insert(&party.name);
             seen.hops.insert(hop);
-            seen.needed += usize::from(needed);
-            seen.missing += usize::from(missing.contains(&hop));
+            seen.needed += usize::from(missing.is_some());
+            seen.missing += usize::from(missing.is_some_and(|missing| missing.contains(&hop)));
         }
     }
-    let peer = |(url, seen): (String, Seen)| {
+    let peer = |(url, seen): (&str, Seen<'_>)| {
         let hops: Vec<String> = seen.hops.iter().map(u8::to_string).collect();
-        let (state, since) = reachable(node.watch.party(&url), now);
+        let (state, since) = reachable(site.heard.get(url), site.now);
         Peer {
             names: seen.names.into_iter().collect::<Vec<_>>().join(", "),
             hops: hops.join(", "),
-            url,
+            url: url.to_owned(),
             state,
             since,
             keys: match (seen.needed, seen.missing) {
@@ -86,35 +84,34 @@ pub struct Window {
 }
 
 /// The windows that have keys at this server, newest first, and who is waited for.
-pub fn windows(party: &Party) -> Vec<Window> {
-    let (route, keyring) = (party.route(), &party.course.keyring);
-    let window = |window: u64| {
-        let epochs = route.window_epochs(window);
-        let (keys, signatures) = keyring.missing(window);
-        let names = |hops: &[u8]| {
-            let parties = hops.iter().filter_map(|hop| route.chain.party(*hop));
-            parties.map(|party| party.name.clone()).collect::<Vec<_>>().join(", ")
-        };
-        let state = if keyring.directory(window).is_ok() {
+pub fn windows(place: &Place) -> Vec<Window> {
+    let route = &place.route;
+    let names = |hops: &[u8]| {
+        let parties = hops.iter().filter_map(|hop| route.chain.party(*hop));
+        parties.map(|party| party.name.clone()).collect::<Vec<_>>().join(", ")
+    };
+    let window = |keys: &Keys| {
+        let epochs = route.window_epochs(keys.window);
+        let state = if keys.signed {
             State::ok("signed by all")
-        } else if keys.is_empty() {
-            State::warn(format!("not signed yet by {}", names(&signatures)))
+        } else if keys.unknown.is_empty() {
+            State::warn(format!("not signed yet by {}", names(&keys.unsigned)))
         } else {
-            State::warn(format!("no key yet from {}", names(&keys)))
+            State::warn(format!("no key yet from {}", names(&keys.unknown)))
         };
         Window { epochs: Epochs(epochs.start, epochs.end.saturating_sub(1)), state }
     };
-    keyring.windows().into_iter().rev().map(window).collect()
+    place.keys.iter().rev().map(window).collect()
 }
 
 /// Whether the disk takes what is written.
-pub fn disk(node: &Node) -> State {
-    if node.writable_now() { State::ok("writable") } else { State::bad("not writable") }
+pub fn disk(machine: &Machine) -> State {
+    if machine.writable { State::ok("writable") } else { State::bad("not writable") }
 }
 
 /// Whether anything has to be looked into.
-pub fn alarms(node: &Node) -> State {
-    match node.metrics.conflicts() {
+pub fn alarms(machine: &Machine) -> State {
+    match machine.conflicts {
         0 => State::ok("none"),
         1 => State::bad("1 conflict"),
         count => State::bad(format!("{count} conflicts")),
@@ -130,16 +127,13 @@ pub fn listed(
     (counts.iter().map(|(_, count)| count).sum(), each.collect::<Vec<_>>().join(", "))
 }
 
-/// Whether there are reports to come for which keys are needed, and the hops whose key or signature is
-/// missing for them.
-fn missing(party: &Party, now: u64) -> (bool, Vec<u8>) {
-    let Some(window) = party.window(now) else { return (false, Vec::new()) };
-    let (keys, signatures) = party.course.keyring.missing(window);
-    (true, if keys.is_empty() { signatures } else { keys })
+/// The hops whose key is missing, or whose signature if all keys are there.
+fn missing(keys: &Keys) -> &[u8] {
+    if keys.unknown.is_empty() { &keys.unsigned } else { &keys.unknown }
 }
 
-fn reachable(health: Option<Health>, now: u64) -> (State, String) {
-    let Some(Health { trouble, since, answered }) = health else {
+fn reachable(health: Option<&Health>, now: u64) -> (State, String) {
+    let Some(&Health { trouble, since, answered }) = health else {
         return (State::plain("not asked yet"), String::new());
     };
     let since = format!("since {}", Moment(since));
@@ -154,8 +148,8 @@ fn reachable(health: Option<Health>, now: u64) -> (State, String) {
 }
 
 #[derive(Default)]
-struct Seen {
-    names: BTreeSet<String>,
+struct Seen<'a> {
+    names: BTreeSet<&'a str>,
     hops: BTreeSet<u8>,
     /// Collections that need keys now.
     needed: usize,

@@ -4,71 +4,65 @@
 //! published releases tell it, and slots are counted as whole batches.
 
 use super::health::{Peer, State, Window, alarms, disk, listed, peers, windows};
+use super::site::{Machine, Outcome, Place, Site};
 use super::strip::{Counts, Strip, legend};
 use super::time::{Epochs, Span};
 use super::{Frame, shown};
 use crate::Error;
-use crate::party::Party;
-use crate::server::Node;
 use askama::Template;
 use std::sync::Arc;
 use throng_collection::Release;
 use throng_mix::{Slot, Stage};
 
 /// The page.
-pub(crate) fn operations(node: &Node, frame: Frame) -> Result<String, Error> {
-    let mut rows = Vec::new();
-    for party in node.parties.values() {
-        rows.push(row(node, party)?);
-    }
+pub(crate) fn operations(site: &Site, machine: &Machine, frame: Frame) -> Result<String, Error> {
+    let mut rows: Vec<Row> = site.places.iter().map(|place| row(site.now, place)).collect();
     // What waits or is late comes first.
     rows.sort_by(|a, b| (b.behind, &a.question).cmp(&(a.behind, &b.question)));
-    let (failures, failed) = listed(&node.metrics.failures(), task);
-    let (refused, refusals) = listed(&node.metrics.refused_batches(), |reason| reason);
+    let (failures, failed) = listed(&machine.failures, task);
+    let (refused, refusals) = listed(&machine.refused, |reason| reason);
     shown(&Page {
         frame,
         waiting: rows.iter().map(|row| row.counts.waiting).sum(),
         released: rows.iter().map(|row| row.counts.done).sum(),
-        alarms: alarms(node),
-        disk: disk(node),
+        alarms: alarms(machine),
+        disk: disk(machine),
         failures,
         failed,
         refused,
         refusals,
-        peers: peers(node),
+        peers: peers(site),
         legend: legend(true),
         rows,
     })
 }
 
-fn row(node: &Node, party: &Party) -> Result<Row, Error> {
-    let (now, slots) = (node.now(), party.course.slots());
-    let (releases, newest) = if let Ok(analyzer) = party.analyzer() {
-        let releases = analyzer.published()?;
-        let newest = releases.iter().max_by_key(|release| release.last);
-        let newest = newest.map(|release| (release.first, release.last));
-        (releases, newest)
-    } else {
-        let newest = party.noticeboard()?.notices()?.into_iter().next_back();
-        (Vec::new(), newest.map(|(notice, _)| (notice.round, notice.round)))
+fn row(now: u64, place: &Place) -> Row {
+    let (route, slots) = (&place.route, &place.slots);
+    let (releases, newest) = match &place.outcome {
+        Outcome::Released(asked) => {
+            let newest = asked.releases.iter().max_by_key(|release| release.last);
+            (&asked.releases[..], newest.map(|release| (release.first, release.last)))
+        }
+        Outcome::Posted(rounds) => (&[][..], rounds.newest.map(|round| (round, round))),
+        Outcome::HandedOver => (&[][..], None),
     };
-    let behind = behind(party, &slots, now);
-    Ok(Row {
-        id: party.id().to_string(),
-        question: party.route().title.clone(),
-        strip: Strip::new(party, &slots, now),
-        counts: Counts::of(&slots),
+    Row {
+        id: route.id.to_string(),
+        question: route.title.clone(),
+        strip: Strip::new(place, now),
+        counts: Counts::of(slots),
         newest: newest.map(|(first, last)| {
-            let closed = party.route().schedule.deadline(last);
+            let closed = route.schedule.deadline(last);
             (Epochs(first, last), Span(now.saturating_sub(closed)))
         }),
-        behind,
-        idle: Span(now.saturating_sub(party.stepped())),
-        board: party.question().is_none(),
-        left: left(party, &releases),
-        windows: windows(party),
-        destroyed: party.course.keyring.live(),
-    })
+        behind: behind(place, now),
+        idle: Span(now.saturating_sub(place.stepped)),
+        board: matches!(place.outcome, Outcome::Posted(_)),
+        left: left(place, releases),
+        windows: windows(place),
+        destroyed: place.live,
+    }
 }
 
 /// What a task does, in words.
@@ -83,8 +77,8 @@ fn task(name: &'static str) -> &'static str {
 }
 
 /// Epochs after the last that was decided whose deadline is over.
-fn behind(party: &Party, slots: &[Slot], now: u64) -> u64 {
-    let route = party.route();
+fn behind(place: &Place, now: u64) -> u64 {
+    let (route, slots) = (&place.route, &place.slots);
     let decided = |slot: &&Slot| !matches!(slot.stage, Stage::Received(_));
     let next = slots.iter().rev().find(decided).map_or(0, |slot| slot.last + 1);
     let epochs = next..route.epochs;
@@ -92,8 +86,8 @@ fn behind(party: &Party, slots: &[Slot], now: u64) -> u64 {
 }
 
 /// What each party left out, in all releases and in the newest.
-fn left(party: &Party, releases: &[Arc<Release>]) -> Vec<Losses> {
-    let route = party.route();
+fn left(place: &Place, releases: &[Arc<Release>]) -> Vec<Losses> {
+    let route = &place.route;
     let of = |(place, (hop, party)): (usize, (u8, &throng_wire::Party))| {
         let analyzer = hop == route.chain.hops();
         let left = |release: &Arc<Release>| Left::of(release, place, analyzer);

@@ -1,14 +1,13 @@
 //! All collections of an analyzer, one to a row.
 
-use super::board::{Brief, brief};
+use super::board::Brief;
 use super::collection::latest;
 use super::health::State;
 use super::query::Query;
+use super::site::{Asked, Outcome, Place, Site};
 use super::time::{Moment, elapsed};
 use super::{Frame, shown};
-use crate::party::Party;
-use crate::server::Node;
-use crate::{Analyzer, Error};
+use crate::Error;
 use askama::Template;
 use throng_account::show::{Count, Upper};
 use throng_chart::sparkline;
@@ -16,18 +15,20 @@ use throng_collection::Answer;
 use throng_mechanism::Kind;
 
 /// The page.
-pub(crate) fn overview(node: &Node, query: &str, frame: Frame) -> Result<String, Error> {
+pub(crate) fn overview(site: &Site, query: &str, frame: Frame) -> Result<String, Error> {
     let query = Query::parse(query);
     let wanted = query.get("q").unwrap_or_default().to_lowercase();
     let (mut rows, mut boards, mut all) = (Vec::new(), Vec::new(), 0);
-    for party in node.parties.values() {
-        let Ok(analyzer) = party.analyzer() else {
-            boards.push(brief(node, party)?);
-            continue;
-        };
-        all += 1;
-        if party.route().title.to_lowercase().contains(&wanted) {
-            rows.push(row(node, party, analyzer)?);
+    for place in &site.places {
+        match &place.outcome {
+            Outcome::HandedOver => {}
+            Outcome::Posted(rounds) => boards.push(Brief::new(site.now, rounds)),
+            Outcome::Released(asked) => {
+                all += 1;
+                if place.route.title.to_lowercase().contains(&wanted) {
+                    rows.push(row(site, place, asked));
+                }
+            }
         }
     }
     // What has news comes first, then by question.
@@ -40,13 +41,12 @@ pub(crate) fn overview(node: &Node, query: &str, frame: Frame) -> Result<String,
     shown(&Overview { frame, rows: &rows, boards: &boards, all, wanted })
 }
 
-fn row(node: &Node, party: &Party, analyzer: &Analyzer) -> Result<Row, Error> {
-    let (collection, now) = (analyzer.collection(), node.now());
+fn row(site: &Site, place: &Place, asked: &Asked) -> Row {
+    let (Asked { collection, releases, ledger }, now) = (asked, site.now);
     let terms = &collection.terms;
-    let releases = analyzer.published()?;
     let epoch = collection.epoch_at(now);
     let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());
-    let spent = analyzer.ledger().last().map_or(0.0, |entry| entry.total.get());
+    let spent = ledger.last().map_or(0.0, |entry| entry.total.get());
     // Of what is followed over time, the last release has all of it.
     let answers: Vec<&Answer> = if terms.mechanism.epochs().is_some() {
         releases.last().map_or(Vec::new(), |last| last.estimates.iter().collect())
@@ -63,8 +63,8 @@ fn row(node: &Node, party: &Party, analyzer: &Analyzer) -> Result<Row, Error> {
         }
         None => "over".to_owned(),
     };
-    Ok(Row {
-        id: party.id().to_string(),
+    Row {
+        id: place.route.id.to_string(),
         question: terms.question.text.clone(),
         latest: latest(terms, releases.last().map(|release| &**release)),
         trend: if single && !trend.is_empty() {
@@ -77,19 +77,19 @@ fn row(node: &Node, party: &Party, analyzer: &Analyzer) -> Result<Row, Error> {
         when,
         elapsed: epoch.map(|epoch| elapsed(&collection.schedule, epoch, now)),
         quorum: Count(collection.quorum()),
-        crowd: crowd(node, party),
+        crowd: crowd(site, place),
         spent: Upper(spent).to_string(),
         limit: Upper(limit).to_string(),
         delta: Upper(delta).to_string(),
         share: (spent / limit).clamp(0.0, 1.0),
-        chain: chain(node, party),
-    })
+        chain: chain(site, place),
+    }
 }
 
 /// What the first mix says of the running epoch.
-fn crowd(node: &Node, party: &Party) -> Option<String> {
-    let epoch = party.route().epoch_at(node.now());
-    let told = node.watch.progress(&party.id()).filter(|told| Some(told.epoch) == epoch)?;
+fn crowd(site: &Site, place: &Place) -> Option<String> {
+    let epoch = place.route.epoch_at(site.now);
+    let told = place.progress.filter(|told| Some(told.epoch) == epoch)?;
     Some(match told.at_least {
         Some(reports) => {
             format!("at least {} uploads, {} needed", Count(reports), Count(told.crowd))
@@ -99,14 +99,14 @@ fn crowd(node: &Node, party: &Party) -> Option<String> {
 }
 
 /// Whether reports can be taken and would arrive.
-fn chain(node: &Node, party: &Party) -> State {
-    let Some(window) = party.window(node.now()) else { return State::plain("at rest") };
-    let away = |url: &str| node.watch.party(url).is_some_and(|health| health.trouble.is_some());
-    let away = party.others().into_iter().filter(|(_, party)| away(&party.url)).count();
+fn chain(site: &Site, place: &Place) -> State {
+    let Some(keys) = &place.needed else { return State::plain("at rest") };
+    let away = |url: &str| site.heard.get(url).is_some_and(|health| health.trouble.is_some());
+    let away = place.others().filter(|(_, party)| away(&party.url)).count();
     if away > 0 {
         return State::bad(format!("{away} not reachable"));
     }
-    if party.course.keyring.directory(window).is_err() {
+    if !keys.signed {
         return State::warn("waits for keys");
     }
     State::ok("complete")

@@ -8,10 +8,9 @@ pub(crate) use curve::Curves;
 
 use super::book::proof;
 use super::query::Query;
+use super::site::Asked;
 use super::time::Epochs;
 use super::{Frame, shown};
-use crate::party::Party;
-use crate::server::Node;
 use crate::{Entry, Error};
 use askama::Template;
 use curve::Curve;
@@ -24,14 +23,13 @@ use throng_mechanism::{Question, Spending};
 
 /// The page: of the release that the query names, or of the last one.
 pub(crate) fn privacy(
-    node: &Node,
-    party: &Party,
+    asked: &Asked,
+    words: &[String],
+    curves: &Curves,
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
-    let analyzer = party.analyzer()?;
-    let (releases, ledger) = (analyzer.published()?, analyzer.ledger());
-    let collection = analyzer.collection();
+    let Asked { collection, releases, ledger } = asked;
     let query = Query::parse(query);
     let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
     let place = releases.iter().position(|release| Some(release.first) == first);
@@ -40,9 +38,9 @@ pub(crate) fn privacy(
     let curve = place.and_then(|place| {
         let BatchGuarantee { epsilon, epochs, honest, .. } = releases[place].guarantee;
         let reached = epsilon.get() / epochs as f64;
-        node.curves.of(party.id(), &collection.terms, honest, reached).ok()
+        curves.of(collection.id(), &collection.terms, honest, reached).ok()
     });
-    let view = View { collection, words: party.words(), releases: &releases, ledger: &ledger };
+    let view = View { collection, words, releases, ledger };
     shown(&view.page(place, curve.as_deref(), frame)?)
 }
 

@@ -3,19 +3,17 @@
 //! Of reports it tells what the next party is told as well: how many a batch has that left.
 
 use super::health::{Peer, State, Window, alarms, disk, peers, windows};
+use super::site::{Machine, Place, Site};
 use super::strip::{Counts, Strip, legend};
 use super::time::{Epochs, Moment, elapsed};
 use super::{Frame, shown};
 use crate::Error;
-use crate::metrics::reports;
-use crate::party::Party;
-use crate::server::Node;
 use askama::Template;
 use throng_mix::{Slot, Stage};
 
 /// The page.
-pub(crate) fn status(node: &Node, frame: Frame) -> Result<String, Error> {
-    let mut rows: Vec<Row> = node.parties.values().map(|party| row(node, party)).collect();
+pub(crate) fn status(site: &Site, machine: &Machine, frame: Frame) -> Result<String, Error> {
+    let mut rows: Vec<Row> = site.places.iter().map(|place| row(site.now, place)).collect();
     rows.sort_by(|a, b| {
         (b.running.is_some(), &a.question).cmp(&(a.running.is_some(), &b.question))
     });
@@ -26,61 +24,60 @@ pub(crate) fn status(node: &Node, frame: Frame) -> Result<String, Error> {
         title: if same { name } else { "Status".to_owned() },
         delivered: rows.iter().map(|row| row.counts.done).sum(),
         waiting: rows.iter().map(|row| row.counts.waiting).sum(),
-        alarms: alarms(node),
-        disk: disk(node),
-        peers: peers(node),
+        alarms: alarms(machine),
+        disk: disk(machine),
+        peers: peers(site),
         legend: legend(false),
         rows,
     })
 }
 
-fn row(node: &Node, party: &Party) -> Row {
-    let (now, slots, route) = (node.now(), party.course.slots(), party.route());
+fn row(now: u64, place: &Place) -> Row {
+    let (slots, route) = (&place.slots, &place.route);
     let schedule = &route.schedule;
     let running = route.epoch_at(now).map(|epoch| Running {
         epoch,
         begun: Moment(schedule.start_of(epoch)),
         deadline: Moment(schedule.deadline(epoch)),
         elapsed: elapsed(schedule, epoch, now),
-        crowd: crowd(party, now),
+        crowd: crowd(place),
     });
     let rest = if now < schedule.start {
         format!("begins {}", Moment(schedule.start))
     } else {
         "over".to_owned()
     };
-    let named = route.chain.party(party.course.hop);
+    let party = route.chain.party(place.hop);
     Row {
-        id: party.id().to_string(),
-        name: named.map_or_else(String::new, |party| party.name.clone()),
+        id: route.id.to_string(),
+        name: party.map_or_else(String::new, |party| party.name.clone()),
         question: route.title.clone(),
-        hop: party.course.hop,
+        hop: place.hop,
         hops: route.chain.hops(),
         epochs: route.epochs,
         quorum: route.quorum,
         running,
         rest,
-        newest: slots.iter().rev().find_map(|slot| left(party, slot)),
-        strip: Strip::new(party, &slots, now),
-        counts: Counts::of(&slots),
-        windows: windows(party),
-        destroyed: party.course.keyring.live(),
+        newest: slots.iter().rev().find_map(|slot| left(place, slot)),
+        strip: Strip::new(place, now),
+        counts: Counts::of(slots),
+        windows: windows(place),
+        destroyed: place.live,
     }
 }
 
 /// Whether a crowd came, at the first mix, as far as that is told.
-fn crowd(party: &Party, now: u64) -> Option<State> {
-    let progress = party.mix().ok()?.progress(now)?;
-    Some(match progress.at_least {
+fn crowd(place: &Place) -> Option<State> {
+    Some(match place.progress?.at_least {
         None => State::plain("not yet a crowd"),
         Some(count) => State::ok(format!("a crowd came: at least {count}")),
     })
 }
 
 /// The epochs and reports of a batch that left or is ready to.
-fn left(party: &Party, slot: &Slot) -> Option<(Epochs, u64)> {
+fn left(place: &Place, slot: &Slot) -> Option<(Epochs, u64)> {
     let sealed = matches!(slot.stage, Stage::Sealed(_) | Stage::Delivered { .. });
-    let reports = reports(slot, party).filter(|_| sealed)?;
+    let reports = place.reports(slot).filter(|_| sealed)?;
     Some((Epochs(slot.first, slot.last), reports))
 }
 

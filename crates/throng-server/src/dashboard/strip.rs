@@ -2,7 +2,7 @@
 //!
 //! States differ by shape and not by colour alone, and the words beside them count them.
 
-use crate::party::Party;
+use super::site::Place;
 use std::fmt::Write;
 use throng_mix::{Slot, Stage, Why};
 
@@ -92,8 +92,8 @@ impl Fate {
 
 impl Strip {
     /// The last epochs of a collection up to now.
-    pub fn new(party: &Party, slots: &[Slot], now: u64) -> Self {
-        let route = party.route();
+    pub fn new(place: &Place, now: u64) -> Self {
+        let (route, slots) = (&place.route, &place.slots);
         let epochs = route.epochs;
         let end = match route.schedule.epoch_at(now) {
             Some(epoch) => (epoch + 1).min(epochs),
@@ -109,7 +109,7 @@ impl Strip {
                 }
             })
             .collect();
-        Self::of(&fates, end, party.mix().is_err())
+        Self::of(&fates, end, place.is_last())
     }
 
     fn of(fates: &[(Fate, bool)], end: u64, analyzer: bool) -> Self {

@@ -97,7 +97,7 @@ pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Her
             "first": slot.first,
             "last": slot.last,
             "stage": slot.stage.name(),
-            "reports": reports(slot, &party),
+            "reports": reports(slot, party.route(), party.course.hop),
         })
     };
     Json(json!({

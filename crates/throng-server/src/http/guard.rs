@@ -41,7 +41,7 @@ pub(crate) struct Visitor {
 pub(crate) struct Viewer(pub Visitor);
 
 /// A visitor who may see operations.
-pub(crate) struct Operator(pub Visitor);
+pub(crate) struct Operator;
 
 impl Guard {
     /// Without tokens everybody may read.
@@ -139,7 +139,7 @@ impl FromRequestParts<Arc<Node>> for Operator {
         if visitor.reader < Reader::Operator {
             return Err(Problem::OPERATOR);
         }
-        Ok(Self(visitor))
+        Ok(Self)
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Everything on them is from this server: no script, style, font or picture of others, nothing inline.
 
-use super::guard::{Operator, Viewer};
+use super::guard::Viewer;
 use super::path::Here;
 use super::problem::{Problem, Said};
 use super::upload::whole;
-use crate::dashboard::{self, Asset, Frame, Leaf};
+use crate::dashboard::{self, Ask, Asset, Frame, Leaf, PAGES};
+use crate::party::Party;
 use crate::server::Node;
-use crate::{Reader, Role};
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{
@@ -17,55 +17,48 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use axum::response::{Html, IntoResponse};
+use axum::routing::{MethodRouter, get};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// `GET /`: all collections of an analyzer, or how far a mix is.
-pub async fn home(
-    State(node): State<Arc<Node>>,
-    viewer: Viewer,
-    RawQuery(query): RawQuery,
+/// Every page of the dashboard, under its path.
+pub fn dashboard() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
+    let mut paths: Vec<&'static str> = PAGES.iter().map(|page| page.path).collect();
+    paths.dedup();
+    paths.into_iter().map(|path| (path, at(path))).collect()
+}
+
+/// `GET` a page, of a collection where the path names one.
+fn at(path: &'static str) -> MethodRouter<Arc<Node>> {
+    if path.contains("{id}") {
+        get(move |State(node), viewer: Viewer, Here(party): Here, RawQuery(query): RawQuery| {
+            page(path, node, viewer, Some(party), query)
+        })
+    } else {
+        get(move |State(node), viewer: Viewer, RawQuery(query): RawQuery| {
+            page(path, node, viewer, None, query)
+        })
+    }
+}
+
+async fn page(
+    path: &'static str,
+    node: Arc<Node>,
+    Viewer(visitor): Viewer,
+    party: Option<Arc<Party>>,
+    query: Option<String>,
 ) -> Result<Page, Problem> {
-    if node.role == Role::Mix && viewer.0.reader < Reader::Operator {
+    let page = dashboard::Page::at(path, node.role).ok_or(Problem::NO_PATH)?;
+    if visitor.reader < page.reader {
         return Err(Problem::OPERATOR);
     }
-    let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let render = move |node: &Node| match node.role {
-        Role::Analyzer => dashboard::overview(node, &query, frame),
-        Role::Mix => dashboard::status(node, frame),
-    };
-    Ok(Page(node.page(render).await?))
-}
-
-/// `GET /collections/{id}`: its estimates, or the rounds of a board.
-pub async fn collection(
-    State(node): State<Arc<Node>>,
-    viewer: Viewer,
-    Here(party): Here,
-    RawQuery(query): RawQuery,
-) -> Result<Page, Problem> {
-    let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let render = move |node: &Node| match party.question() {
-        Some(_) => dashboard::collection(node, &party, &query, frame),
-        None => dashboard::board(node, &party, frame),
-    };
-    Ok(Page(node.page(render).await?))
-}
-
-/// `GET /collections/{id}/privacy`: what was promised, what holds, what is spent. What a board rests on
-/// is on its page.
-pub async fn privacy(
-    State(node): State<Arc<Node>>,
-    viewer: Viewer,
-    Here(party): Here,
-    RawQuery(query): RawQuery,
-) -> Result<Page, Problem> {
-    let (frame, query) = (frame(&node, viewer, "/"), query.unwrap_or_default());
-    let render = move |node: &Node| match party.question() {
-        Some(_) => dashboard::privacy(node, &party, &query, frame),
-        None => dashboard::board(node, &party, frame),
-    };
+    if !page.is_of(node.role) {
+        return Err(throng_mix::Error::WrongPlace.into());
+    }
+    let frame = Frame::new(node.role, node.guard.is_open(), Some(visitor), page.under);
+    let query = query.unwrap_or_default();
+    let render = move |node: &Node| (page.show)(&Ask::new(node, party.as_deref(), &query), frame);
     Ok(Page(node.page(render).await?))
 }
 
@@ -80,27 +73,6 @@ pub async fn csv(
     let media = "text/csv; charset=utf-8".to_owned();
     let cache = (CACHE_CONTROL, "no-store".to_owned());
     Ok(([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, name), cache], text))
-}
-
-/// `GET /operations`: what became of batches.
-pub async fn operations(
-    State(node): State<Arc<Node>>,
-    Operator(visitor): Operator,
-) -> Result<Page, Problem> {
-    analyzers(&node)?;
-    let frame = frame(&node, Viewer(visitor), "/operations");
-    Ok(Page(node.page(move |node| dashboard::operations(node, frame)).await?))
-}
-
-/// `GET /planner`: which mechanism? With `part` in the query, the answer alone.
-pub async fn planner(
-    State(node): State<Arc<Node>>,
-    viewer: Viewer,
-    RawQuery(query): RawQuery,
-) -> Result<Page, Problem> {
-    analyzers(&node)?;
-    let (frame, query) = (frame(&node, viewer, "/planner"), query.unwrap_or_default());
-    Ok(Page(node.page(move |node| node.planner.page(&query, frame)).await?))
 }
 
 /// `GET /docs`: the contents of the book.
@@ -213,15 +185,6 @@ fn own(headers: &HeaderMap) -> Result<(), Problem> {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let foreign = site.is_some_and(|site| ![&b"same-origin"[..], b"none"].contains(&site));
     if foreign { Err(Problem::FOREIGN) } else { Ok(()) }
-}
-
-/// What a mix does not have.
-fn analyzers(node: &Node) -> Result<(), Problem> {
-    if node.role == Role::Analyzer { Ok(()) } else { Err(throng_mix::Error::WrongPlace.into()) }
-}
-
-fn frame(node: &Node, Viewer(visitor): Viewer, here: &'static str) -> Frame {
-    Frame::new(node.role, node.guard.is_open(), Some(visitor), here)
 }
 
 fn frame_of_nobody(node: &Node) -> Frame {

@@ -20,8 +20,8 @@ pub fn routes(node: Arc<Node>) -> Router {
 }
 
 fn table() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
-    vec![
-        ("/", get(pages::home)),
+    let mut table = pages::dashboard();
+    table.extend([
         ("/healthz", get(about::health)),
         ("/readyz", get(about::ready)),
         ("/metrics", get(about::metrics)),
@@ -29,10 +29,6 @@ fn table() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
         ("/login", get(pages::ask).post(pages::login)),
         ("/logout", post(pages::logout)),
         ("/assets/{name}", get(pages::asset)),
-        ("/collections/{id}", get(pages::collection)),
-        ("/collections/{id}/privacy", get(pages::privacy)),
-        ("/operations", get(pages::operations)),
-        ("/planner", get(pages::planner)),
         ("/docs", get(pages::contents)),
         ("/docs/{*path}", get(pages::book)),
         ("/v1/collections", get(about::collections)),
@@ -47,7 +43,8 @@ fn table() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
         ("/v1/collections/{id}/batches/{hop}/{first}/{last}", put(batch::receive)),
         ("/v1/collections/{id}/notices/{round}", put(bulletin::countersign)),
         ("/v1/collections/{id}/bulletins/{round}", get(bulletin::fetch)),
-    ]
+    ]);
+    table
 }
 
 #[cfg(test)]

@@ -1,0 +1,297 @@
+//! Everything that pages show, as plain data: they are functions of it, and never ask the server.
+//!
+//! ```text
+//! Ask       what is asked for; gives a page the data it is made of
+//! Site      the time, every collection here, who answers
+//! Place     one collection: its route, batches and keys, and what was published
+//! Machine   how this server itself is
+//! ```
+//!
+//! This is the one place where the dashboard meets the running server.
+
+use super::{Curves, Planner, ROUNDS};
+use crate::metrics::reports;
+use crate::party::Party;
+use crate::run::Health;
+use crate::server::Node;
+use crate::{Entry, Error};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use throng_collection::{Collection, Release};
+use throng_mix::{Progress, Slot, Why};
+use throng_wire::{Notice, Route};
+
+/// What somebody asks to see.
+pub(crate) struct Ask<'a> {
+    node: &'a Node,
+    /// The collection in the path.
+    party: Option<&'a Party>,
+    /// The query.
+    pub query: &'a str,
+}
+
+impl<'a> Ask<'a> {
+    /// Of this server, and of one of its collections where the path names one.
+    pub fn new(node: &'a Node, party: Option<&'a Party>, query: &'a str) -> Self {
+        Self { node, party, query }
+    }
+
+    /// Seconds since 1970.
+    pub fn now(&self) -> u64 {
+        self.node.now()
+    }
+
+    /// All collections.
+    pub fn site(&self) -> Result<Site, Error> {
+        Site::of(self.node)
+    }
+
+    /// How this server itself is.
+    pub fn machine(&self) -> Machine {
+        Machine::of(self.node)
+    }
+
+    /// Whether the collection in the path is a board.
+    pub fn is_board(&self) -> bool {
+        self.party.is_some_and(|party| party.question().is_none())
+    }
+
+    /// The question in the path and what was released.
+    pub fn asked(&self) -> Result<Asked, Error> {
+        Asked::of(self.party()?)
+    }
+
+    /// The board in the path and its last rounds.
+    pub fn rounds(&self) -> Result<Rounds, Error> {
+        Rounds::of(self.party()?, self.now(), ROUNDS)
+    }
+
+    /// What is promised, in plain words.
+    pub fn words(&self) -> Result<&'a [String], Error> {
+        Ok(self.party()?.words())
+    }
+
+    /// The file that everyone holds.
+    pub fn file(&self) -> Result<String, Error> {
+        Ok(self.party()?.file())
+    }
+
+    /// The curves that were drawn before.
+    pub fn curves(&self) -> &'a Curves {
+        &self.node.curves
+    }
+
+    /// The plans that were made before.
+    pub fn planner(&self) -> &'a Planner {
+        &self.node.planner
+    }
+
+    fn party(&self) -> Result<&'a Party, Error> {
+        Ok(self.party.ok_or(throng_mix::Error::UnknownCollection)?)
+    }
+}
+
+/// What a server has to show.
+pub(crate) struct Site {
+    /// Seconds since 1970.
+    pub now: u64,
+    /// The collections here, by their ids.
+    pub places: Vec<Place>,
+    /// What was heard of the others, by their addresses.
+    pub heard: BTreeMap<String, Health>,
+}
+
+impl Site {
+    /// All collections, with the last round of each board.
+    fn of(node: &Node) -> Result<Self, Error> {
+        let now = node.now();
+        let parties = || node.parties.values();
+        let others = parties().flat_map(|party| party.others());
+        let heard = others.filter_map(|(_, party)| {
+            let health = node.watch.party(&party.url)?;
+            Some((party.url, health))
+        });
+        Ok(Self {
+            now,
+            heard: heard.collect(),
+            places: parties().map(|party| Place::of(node, party, now)).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// One collection at this server.
+pub(crate) struct Place {
+    /// All that everyone on the way knows of it.
+    pub route: Arc<Route>,
+    /// This server's hop.
+    pub hop: u8,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Its batches.
+    pub slots: Vec<Slot>,
+    /// The keys of each window that has some, oldest first.
+    pub keys: Vec<Keys>,
+    /// The keys that are needed now, if any are.
+    pub needed: Option<Keys>,
+    /// The first window whose keys are not destroyed.
+    pub live: u64,
+    /// When everything that was due was done.
+    pub stepped: u64,
+    /// How full the running epoch is, as counted here or as the first mix last said.
+    pub progress: Option<Progress>,
+}
+
+impl Place {
+    fn of(node: &Node, party: &Party, now: u64) -> Result<Self, Error> {
+        let keyring = &party.course.keyring;
+        let (outcome, progress) = match (party.mix(), party.analyzer()) {
+            (Ok(mix), _) => (Outcome::HandedOver, mix.progress(now)),
+            (_, Ok(_)) => (Outcome::Released(Asked::of(party)?), node.watch.progress(&party.id())),
+            _ => (Outcome::Posted(Rounds::of(party, now, 1)?), None),
+        };
+        Ok(Self {
+            route: Arc::clone(party.route()),
+            hop: party.course.hop,
+            outcome,
+            slots: party.course.slots(),
+            keys: keyring.windows().into_iter().map(|window| Keys::of(party, window)).collect(),
+            needed: party.window(now).map(|window| Keys::of(party, window)),
+            live: keyring.live(),
+            stepped: party.stepped(),
+            progress,
+        })
+    }
+
+    /// Whether this server is its analyzer.
+    pub fn is_last(&self) -> bool {
+        self.hop == self.route.chain.hops()
+    }
+
+    /// Everyone else, with their hops.
+    pub fn others(&self) -> impl Iterator<Item = (u8, &throng_wire::Party)> {
+        self.route.chain.parties().filter(|(hop, _)| *hop != self.hop)
+    }
+
+    /// Reports of a batch, where they may be told.
+    pub fn reports(&self, slot: &Slot) -> Option<u64> {
+        reports(slot, &self.route, self.hop)
+    }
+}
+
+/// What comes of a collection at this server.
+pub(crate) enum Outcome {
+    /// A mix hands batches over.
+    HandedOver,
+    /// Answers to a question are released.
+    Released(Asked),
+    /// Messages on a board are shown.
+    Posted(Rounds),
+}
+
+/// A question and what was released.
+pub(crate) struct Asked {
+    pub collection: Arc<Collection>,
+    /// Oldest first.
+    pub releases: Vec<Arc<Release>>,
+    /// Oldest first.
+    pub ledger: Vec<Entry>,
+}
+
+impl Asked {
+    /// At its analyzer; elsewhere it is an error.
+    fn of(party: &Party) -> Result<Self, Error> {
+        let analyzer = party.analyzer()?;
+        Ok(Self {
+            collection: Arc::clone(analyzer.collection()),
+            releases: analyzer.published()?,
+            ledger: analyzer.ledger(),
+        })
+    }
+}
+
+/// A board and what became of its rounds.
+pub(crate) struct Rounds {
+    pub route: Arc<Route>,
+    /// The last ones that are over, newest first.
+    pub over: Vec<Round>,
+    /// The newest of which there is a notice.
+    pub newest: Option<u64>,
+}
+
+/// A round that is over.
+pub(crate) struct Round {
+    pub number: u64,
+    /// What was shown, and how many signatures are missing.
+    pub notice: Option<(Notice, usize)>,
+    /// Why nothing was shown, if that is decided.
+    pub dropped: Option<Why>,
+}
+
+impl Rounds {
+    /// At its analyzer; elsewhere it is an error.
+    fn of(party: &Party, now: u64, most: usize) -> Result<Self, Error> {
+        let (board, route) = (party.noticeboard()?, party.route());
+        let notices = board.notices()?.into_iter();
+        let notices: BTreeMap<u64, (Notice, usize)> =
+            notices.map(|(notice, missing)| (notice.round, (notice, missing))).collect();
+        let end = route.schedule.epoch_at(now).map_or(0, |epoch| (epoch + 1).min(route.epochs));
+        let over = (0..end).rev().filter(|round| now >= route.schedule.deadline(*round));
+        let round = |number: u64| {
+            let notice = notices.get(&number).copied();
+            let nothing = if notice.is_none() { board.bulletin(number).err() } else { None };
+            let dropped = nothing.and_then(|error| match error {
+                Error::Dropped(why) => Some(why),
+                _ => None,
+            });
+            Round { number, notice, dropped }
+        };
+        Ok(Self {
+            route: Arc::clone(route),
+            over: over.take(most).map(round).collect(),
+            newest: notices.keys().next_back().copied(),
+        })
+    }
+}
+
+/// The keys of a window of epochs.
+pub(crate) struct Keys {
+    pub window: u64,
+    /// Whether everyone signed them.
+    pub signed: bool,
+    /// The hops whose key is missing.
+    pub unknown: Vec<u8>,
+    /// The hops whose signature is missing.
+    pub unsigned: Vec<u8>,
+}
+
+impl Keys {
+    fn of(party: &Party, window: u64) -> Self {
+        let keyring = &party.course.keyring;
+        let (unknown, unsigned) = keyring.missing(window);
+        Self { window, signed: keyring.directory(window).is_ok(), unknown, unsigned }
+    }
+}
+
+/// How this server itself is.
+pub(crate) struct Machine {
+    /// Whether the disk takes what is written.
+    pub writable: bool,
+    /// Times that two batches came for the same epochs, or two notices of one round.
+    pub conflicts: u64,
+    /// Attempts that failed and are repeated, by task.
+    pub failures: Vec<(&'static str, u64)>,
+    /// Batches that were not taken, by reason.
+    pub refused: Vec<(&'static str, u64)>,
+}
+
+impl Machine {
+    /// Tries the disk, unless it was tried a moment ago.
+    fn of(node: &Node) -> Self {
+        Self {
+            writable: node.writable_now(),
+            conflicts: node.metrics.conflicts(),
+            failures: node.metrics.failures(),
+            refused: node.metrics.refused_batches(),
+        }
+    }
+}
