@@ -73,8 +73,11 @@ impl Analyzer {
     pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
         self.course.advance(now, |step| match step {
             Step::Process { first } => self.analyze(first),
-            Step::Close { .. } | Step::GiveUp { .. } => Ok(()),
-            Step::Shred { .. } | Step::Destroy { .. } => Ok(()),
+            // An analyzer closes and hands over nothing; the rest is done already.
+            Step::Close { .. }
+            | Step::GiveUp { .. }
+            | Step::Shred { .. }
+            | Step::Destroy { .. } => Ok(()),
         })
     }
 

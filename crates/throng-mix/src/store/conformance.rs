@@ -2,8 +2,7 @@
 //!
 //! Each function is given a way to open the same state again and again: `open` ends whatever was open
 //! before it, and what comes back must be all that survived. The state is empty at the beginning. A
-//! back-end for one seam runs the function of that seam; a whole store runs [`store`]. Each panics
-//! with what is wrong.
+//! back-end for one seam runs the function of that seam; a whole store runs [`store`].
 //!
 //! ```
 //! use throng_mix::simulated::MemoryStore;
@@ -26,6 +25,9 @@ use std::thread;
 use throng_wire::{CollectionId, LayerSecret};
 
 /// All four seams of a store, one after the other.
+///
+/// # Panics
+/// If the contract is broken.
 pub fn store(open: impl Fn() -> Store) {
     rows(|| open().rows);
     blobs(|| open().blobs);
@@ -34,6 +36,9 @@ pub fn store(open: impl Fn() -> Store) {
 }
 
 /// Rows are changed all at once, found by the beginning of their keys in order, and kept.
+///
+/// # Panics
+/// If the contract is broken.
 pub fn rows(open: impl Fn() -> Arc<dyn Rows>) {
     let (id, other) = (CollectionId::new([3; 32]), CollectionId::new([4; 32]));
     let [first, second, tenth] = [1, 2, 10].map(|epoch| RowKey::at(id, epoch));
@@ -109,6 +114,9 @@ fn commits_are_whole(rows: &dyn Rows, id: CollectionId) {
 }
 
 /// Blobs appear when they are finished, stay while they are open, and have decent names.
+///
+/// # Panics
+/// If the contract is broken.
 pub fn blobs(open: impl Fn() -> Arc<dyn Blobs>) {
     let blobs = open();
     assert!(blobs.names().expect("listing").is_empty(), "the state is not empty");
@@ -119,7 +127,7 @@ pub fn blobs(open: impl Fn() -> Arc<dyn Blobs>) {
     one.finish().expect("finishing a blob");
     let dropped = blobs.create("two").expect("creating a blob");
     drop(dropped);
-    blobs.write("two", &[2; 300_000]).expect("writing a blob");
+    blobs.write("two", &vec![2; 300_000]).expect("writing a blob");
     blobs.write("a.b-c_0", b"").expect("writing an empty blob");
     let unfinished = blobs.create("one").expect("creating a blob");
     drop(unfinished);
@@ -165,6 +173,9 @@ fn rest(blob: &mut dyn Blob) -> Vec<u8> {
 }
 
 /// Logs keep what they acknowledged, whole, refuse what comes late, and open with their key alone.
+///
+/// # Panics
+/// If the contract is broken.
 pub fn logs(open: impl Fn() -> Arc<dyn Logs>) {
     let log = |epoch| LogName { collection: CollectionId::new([3; 32]), epoch };
     let key = |epoch| LogKey::derive(&LayerSecret::from_bytes(&[9; 32]), epoch);
@@ -269,6 +280,9 @@ fn closing_waits(logs: &Arc<dyn Logs>) {
 }
 
 /// A secret is never replaced, and is gone once destroyed.
+///
+/// # Panics
+/// If the contract is broken.
 pub fn secrets(open: impl Fn() -> Arc<dyn Secrets>) {
     let secrets = open();
     assert!(secrets.names().expect("listing").is_empty(), "the state is not empty");
