@@ -53,7 +53,7 @@ pub trait Protocol {
         &self,
         input: &Self::Input,
         rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
+        report: &mut Bag,
     ) -> Result<(), Error>;
 
     /// The exact law of a report as a bag: its messages in ascending order, and their probability.
@@ -75,6 +75,9 @@ pub trait Protocol {
     /// What was asked, each with its standard error and an interval of this confidence.
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate>;
 }
+
+/// Messages, word after word, as they lie in a report or in a bag.
+pub(crate) type Bag = Vec<u64>;
 
 /// Reports, each a sorted list of messages, with their probabilities.
 pub type Law = BTreeMap<Vec<u64>, f64>;

@@ -12,6 +12,7 @@
 use crate::attack::{Scene, Score, first_cell};
 use crate::claims::{Given, rarer, within_floor};
 use crate::counts::two_message::{absorb_bit, absorb_bits};
+use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
     sample,
@@ -89,13 +90,8 @@ impl Protocol for BinaryResponse {
         1
     }
 
-    fn encode(
-        &self,
-        input: &bool,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
-        report.push(u64::from(*input ^ sample::coin(self.flip, rng)));
+    fn encode(&self, bit: &bool, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
+        report.push(u64::from(*bit ^ sample::coin(self.flip, rng)));
         Ok(())
     }
 

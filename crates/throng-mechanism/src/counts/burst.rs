@@ -26,7 +26,7 @@
 use crate::attack::{Scene, Score};
 use crate::claims::{Given, rarer};
 use crate::inquiry::{Settings, weights};
-use crate::protocol::supposed_half_width;
+use crate::protocol::{Bag, supposed_half_width};
 use crate::slots::{count_bits, symbol_or_null, with_symbols};
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
@@ -105,13 +105,8 @@ impl Protocol for BurstCount {
         1 + self.events.slots
     }
 
-    fn encode(
-        &self,
-        input: &bool,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
-        report.push(2 - u64::from(*input));
+    fn encode(&self, bit: &bool, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
+        report.push(2 - u64::from(*bit));
         self.events.append(0, 2, rng, report);
         Ok(())
     }

@@ -17,7 +17,7 @@
 use crate::attack::{Scene, Score, odds};
 use crate::claims::{Given, rarer};
 use crate::plan::small;
-use crate::protocol::supposed_half_width;
+use crate::protocol::{Bag, supposed_half_width};
 use crate::slots::{MAX_SLOTS, count_bits, symbol_or_null, with_slots};
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
@@ -100,14 +100,9 @@ impl Protocol for CoinCount {
         1 + self.slots as usize
     }
 
-    fn encode(
-        &self,
-        input: &bool,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, bit: &bool, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let mut faces = sample::FairBits::default();
-        report.push(u64::from(*input));
+        report.push(u64::from(*bit));
         report.extend((0..self.slots).map(|_| {
             let thrown = sample::coin(self.chance, rng);
             symbol_or_null(thrown, u64::from(faces.next(rng)), NULL)

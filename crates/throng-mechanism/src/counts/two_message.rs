@@ -11,7 +11,7 @@
 
 use crate::attack::{Scene, Score, first_cell};
 use crate::claims::{Given, rarer};
-use crate::protocol::supposed_half_width;
+use crate::protocol::{Bag, supposed_half_width};
 use crate::{
     Ask, Claims, Error, Estimate, Law, Noise, Parameters, Protocol, Question, Tally, sample,
 };
@@ -70,13 +70,8 @@ impl Protocol for TwoMessageCount {
         2
     }
 
-    fn encode(
-        &self,
-        input: &bool,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
-        report.extend([u64::from(*input), u64::from(sample::coin(self.extra, rng))]);
+    fn encode(&self, bit: &bool, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
+        report.extend([u64::from(*bit), u64::from(sample::coin(self.extra, rng))]);
         Ok(())
     }
 

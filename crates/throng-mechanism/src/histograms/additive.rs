@@ -18,7 +18,7 @@
 use crate::attack::{Scene, Score, odds};
 use crate::claims::{Given, bits_of, rarer};
 use crate::plan::small;
-use crate::protocol::supposed_half_width;
+use crate::protocol::{Bag, supposed_half_width};
 use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
@@ -120,12 +120,7 @@ impl Protocol for AdditiveHistogram {
         1 + self.slots as usize
     }
 
-    fn encode(
-        &self,
-        input: &u32,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         if *input >= self.categories {
             return Err(Error::Value { expected: "one of the categories" });
         }

@@ -14,7 +14,7 @@
 use crate::attack::{Scene, Score, third};
 use crate::claims::{Given, bits_of, rarer};
 use crate::counts::burst::{Events, burst_parameters, long_enough, read_bursts, told_bursts};
-use crate::protocol::supposed_half_width;
+use crate::protocol::{Bag, supposed_half_width};
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
     sample,
@@ -112,12 +112,7 @@ impl Protocol for BurstHistogram {
         1 + self.events.slots
     }
 
-    fn encode(
-        &self,
-        input: &u32,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         if *input >= self.categories {
             return Err(Error::Value { expected: "one of the categories" });
         }

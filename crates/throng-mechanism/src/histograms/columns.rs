@@ -17,6 +17,7 @@ use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::histograms::kary::count_symbol;
 use crate::histograms::rates::Rates;
 use crate::plan::TOO_MANY;
+use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
     sample,
@@ -225,12 +226,7 @@ impl Protocol for Histogram {
         self.0.columns as usize
     }
 
-    fn encode(
-        &self,
-        input: &u32,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         if *input >= self.0.columns {
             return Err(Error::Value { expected: "one of the categories, counted from 0" });
         }

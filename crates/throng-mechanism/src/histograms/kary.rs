@@ -12,6 +12,7 @@
 use crate::attack::{Scene, Score, third};
 use crate::claims::{Given, bits_of, rarer, within_floor};
 use crate::histograms::rates::Rates;
+use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
     sample,
@@ -130,12 +131,7 @@ impl Protocol for KaryResponse {
     }
 
     #[inline]
-    fn encode(
-        &self,
-        input: &u32,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let value = self.check(*input)?;
         let replaced = u64::from(sample::coin(self.replace, rng)).wrapping_neg();
         let uniform = sample::below(u64::from(self.categories), rng);

@@ -14,6 +14,7 @@ use crate::claims::{Given, surer, within_floor};
 use crate::histograms::kary::MAX_CATEGORIES;
 use crate::histograms::rates::Rates;
 use crate::packed::{column_sums, ones};
+use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
     sample,
@@ -180,12 +181,7 @@ impl Protocol for SubsetSelection {
     }
 
     /// The set is drawn for the last category, and then that one and the true one change places.
-    fn encode(
-        &self,
-        input: &u32,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         if *input >= self.categories {
             return Err(Error::Value { expected: "one of the categories, counted from 0" });
         }

@@ -10,6 +10,7 @@
 //! rounds: [`throng_account::profile::Columns`] accounts for them, whatever the questions, as long as their
 //! number is fixed in advance.
 
+use crate::protocol::Bag;
 use crate::{Claims, Error, Estimate, Law, Protocol, Tally, UnarySum};
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
@@ -80,7 +81,7 @@ impl Protocol for VectorSum {
         &self,
         input: &[f64],
         rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
+        report: &mut Bag,
     ) -> Result<(), Error> {
         let fits = |x: &f64| (-1.0..=1.0).contains(x);
         if input.len() != self.dimensions as usize || !input.iter().all(fits) {

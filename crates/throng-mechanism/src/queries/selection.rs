@@ -6,6 +6,7 @@
 use crate::claims::Given;
 use crate::histograms::columns::UNKNOWN;
 use crate::histograms::kary::count_symbol;
+use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Columns, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting,
     Tally,
@@ -100,7 +101,7 @@ impl Protocol for Selection {
         &self,
         input: &[bool],
         rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
+        report: &mut Bag,
     ) -> Result<(), Error> {
         if input.len() != self.messages() {
             return Err(Error::Value { expected: "one bit per column" });

@@ -29,6 +29,7 @@
 
 use crate::claims::{Given, bits_of, rarer, surer, within_floor};
 use crate::packed::column_sums;
+use crate::protocol::Bag;
 use crate::{
     Ask, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Law, Memory, Parameters,
     Protocol, Question, Spending, Tally, sample,
@@ -250,12 +251,7 @@ impl Protocol for Rappor {
 
     /// The one report of a user who will not report again: a fresh cohort, and a permanent response
     /// that is forgotten.
-    fn encode(
-        &self,
-        input: &str,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &str, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let cohort = self.fresh_cohort(rng);
         let filter = self.bloom.filter(self.bloom.digest(input), cohort);
         let permanent = self.replace(&filter, rng);
@@ -506,7 +502,7 @@ mod tests {
             &self,
             input: &str,
             rng: &mut impl CryptoRng,
-            report: &mut Vec<u64>,
+            report: &mut Bag,
         ) -> Result<(), Error> {
             let mut memory = Memory { cohort: self.cohort, limit: 1, seen: Vec::new() };
             for _ in 0..self.reports {
@@ -690,7 +686,7 @@ mod tests {
                 &self,
                 input: &str,
                 rng: &mut impl CryptoRng,
-                report: &mut Vec<u64>,
+                report: &mut Bag,
             ) -> Result<(), Error> {
                 self.0.encode(input, rng, report)
             }

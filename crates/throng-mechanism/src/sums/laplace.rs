@@ -16,6 +16,7 @@
 //! costs no privacy, and moves no mean by what an `f64` could show.
 
 use crate::claims::{Given, bits_of, within_floor};
+use crate::protocol::Bag;
 use crate::slots::sum_up_to;
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
@@ -140,12 +141,7 @@ impl Protocol for LaplaceMean {
         1
     }
 
-    fn encode(
-        &self,
-        input: &f64,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let value = on_grid(*input, self.grid, rng)? as i64;
         let noise = sample::discrete_laplace(self.num, self.den, rng);
         let shifted = value.saturating_add(noise).saturating_add(self.reach as i64);

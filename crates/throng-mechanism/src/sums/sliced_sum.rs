@@ -17,6 +17,7 @@ use crate::attack::{Scene, Score, odds};
 use crate::claims::{Given, bits_of, rarer};
 use crate::inquiry::weights;
 use crate::plan::small;
+use crate::protocol::Bag;
 use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
@@ -129,12 +130,7 @@ impl Protocol for SlicedSum {
         self.weights.len() + self.slots as usize
     }
 
-    fn encode(
-        &self,
-        input: &f64,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let (whole, rest) = self.scaled(*input)?;
         let integer = whole + u64::from(sample::fraction(rest, rng));
         report.extend(self.digits(integer));

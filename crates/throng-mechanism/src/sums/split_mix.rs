@@ -34,7 +34,7 @@
 
 use crate::attack::{Scene, Score};
 use crate::claims::Given;
-use crate::protocol::supposed_half_width;
+use crate::protocol::{Bag, supposed_half_width};
 use crate::sample::WideCatalogue;
 use crate::slots::sum_up_to;
 use crate::sums::laplace::{GRID, grid_law, laplace_reach, laplace_variance, on_grid};
@@ -208,12 +208,7 @@ impl Protocol for SplitAndMix {
         self.messages
     }
 
-    fn encode(
-        &self,
-        input: &f64,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let value = on_grid(*input, self.grid, rng)?;
         let mut rest = value.wrapping_add(self.share.draw(rng)).wrapping_sub(self.share.draw(rng));
         for _ in 1..self.messages {

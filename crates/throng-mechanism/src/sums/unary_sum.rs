@@ -16,6 +16,7 @@ use crate::claims::{Given, rarer};
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::counts::two_message::{absorb_bit, absorb_bits};
 use crate::plan::small;
+use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
     sample,
@@ -124,12 +125,7 @@ impl Protocol for UnarySum {
         self.bits as usize
     }
 
-    fn encode(
-        &self,
-        input: &f64,
-        rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let (whole, fraction) = self.split(*input)?;
         let ones = whole + u32::from(sample::fraction(fraction, rng));
         for first in (0..self.bits).step_by(64) {

@@ -1,5 +1,6 @@
 //! Deliberately wrong variants of a protocol, to see that the checks catch them.
 
+use crate::protocol::Bag;
 use crate::slots::with_symbols;
 use crate::{Error, Estimate, Law, Protocol, Tally};
 use rand_core::CryptoRng;
@@ -47,7 +48,7 @@ impl<P: Protocol> Protocol for Planted<'_, P> {
         &self,
         input: &P::Input,
         rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
+        report: &mut Bag,
     ) -> Result<(), Error> {
         let start = report.len();
         self.honest.encode(input, rng, report)?;

@@ -26,6 +26,7 @@
 //! differ by `2a/(2(1 − a))` at most, not by the square of that.
 
 use crate::claims::{Given, bits_of, surer, within_floor};
+use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Follower, Law, Parameters, Protocol, Question, Spending, Tally,
 };
@@ -182,7 +183,7 @@ impl Protocol for Longitudinal {
         &self,
         input: &[bool],
         rng: &mut impl CryptoRng,
-        report: &mut Vec<u64>,
+        report: &mut Bag,
     ) -> Result<(), Error> {
         if input.len() as u64 != self.periods {
             return Err(Error::Value { expected: "one bit for every period" });
