@@ -9,10 +9,10 @@ use crate::{Error, Mix, lock};
 use throng_wire::{Notice, SignedManifest};
 
 impl Mix {
-    /// Signs the analyzer's notice of a round, if it can be one of the batch that left here for it, and
-    /// keeps it before anyone sees the signature. The same notice gets the same signature; another one
-    /// of the same round is refused, and kept as evidence. Only boards have notices, which is for the
-    /// caller to know.
+    /// Signs the analyzer's notice of a round, if it can be one of the batch that left here for it,
+    /// and keeps it before anyone sees the signature. The same notice gets the same signature;
+    /// another one of the same round is refused, and kept as evidence. Only boards have notices,
+    /// which is for the caller to know.
     ///
     /// ```text
     /// the analyzer signed it; collection and payload are this board's

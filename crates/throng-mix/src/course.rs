@@ -134,8 +134,8 @@ impl Course {
         Ok(step)
     }
 
-    /// A write that failed may have happened: what is on disk is what is so. Everything that depends
-    /// on a slot's stage begins with this.
+    /// A write that failed may have happened: what is on disk is what is so. Everything that
+    /// depends on a slot's stage begins with this.
     pub fn settle(&self) -> Result<(), Error> {
         let mut timetable = self.timetable();
         if self.doubt.load(Ordering::Relaxed) {
@@ -240,8 +240,8 @@ impl Course {
     }
 
     /// Opens the records of the batch received for the slot that begins with an epoch, each record
-    /// once, and shows what was in them. Nothing is opened of a batch that is processed already, nor
-    /// of one whose keys are gone, which is dropped.
+    /// once, and shows what was in them. Nothing is opened of a batch that is processed already,
+    /// nor of one whose keys are gone, which is dropped.
     pub fn open_received<E: From<Error>>(
         &self,
         first: u64,
@@ -354,8 +354,8 @@ impl Course {
         LogName { collection: self.id, epoch }
     }
 
-    /// Keeps the manifest of a second batch for the same epochs, once: with the first one's it convicts
-    /// the mix that signed both.
+    /// Keeps the manifest of a second batch for the same epochs, once: with the first one's it
+    /// convicts the mix that signed both.
     fn accuse(&self, signed: &SignedManifest) -> Result<(), Error> {
         let key = self.key(signed.unverified().first);
         if self.store.rows.get(Table::Accused, &key)?.is_some() {
@@ -386,8 +386,8 @@ impl Course {
         Ok(committed?)
     }
 
-    /// Removes what interrupted steps left behind, and what was kept for windows that are destroyed.
-    /// Nothing of it left this machine, and nobody has a receipt for it.
+    /// Removes what interrupted steps left behind, and what was kept for windows that are
+    /// destroyed. Nothing of it left this machine, and nobody has a receipt for it.
     fn sweep(&self) -> Result<(), Error> {
         let _none = lock(&self.taking);
         self.settle()?;

@@ -3,8 +3,8 @@
 use crate::store::StoreError;
 use thiserror::Error;
 
-/// The ways in which a party refuses or fails, by what the other side can do about it. Nothing in here
-/// depends on what is inside a report.
+/// The ways in which a party refuses or fails, by what the other side can do about it. Nothing in
+/// here depends on what is inside a report.
 ///
 /// ```
 /// use throng_mix::Error;

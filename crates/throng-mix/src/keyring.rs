@@ -80,8 +80,8 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// Makes the keys of every window that has begun or begins within one window's time, and returns
-    /// the windows whose directory is not complete yet.
+    /// Makes the keys of every window that has begun or begins within one window's time, and
+    /// returns the windows whose directory is not complete yet.
     pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Vec<u64>, Error> {
         let schedule = &self.route.schedule;
         let mut incomplete = Vec::new();

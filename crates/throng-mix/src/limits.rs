@@ -17,8 +17,8 @@ pub struct Limits {
     pub upload: usize,
     /// Bytes of a batch at most.
     pub batch: u64,
-    /// Bytes of records that are permuted in memory; larger batches use the disk, except those of boards
-    /// at the analyzer, which are refused.
+    /// Bytes of records that are permuted in memory; larger batches use the disk, except those of
+    /// boards at the analyzer, which are refused.
     pub memory: usize,
     /// Threads that open records.
     pub threads: usize,

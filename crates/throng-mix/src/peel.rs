@@ -31,8 +31,9 @@ impl Seen {
         self.before.extend(hashes);
     }
 
-    /// The hashes of this batch alone, so that it can be counted again after a crash, whatever other
-    /// batches were counted in between; in ascending order, so that nothing tells which came first.
+    /// The hashes of this batch alone, so that it can be counted again after a crash, whatever
+    /// other batches were counted in between; in ascending order, so that nothing tells which came
+    /// first.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut hashes: Vec<u128> = self.here.iter().copied().collect();
         hashes.sort_unstable();

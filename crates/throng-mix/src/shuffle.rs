@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Every order is equally likely: renaming the records changes neither the law of their independent
-//! uniform files nor, given those, the laws of the orders within (uniform, by induction over depth),
-//! so no order differs from another but by names. How many files there are and which of them are
-//! split again depends on counts alone, and counts have no names.
+//! uniform files nor, given those, the laws of the orders within (uniform, by induction over
+//! depth), so no order differs from another but by names. How many files there are and which of
+//! them are split again depends on counts alone, and counts have no names.
 
 use crate::store::{Blobs, Scratch, StoreError};
 use chacha20::ChaCha20;
@@ -46,8 +46,8 @@ pub struct Shuffler<'a> {
 }
 
 impl<'a> Shuffler<'a> {
-    /// For records of `size` bytes. More than `memory_limit` bytes of them go to scratch files of the
-    /// store.
+    /// For records of `size` bytes. More than `memory_limit` bytes of them go to scratch files of
+    /// the store.
     pub fn new(size: usize, memory_limit: usize, blobs: &'a dyn Blobs) -> Self {
         let size = size.max(1);
         // Whole records, at least one, and no more than have an index.
@@ -96,8 +96,8 @@ impl<'a> Shuffler<'a> {
     }
 }
 
-/// Writes records, at most 2³² − 1, in uniformly random order: Fisher and Yates on their indices, with
-/// exactly uniform draws. The records themselves are moved once, straight to where they go.
+/// Writes records, at most 2³² − 1, in uniformly random order: Fisher and Yates on their indices,
+/// with exactly uniform draws. The records themselves are moved once, straight to where they go.
 fn write_shuffled(
     records: &[u8],
     size: usize,
@@ -119,9 +119,9 @@ fn write_shuffled(
     Ok(())
 }
 
-/// Exactly uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn while its low half
-/// falls among the few that would make some values likelier (Lemire, "Fast Random Integer Generation
-/// in an Interval", 2019).
+/// Exactly uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn while its low
+/// half falls among the few that would make some values likelier (Lemire, "Fast Random Integer
+/// Generation in an Interval", 2019).
 fn below(n: u64, rng: &mut impl CryptoRng) -> u64 {
     loop {
         let product = u128::from(rng.next_u64()) * u128::from(n);
@@ -184,8 +184,8 @@ impl<R: CryptoRng> OnDisk<'_, R> {
 
 /// Records in a scratch file: written, then read.
 ///
-/// The order of a pile, beside that of the batch it becomes, is a part of the permutation. What is left
-/// of the file on the disk is therefore encrypted, under a key that is in memory only.
+/// The order of a pile, beside that of the batch it becomes, is a part of the permutation. What is
+/// left of the file on the disk is therefore encrypted, under a key that is in memory only.
 struct Pile {
     scratch: Box<dyn Scratch>,
     key: Zeroizing<[u8; 32]>,

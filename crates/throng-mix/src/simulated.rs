@@ -1,9 +1,9 @@
 //! A simulated disk that fails and crashes where it is told to.
 //!
-//! [`MemoryStore`] is for deterministic tests of whatever runs over a [`Store`]: count the operations
-//! of an undisturbed run with [`MemoryStore::operations`], then repeat it with a crash at every one of
-//! them, [`MemoryStore::restart`], and see that nothing acknowledged is lost and nothing happens
-//! twice. Clones are handles of the same disk.
+//! [`MemoryStore`] is for deterministic tests of whatever runs over a [`Store`]: count the
+//! operations of an undisturbed run with [`MemoryStore::operations`], then repeat it with a crash
+//! at every one of them, [`MemoryStore::restart`], and see that nothing acknowledged is lost and
+//! nothing happens twice. Clones are handles of the same disk.
 //!
 //! ```
 //! use throng_mix::simulated::{Fault, Faults, MemoryStore};
@@ -180,8 +180,8 @@ impl MemoryStore {
         machine.operations = 0;
     }
 
-    /// Starts again after a crash, or without one: durable state is there, unfinished blobs are gone.
-    /// The faults stay, and so does the count.
+    /// Starts again after a crash, or without one: durable state is there, unfinished blobs are
+    /// gone. The faults stay, and so does the count.
     pub fn restart(&self) {
         let mut machine = self.lock();
         machine.crashed = false;

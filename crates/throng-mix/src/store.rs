@@ -1,9 +1,9 @@
 //! Everything that survives a crash: rows, blobs, logs of reports, and secrets.
 //!
-//! The four are seams of their own, so that each can be kept somewhere else: [`Rows`] in a database,
-//! [`Blobs`] in an object store, [`Logs`] and [`Secrets`] on this machine. [`Store::on_disk`] keeps all
-//! of them in one directory; [`crate::simulated`] has a disk that fails where a test says. A new
-//! back-end passes [`conformance`].
+//! The four are seams of their own, so that each can be kept somewhere else: [`Rows`] in a
+//! database, [`Blobs`] in an object store, [`Logs`] and [`Secrets`] on this machine.
+//! [`Store::on_disk`] keeps all of them in one directory; [`crate::simulated`] has a disk that
+//! fails where a test says. A new back-end passes [`conformance`].
 
 pub mod conformance;
 mod database;
@@ -67,8 +67,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// All four in a data directory, which is made if absent. One process at a time has it open; what
-    /// was left unfinished is cleared.
+    /// All four in a data directory, which is made if absent. One process at a time has it open;
+    /// what was left unfinished is cleared.
     ///
     /// ```
     /// use throng_mix::store::Store;
@@ -214,13 +214,13 @@ impl<T: Read + Write + Seek + Send> Scratch for T {}
 /// ```
 pub trait Logs: Send + Sync {
     /// Adds records of `each` bytes, back to back, to a log that is created when absent. They are
-    /// durable once the answer is there, all or none; many calls share one write to disk, and records
-    /// written together are sorted, so that their order of arrival is not kept. Only the first call
-    /// for a log may wait before it returns.
+    /// durable once the answer is there, all or none; many calls share one write to disk, and
+    /// records written together are sorted, so that their order of arrival is not kept. Only the
+    /// first call for a log may wait before it returns.
     fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending;
 
-    /// Ends a log, present or not: what was submitted is durable on return, and every later record is
-    /// refused with [`StoreError::Closed`] until the log is removed.
+    /// Ends a log, present or not: what was submitted is durable on return, and every later record
+    /// is refused with [`StoreError::Closed`] until the log is removed.
     fn close(&self, log: &LogName) -> Result<(), StoreError>;
 
     /// Shows all durable records of a log in chunks of whole records, until `visit` breaks off. An
@@ -337,7 +337,8 @@ impl fmt::Debug for LogKey {
     }
 }
 
-/// The reason why a store did not do what it was asked. There are no bytes of records, rows or secrets in here.
+/// The reason why a store did not do what it was asked. There are no bytes of records, rows or
+/// secrets in here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -358,7 +359,8 @@ pub enum StoreError {
     /// The log takes no more records.
     #[error("the log is closed")]
     Closed,
-    /// More is waiting to be written than the store wants to hold in memory. Later it has room again.
+    /// More is waiting to be written than the store wants to hold in memory. Later it has room
+    /// again.
     #[error("the store is busy")]
     Full,
     /// The operating system gives no random bytes.

@@ -45,13 +45,14 @@ pub enum Step {
         /// The last epoch.
         last: u64,
     },
-    /// Count the batch received for the slot that begins with this epoch; mix, count or post a crowd.
+    /// Count the batch received for the slot that begins with this epoch; mix, count or post a
+    /// crowd.
     Process {
         /// The first epoch.
         first: u64,
     },
-    /// Drop the batch of the slot that begins with this epoch: nobody has signed for it, and the keys
-    /// that would open it are gone.
+    /// Drop the batch of the slot that begins with this epoch: nobody has signed for it, and the
+    /// keys that would open it are gone.
     GiveUp {
         /// The first epoch.
         first: u64,
@@ -101,8 +102,9 @@ pub struct Timetable {
 }
 
 impl Timetable {
-    /// Of the party at `hop`, from what is on disk: its slots, and the first window whose keys are not
-    /// destroyed. Late batches find the keys of a window for `drain` seconds after its last deadline.
+    /// Of the party at `hop`, from what is on disk: its slots, and the first window whose keys are
+    /// not destroyed. Late batches find the keys of a window for `drain` seconds after its last
+    /// deadline.
     pub fn new(route: Arc<Route>, hop: u8, drain: u64, slots: Slots, live: u64) -> Self {
         Self { route, hop, drain, slots, live, destroying: None }
     }
@@ -199,7 +201,8 @@ impl Timetable {
         self.slots.iter().find(|slot| matches!(slot.stage, Stage::Sealed(_)))
     }
 
-    /// Whether a batch that the previous party signed may be taken: `Ok(true)` if it is there already.
+    /// Whether a batch that the previous party signed may be taken: `Ok(true)` if it is there
+    /// already.
     pub fn take(&self, manifest: &Manifest) -> Result<bool, Error> {
         let (Route { schedule, epochs, shape, .. }, hop) = (&*self.route, self.hop);
         let foreign = |scope| {

@@ -1,6 +1,7 @@
 //! Who may read what a server shows: bearer tokens with a role each.
 //!
-//! The file of tokens, as `throng token` writes it, holds digests only. Whoever reads it cannot use it.
+//! The file of tokens, as `throng token` writes it, holds digests only. Whoever reads it cannot use
+//! it.
 //!
 //! ```text
 //! [[token]]

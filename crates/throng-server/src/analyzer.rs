@@ -199,8 +199,8 @@ impl Analyzer {
         self.write_head()
     }
 
-    /// Adds what was counted before, where an estimate is about all epochs so far, and returns what was
-    /// counted now, to be kept.
+    /// Adds what was counted before, where an estimate is about all epochs so far, and returns what
+    /// was counted now, to be kept.
     fn follow(&self, slot: &Slot, tally: &mut Tally) -> Result<Option<Vec<u8>>, Error> {
         if self.collection().terms.mechanism.epochs().is_none() {
             return Ok(None);

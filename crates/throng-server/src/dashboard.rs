@@ -1,4 +1,5 @@
-//! What people see: pages rendered here, from templates that escape everything, with charts drawn here.
+//! What people see: pages rendered here, from templates that escape everything, with charts drawn
+//! here.
 //!
 //! ```text
 //! overview     all collections of an analyzer        status      a mix
@@ -8,9 +9,9 @@
 //! book         the documentation                     site        the data that pages are made of
 //! ```
 //!
-//! Each is a function of plain data, which `site` takes from the running server; [`PAGES`] is the table
-//! of all of them. Every number is there without a script. The one script sorts, searches, and asks the
-//! planner again while a slider moves.
+//! Each is a function of plain data, which `site` takes from the running server; [`PAGES`] is the
+//! table of all of them. Every number is there without a script. The one script sorts, searches,
+//! and asks the planner again while a slider moves.
 
 mod board;
 mod book;

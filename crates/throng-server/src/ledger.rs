@@ -76,8 +76,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// From its rows, oldest first, and the newest hash that was seen. Refuses a chain that is broken
-    /// or that does not contain that hash.
+    /// From its rows, oldest first, and the newest hash that was seen. Refuses a chain that is
+    /// broken or that does not contain that hash.
     pub fn open(
         collection: &CollectionId,
         rows: &[Vec<u8>],

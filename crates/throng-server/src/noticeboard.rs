@@ -5,8 +5,9 @@
 //!              \--short--> Dropped --> shredded                     \--every mix signs--> the bulletin is out
 //! ```
 //!
-//! The messages of a round are the same in whatever order they come, so that a crash before the commit
-//! leads to the same bag and the same notice. After it there is no other notice for the round.
+//! The messages of a round are the same in whatever order they come, so that a crash before the
+//! commit leads to the same bag and the same notice. After it there is no other notice for the
+//! round.
 
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,8 +103,8 @@ impl Noticeboard {
         Ok(())
     }
 
-    /// A mix says that it dropped a round. It is believed while nothing of the round is here: a mix that
-    /// lies about it could as well drop the round.
+    /// A mix says that it dropped a round. It is believed while nothing of the round is here: a mix
+    /// that lies about it could as well drop the round.
     pub fn dropped_before(&self, round: u64) {
         lock(&self.dropped).insert(round);
     }
@@ -156,8 +157,8 @@ impl Noticeboard {
         Ok((signed, course.store.blobs.open(&blob::bag(course.id, round))?))
     }
 
-    /// Opens all messages of a round, and publishes a crowd's: first the bag, then in one commit that
-    /// it is published and as what.
+    /// Opens all messages of a round, and publishes a crowd's: first the bag, then in one commit
+    /// that it is published and as what.
     fn post(&self, round: u64) -> Result<(), Error> {
         let course = &self.course;
         let mut messages = Vec::new();

@@ -7,8 +7,8 @@ use std::time::Duration;
 use throng_mix::store::Blob;
 use tokio::sync::mpsc::{Sender, channel};
 
-/// A beginning and then a blob, `ahead` pieces of it at a time, and what has to run meanwhile: it says
-/// whether all of it was taken, each piece within the patience.
+/// A beginning and then a blob, `ahead` pieces of it at a time, and what has to run meanwhile: it
+/// says whether all of it was taken, each piece within the patience.
 pub(crate) fn pieces(
     start: Vec<u8>,
     blob: Box<dyn Blob>,

@@ -8,8 +8,8 @@
 //! watch       asks all other parties whether they are there, to be shown
 //! ```
 //!
-//! Tasks share nothing but the collection: one that fails says so, waits, and tries again, and the others
-//! go on.
+//! Tasks share nothing but the collection: one that fails says so, waits, and tries again, and the
+//! others go on.
 
 mod hand_over;
 mod keys;

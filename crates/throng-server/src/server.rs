@@ -180,8 +180,8 @@ pub(crate) struct Node {
 }
 
 impl Server {
-    /// Reads all files and opens the data directory. Refuses an identity that does not have the role in
-    /// every collection.
+    /// Reads all files and opens the data directory. Refuses an identity that does not have the
+    /// role in every collection.
     pub fn open(config: &Config, clock: Clock) -> Result<Self, Error> {
         let read = |file: &PathBuf| fs::read(file).map_err(|error| unreadable(file, &error));
         let (mut collections, mut boards) = (Vec::new(), Vec::new());
@@ -340,8 +340,8 @@ impl Node {
         Err(wrong("access", reason))
     }
 
-    /// Renders a page. Few are rendered at a time, so that people who look never keep the threads that
-    /// batches need.
+    /// Renders a page. Few are rendered at a time, so that people who look never keep the threads
+    /// that batches need.
     pub async fn page(
         self: &Arc<Self>,
         render: impl FnOnce(&Self) -> Result<String, Error> + Send + 'static,
@@ -379,7 +379,8 @@ impl Node {
         })
     }
 
-    /// What the last attempt said, unless it was long ago. The lock is never held while somebody waits.
+    /// What the last attempt said, unless it was long ago. The lock is never held while somebody
+    /// waits.
     fn probed(&self) -> Option<bool> {
         let probed = *lock(&self.probed);
         probed.filter(|(at, _)| at.elapsed() < PROBE_EVERY).map(|(_, writable)| writable)
@@ -391,8 +392,8 @@ impl Node {
     }
 }
 
-/// Reads what was published, so that the first who looks need not wait. A server that stops waits for
-/// one collection at most.
+/// Reads what was published, so that the first who looks need not wait. A server that stops waits
+/// for one collection at most.
 fn read_ahead(node: &Arc<Node>) {
     let parties: Vec<CollectionId> = node.parties.keys().copied().collect();
     let node = Arc::downgrade(node);

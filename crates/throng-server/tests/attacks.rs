@@ -1,5 +1,5 @@
-//! Attacks, one test each, and what answers them. The parties that are not under attack are real; the
-//! attacker holds the keys and signs with the identity of whoever cheats.
+//! Attacks, one test each, and what answers them. The parties that are not under attack are real;
+//! the attacker holds the keys and signs with the identity of whoever cheats.
 
 mod common;
 
@@ -621,8 +621,8 @@ fn when_all_is_over_no_party_has_a_key_a_batch_or_a_log() {
     assert!(matches!(network.mix(1).course().keyring.statement(0), Err(Error::KeysDestroyed)));
 }
 
-/// Its keys are destroyed while the batch of the mix before waits: the batch is given up, says so, and
-/// holds up nothing.
+/// Its keys are destroyed while the batch of the mix before waits: the batch is given up, says so,
+/// and holds up nothing.
 #[test]
 fn a_batch_that_comes_too_late_is_refused_and_given_up() {
     let mut network = Setup { mixes: 1, epochs: 2, ..Setup::default() }.network(33);
@@ -720,8 +720,8 @@ fn batches_out_of_order_do_not_break_the_ledger() {
     assert_eq!(network.analyzer().ledger(), before);
 }
 
-/// By group privacy δ can pass 1 where many epochs are merged. What is told then is another pair, and
-/// not nothing for ever.
+/// By group privacy δ can pass 1 where many epochs are merged. What is told then is another pair,
+/// and not nothing for ever.
 #[test]
 fn a_merged_release_always_has_a_guarantee() {
     let below = Below::Merge { window: 4 };

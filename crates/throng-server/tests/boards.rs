@@ -514,8 +514,9 @@ fn a_batch_that_cannot_be_sorted_in_memory_is_not_taken() {
     ));
 }
 
-/// Two rounds, with everything tried until it works. A fault of every kind at every operation on the
-/// disks of the first mix and the analyzer, one at a time: no message is lost or doubled, and no party signs two notices.
+/// Two rounds, with everything tried until it works. A fault of every kind at every operation on
+/// the disks of the first mix and the analyzer, one at a time: no message is lost or doubled, and
+/// no party signs two notices.
 #[test]
 fn one_fault_anywhere_changes_no_bulletin() {
     let mut faults = 0;

@@ -106,8 +106,8 @@ impl Tally {
     }
 }
 
-/// A fault of every kind at every operation on the disk of every party, one at a time: two epochs that
-/// are merged, with an answer that gets lost.
+/// A fault of every kind at every operation on the disk of every party, one at a time: two epochs
+/// that are merged, with an answer that gets lost.
 #[test]
 fn one_fault_anywhere_changes_nothing_that_was_promised() {
     let setup = Setup { epochs: 2, below: Below::Merge { window: 2 }, ..Setup::default() };

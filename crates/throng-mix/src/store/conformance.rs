@@ -1,8 +1,8 @@
 //! The contract of a store as a test that any back-end runs.
 //!
-//! Each function is given a way to open the same state again and again: `open` ends whatever was open
-//! before it, and what comes back must be all that survived. The state is empty at the beginning. A
-//! back-end for one seam runs the function of that seam; a whole store runs [`store`].
+//! Each function is given a way to open the same state again and again: `open` ends whatever was
+//! open before it, and what comes back must be all that survived. The state is empty at the
+//! beginning. A back-end for one seam runs the function of that seam; a whole store runs [`store`].
 //!
 //! ```
 //! use throng_mix::simulated::MemoryStore;

@@ -68,7 +68,8 @@ impl Table {
     }
 }
 
-/// The key of a row: a collection, perhaps an epoch of it, perhaps a hop. The default is of nothing.
+/// The key of a row: a collection, perhaps an epoch of it, perhaps a hop. The default is of
+/// nothing.
 ///
 /// ```
 /// use throng_mix::store::RowKey;
@@ -136,8 +137,8 @@ impl fmt::Display for RowKey {
 pub mod blob {
     use super::{BatchId, CollectionId};
 
-    /// A batch that came in. It is named by its content, so that two batches for the same epochs never
-    /// touch each other.
+    /// A batch that came in. It is named by its content, so that two batches for the same epochs
+    /// never touch each other.
     pub fn input(collection: CollectionId, batch: BatchId) -> String {
         format!("{}{batch}.in", passing(collection))
     }

@@ -11,8 +11,8 @@
 //!
 //! Which blocks belong to the log is decided by the heads of its segments: a segment has the blocks
 //! from its own first up to the first of the next one, and each of them must be intact. In the last
-//! segment, what follows its intact blocks was never acknowledged; if it holds an intact block, that
-//! is damage and an error.
+//! segment, what follows its intact blocks was never acknowledged; if it holds an intact block,
+//! that is damage and an error.
 
 use super::pending::{Answer, Pending};
 use super::segment::{DAMAGED, Head, MAX_BLOCK, PREFIX, Segment, SegmentReader};
@@ -231,8 +231,8 @@ impl Committer {
         self.block.resize(PREFIX, 0);
         sort_into(records, self.each, &mut self.block);
 
-        // After an error the segment is given up: what it has of this block was not acknowledged, and
-        // the head of the next segment says so.
+        // After an error the segment is given up: what it has of this block was not acknowledged,
+        // and the head of the next segment says so.
         let number = self.shared.next.load(Ordering::Acquire);
         let mut segment = match self.segment.take().filter(|segment| segment.fits(records.len())) {
             Some(segment) => segment,
@@ -455,9 +455,9 @@ mod tests {
         assert_eq!(content(directory.path(), &key(1)), Err(DAMAGED));
     }
 
-    // A write fails, but its bytes reach the disk. The records are refused, so the block's number is
-    // used again: in a new segment, whose head says that the first attempt does not count, and under
-    // another key.
+    // A write fails, but its bytes reach the disk. The records are refused, so the block's number
+    // is used again: in a new segment, whose head says that the first attempt does not count, and
+    // under another key.
     #[test]
     fn a_block_that_was_refused_does_not_count_even_if_it_is_there() {
         let directory = tempfile::tempdir().unwrap();

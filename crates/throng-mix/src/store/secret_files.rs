@@ -1,7 +1,8 @@
 //! Secrets as files that only their owner may read, overwritten before they are removed.
 //!
 //! Overwriting is the best a program can do, not a proof: a file system that never writes in place,
-//! or a disk that moves sectors, may keep old bytes. Where that matters the disk itself is encrypted.
+//! or a disk that moves sectors, may keep old bytes. Where that matters the disk itself is
+//! encrypted.
 
 use super::disk::Partial;
 use super::{Secrets, StoreError, checked, files};

@@ -11,9 +11,9 @@
 //! bytes; between them are zeros. Blocks are numbered from 1 through all segments of a log.
 //!
 //! A number may come twice: a block that was not acknowledged is written again, with other records,
-//! when its write failed or the machine stopped. That happens in a new segment only, and every segment
-//! has 32 fresh random bytes as salt and thus its own key: no nonce is ever used twice under a key,
-//! whoever has seen the bytes of the first attempt.
+//! when its write failed or the machine stopped. That happens in a new segment only, and every
+//! segment has 32 fresh random bytes as salt and thus its own key: no nonce is ever used twice
+//! under a key, whoever has seen the bytes of the first attempt.
 
 use super::{LogKey, StoreError, files};
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -71,7 +71,8 @@ impl Segment {
         self.at + padded(length) <= self.end
     }
 
-    /// Seals the records in `block`, which has [`PREFIX`] bytes before them, and makes them durable.
+    /// Seals the records in `block`, which has [`PREFIX`] bytes before them, and makes them
+    /// durable.
     pub fn write(&mut self, number: u64, block: &mut Vec<u8>) -> Result<(), StoreError> {
         let length = block.len() - PREFIX;
         let (head, records) = block.split_at_mut(PREFIX);
@@ -91,8 +92,8 @@ impl Segment {
 
 /// A durable file that begins with a head and has zeros up to its end.
 ///
-/// Zeros are written, not only promised: a later write then changes no metadata, and making it durable
-/// is one write instead of two.
+/// Zeros are written, not only promised: a later write then changes no metadata, and making it
+/// durable is one write instead of two.
 fn filled(path: &Path, head: &[u8], end: u64) -> io::Result<File> {
     let file = File::create(path)?;
     let zeros = vec![0; ZEROS];
@@ -150,9 +151,9 @@ impl SegmentReader {
 
     /// Whether an intact block follows.
     ///
-    /// A machine that stops leaves at most one block damaged, the last one, since a block is written
-    /// only when the one before is durable. An intact block after a damaged one therefore means that
-    /// an acknowledged one is lost.
+    /// A machine that stops leaves at most one block damaged, the last one, since a block is
+    /// written only when the one before is durable. An intact block after a damaged one therefore
+    /// means that an acknowledged one is lost.
     pub fn more(&self, records: &mut Vec<u8>) -> Result<bool, StoreError> {
         for at in (self.at..self.end).step_by(SECTOR as usize) {
             if self.block(at, records)?.is_some() {

@@ -129,8 +129,8 @@ impl History {
 
 fn event(collection: &Collection, first: u64, last: u64) -> Event {
     let quorum = collection.quorum();
-    // Few different crowds, and so close to the promised one that the accountant takes them for it, so that
-    // few profiles are looked at. Those who are followed stay.
+    // Few different crowds, and so close to the promised one that the accountant takes them for it,
+    // so that few profiles are looked at. Those who are followed stay.
     let more = match first * 7 % 5 {
         _ if collection.terms.mechanism.epochs().is_some() => 0,
         0 | 3 => quorum / 41,
@@ -146,8 +146,8 @@ fn event(collection: &Collection, first: u64, last: u64) -> Event {
     Event { first, last, reports: quorum + more, outcome }
 }
 
-/// What all releases up to each one cost. That is reckoned for some hundred of them; one in between has
-/// the total of the next that was, which is no smaller than its own.
+/// What all releases up to each one cost. That is reckoned for some hundred of them; one in between
+/// has the total of the next that was, which is no smaller than its own.
 fn reckon(collection: &Collection, events: &mut [Event]) -> Result<()> {
     let Promise { corrupt, lifetime, .. } = collection.terms.promise;
     let mut ledger = Ledger::open(&collection.id(), &[], None)?;

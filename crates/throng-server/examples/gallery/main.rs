@@ -4,11 +4,11 @@
 //! cargo run --example gallery -- [--collections 50] [--epochs 365] [--tokens]
 //! ```
 //!
-//! Questions of every kind, with estimates drawn from the laws of their mechanisms and with a ledger that
-//! is reckoned as the analyzer reckons it; one question that tries to break the page, and one that has
-//! nothing to show yet. The mixes are not there. It prints one line of JSON with the address, tokens if
-//! asked for, and the collections; then how long pages take, to stderr; and it ends with its standard
-//! input.
+//! Questions of every kind, with estimates drawn from the laws of their mechanisms and with a
+//! ledger that is reckoned as the analyzer reckons it; one question that tries to break the page,
+//! and one that has nothing to show yet. The mixes are not there. It prints one line of JSON with
+//! the address, tokens if asked for, and the collections; then how long pages take, to stderr; and
+//! it ends with its standard input.
 
 mod draw;
 mod history;

@@ -84,7 +84,8 @@ pub fn collection(
     Ok(Collection { terms, schedule, chain: chain.clone() })
 }
 
-/// A day each, or a week for what is followed over 64 periods; three fifths of the running one are over.
+/// A day each, or a week for what is followed over 64 periods; three fifths of the running one are
+/// over.
 pub fn schedule(kind: Kind, epochs: u64, now: u64) -> Schedule {
     let every = if kind == Kind::State { 7 * DAY } else { DAY };
     let past = match kind {

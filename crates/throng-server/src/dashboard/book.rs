@@ -1,7 +1,8 @@
 //! The documentation, inside the program.
 //!
-//! Addresses mirror files: `docs/privacy.md` is `/docs/privacy.md`, so links between pages work here
-//! as they do in the repository. What lies beside `docs`, such as `README.md`, is `/docs/project/README.md`.
+//! Addresses mirror files: `docs/privacy.md` is `/docs/privacy.md`, so links between pages work
+//! here as they do in the repository. What lies beside `docs`, such as `README.md`, is
+//! `/docs/project/README.md`.
 
 mod markdown;
 

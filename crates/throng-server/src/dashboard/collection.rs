@@ -299,8 +299,8 @@ struct Dot {
 }
 
 impl Dot {
-    /// What it says when it is pointed at. Each that says something is a stop for a keyboard, so that few
-    /// of many do; the table has all.
+    /// What it says when it is pointed at. Each that says something is a stop for a keyboard, so
+    /// that few of many do; the table has all.
     fn note(&self, from_last: usize, of: usize) -> String {
         if !from_last.is_multiple_of(of.div_ceil(NOTES).max(1)) {
             return String::new();

@@ -1,7 +1,7 @@
 //! What became of batches, who answers, and what was left out: for the operators of an analyzer.
 //!
-//! Nothing here is about one report, and nothing about fewer than a crowd: what was left out is told as
-//! published releases tell it, and slots are counted as whole batches.
+//! Nothing here is about one report, and nothing about fewer than a crowd: what was left out is
+//! told as published releases tell it, and slots are counted as whole batches.
 
 use super::health::{Peer, State, Window, alarms, disk, listed, peers, windows};
 use super::site::{Machine, Outcome, Place, Site};

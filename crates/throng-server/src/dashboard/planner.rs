@@ -135,8 +135,8 @@ impl Row {
     }
 }
 
-/// The errors beside those of the other models. A bar begins at zero, so that what is many times larger
-/// than the least would leave nothing of the rest: it is told in words.
+/// The errors beside those of the other models. A bar begins at zero, so that what is many times
+/// larger than the least would leave nothing of the rest: it is told in words.
 fn picture(plan: &Plan) -> (String, Vec<String>) {
     let several = |key| plan.offers.iter().filter(|o| o.mechanism.key() == key).count() > 1;
     let offers = plan.offers.iter().map(|offer| {

@@ -75,7 +75,8 @@ impl Fate {
         }
     }
 
-    /// Appends its mark at a place; where it is joined with the next one, without a gap between them.
+    /// Appends its mark at a place; where it is joined with the next one, without a gap between
+    /// them.
     fn draw(self, place: u64, joined: bool, path: &mut String) {
         let x = place * STEP;
         // Writing to a string does not fail.

@@ -1,5 +1,5 @@
-//! What is going on, for machines. Keys and directories are for everybody; results, status and metrics
-//! for those whose token says so.
+//! What is going on, for machines. Keys and directories are for everybody; results, status and
+//! metrics for those whose token says so.
 
 use super::guard::{Operator, Viewer};
 use super::path::{Here, Number};
@@ -74,8 +74,8 @@ pub async fn cosignature(Here(party): Here, Number(window): Number) -> Result<Ve
     Ok(party.course.keyring.cosignature(window)?.to_vec())
 }
 
-/// `GET /v1/collections/{id}/directories/{window}`: all keys with everyone's signature. It is the same
-/// for everybody and never changes, so caches may keep it.
+/// `GET /v1/collections/{id}/directories/{window}`: all keys with everyone's signature. It is the
+/// same for everybody and never changes, so caches may keep it.
 pub async fn directory(
     State(node): State<Arc<Node>>,
     Here(party): Here,
@@ -89,8 +89,8 @@ pub async fn directory(
     Ok(([media, (CACHE_CONTROL, format!("public, max-age={left}"))], directory))
 }
 
-/// `GET /v1/collections/{id}/status`: how far each range of epochs is, and at the first mix how full the
-/// running epoch. Nothing is told of fewer reports than a crowd while they wait.
+/// `GET /v1/collections/{id}/status`: how far each range of epochs is, and at the first mix how
+/// full the running epoch. Nothing is told of fewer reports than a crowd while they wait.
 pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Here) -> Json<Value> {
     let shown = |slot: &Slot| {
         json!({

@@ -15,8 +15,9 @@ use std::time::Duration;
 use throng_mix::read_statement;
 use tokio::time::timeout;
 
-/// `GET /v1/collections/{id}/bulletins/{round}`: the notice, the signatures of all parties, and the bag.
-/// It is for everybody, and never changes. A mix has none, and says of a round that it dropped it.
+/// `GET /v1/collections/{id}/bulletins/{round}`: the notice, the signatures of all parties, and the
+/// bag. It is for everybody, and never changes. A mix has none, and says of a round that it dropped
+/// it.
 pub async fn fetch(
     State(node): State<Arc<Node>>,
     Here(party): Here,
@@ -35,8 +36,8 @@ pub async fn fetch(
     Ok((headers, Body::from_stream(body)))
 }
 
-/// `PUT /v1/collections/{id}/notices/{round}`: the analyzer's notice with its signature in, this mix's
-/// signature out. The same notice again gets the same signature, and another one none.
+/// `PUT /v1/collections/{id}/notices/{round}`: the analyzer's notice with its signature in, this
+/// mix's signature out. The same notice again gets the same signature, and another one none.
 pub async fn countersign(
     State(node): State<Arc<Node>>,
     Here(party): Here,

@@ -1,7 +1,7 @@
 //! Who may read: a bearer token in a header, or a session in a cookie that a token opened.
 //!
-//! A session names its token and its end, and carries a code under a key that this process drew when it
-//! started. So a cookie is worth nothing after a restart, and never contains the token.
+//! A session names its token and its end, and carries a code under a key that this process drew
+//! when it started. So a cookie is worth nothing after a restart, and never contains the token.
 
 use super::problem::Problem;
 use crate::server::{Node, seeded};
@@ -143,8 +143,9 @@ impl FromRequestParts<Arc<Node>> for Operator {
     }
 }
 
-/// Whether a request came from this machine, by the name it was sent to: a page of somebody else can
-/// make a browser ask for a name of theirs that leads here. What a proxy passes on came from elsewhere.
+/// Whether a request came from this machine, by the name it was sent to: a page of somebody else
+/// can make a browser ask for a name of theirs that leads here. What a proxy passes on came from
+/// elsewhere.
 fn local(parts: &Parts) -> bool {
     let proxied = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"];
     if proxied.iter().any(|name| parts.headers.contains_key(*name)) {

@@ -1,6 +1,7 @@
 //! Pages for people: who may see which, and how they leave.
 //!
-//! Everything on them is from this server: no script, style, font or picture of others, nothing inline.
+//! Everything on them is from this server: no script, style, font or picture of others, nothing
+//! inline.
 
 use super::guard::Viewer;
 use super::path::Here;

@@ -87,7 +87,8 @@ impl Peers {
         short(response?, most).await
     }
 
-    /// Sends a beginning and then a blob, without ever holding all of it, and returns a short answer.
+    /// Sends a beginning and then a blob, without ever holding all of it, and returns a short
+    /// answer.
     pub async fn put(
         &self,
         url: &str,

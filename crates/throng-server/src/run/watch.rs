@@ -1,8 +1,8 @@
-//! Whether the other parties are there, and how full the running epoch is: asked for now and then, to be
-//! shown to people. Nothing else depends on it.
+//! Whether the other parties are there, and how full the running epoch is: asked for now and then,
+//! to be shown to people. Nothing else depends on it.
 //!
-//! Who is not there is spoken of in the log by the tasks that need it, not here, and nowhere with its
-//! address.
+//! Who is not there is spoken of in the log by the tasks that need it, not here, and nowhere with
+//! its address.
 
 use super::peers::{Failure, Peers};
 use crate::Role;

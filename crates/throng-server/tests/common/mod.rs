@@ -337,8 +337,8 @@ pub fn hand_over(to: &Course, batch: &[u8]) -> Result<Receipt, throng_mix::Error
     }
 }
 
-/// How often each category was counted in a release: estimates are increasing in counts, so that each
-/// estimate belongs to one count.
+/// How often each category was counted in a release: estimates are increasing in counts, so that
+/// each estimate belongs to one count.
 pub fn counts(terms: &Terms, release: &serde_json::Value) -> Vec<(u8, u64)> {
     let reports = release["reports"].as_u64().unwrap();
     let estimates = release["estimates"].as_array().unwrap();

@@ -25,7 +25,8 @@ pub enum Operation {
     Wait(Wait),
     /// One party does what is due.
     Step { party: u8 },
-    /// Every party does what is due and every mix hands over once; machines that stopped are started.
+    /// Every party does what is due and every mix hands over once; machines that stopped are
+    /// started.
     Work,
     /// A mix hands over one of the batches that wait, in whatever order.
     Deliver { mix: u8, which: u8, how: How },

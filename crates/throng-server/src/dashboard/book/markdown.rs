@@ -70,8 +70,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// The anchor of a heading, by GitHub's rule: letters, digits, `-` and `_` in lower case, a hyphen
-    /// for each space, and a number from the second one on.
+    /// The anchor of a heading, by GitHub's rule: letters, digits, `-` and `_` in lower case, a
+    /// hyphen for each space, and a number from the second one on.
     fn anchor(&mut self, text: &str) -> String {
         let kept = |c: &char| c.is_alphabetic() || c.is_ascii_digit() || " -_".contains(*c);
         let slug: String = text.to_lowercase().chars().filter(kept).collect();

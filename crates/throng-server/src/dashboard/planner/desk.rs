@@ -1,5 +1,5 @@
-//! Where mechanisms are calibrated: two at a time for the whole server, each ask once, with bounds on
-//! everything that waits.
+//! Where mechanisms are calibrated: two at a time for the whole server, each ask once, with bounds
+//! on everything that waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,7 +54,8 @@ struct Job {
 type Id = String;
 
 impl Desk {
-    /// What is known of every mechanism that answers the question, after waiting for at most so long.
+    /// What is known of every mechanism that answers the question, after waiting for at most so
+    /// long.
     pub fn look(&self, ask: &Ask, patience: Duration) -> Vec<(Key, Option<Found>)> {
         let until = Instant::now() + patience;
         let jobs: Vec<Job> = ask.question.keys().iter().map(|key| Job::new(ask, *key)).collect();
@@ -115,8 +116,8 @@ impl Shared {
 }
 
 impl State {
-    /// Puts what is not known in front of the queues. What falls off their ends is asked for again if
-    /// somebody still wants it.
+    /// Puts what is not known in front of the queues. What falls off their ends is asked for again
+    /// if somebody still wants it.
     fn queue(&mut self, jobs: &[Job]) {
         for job in jobs.iter().rev().filter(|job| !self.known.contains_key(&job.id)) {
             let lane = &mut self.lanes[usize::from(job.key.is_slow())];

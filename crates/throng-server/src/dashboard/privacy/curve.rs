@@ -28,8 +28,8 @@ pub struct Place {
 }
 
 impl Curves {
-    /// The curve of one report among so many honest ones, whose ε is what was reached. One is computed at a time: a page that is
-    /// asked for often takes no more than one processor.
+    /// The curve of one report among so many honest ones, whose ε is what was reached. One is
+    /// computed at a time: a page that is asked for often takes no more than one processor.
     pub fn of(
         &self,
         id: CollectionId,
@@ -57,15 +57,16 @@ impl Curve {
             if promised <= 3.0 * reached { promised.max(1.5 * reached) } else { 1.5 * reached };
         let step = Upper(end.max(LEAST) / STEPS).rounded(2);
         let place = |number: u32| {
-            // The number that a table shows, so that what stands beside it is about that very number.
+            // The number that a table shows, so that what stands beside it is about that very
+            // number.
             let epsilon = Epsilon::new(Near(f64::from(number) * step).rounded(4))?;
             Ok(Place { epsilon: epsilon.get(), delta: profile.delta(epsilon) })
         };
         (0..=STEPS as u32).map(place).collect::<Result<_, Error>>().map(Self)
     }
 
-    /// What it says of a person with a report in each of so many epochs, by [`group`] privacy. Nothing
-    /// is known from below.
+    /// What it says of a person with a report in each of so many epochs, by [`group`] privacy.
+    /// Nothing is known from below.
     pub fn together(&self, epochs: u64) -> Self {
         let place = |Place { epsilon, delta }: &Place| {
             let (epsilon, upper) = group(*epsilon, delta.upper, epochs);

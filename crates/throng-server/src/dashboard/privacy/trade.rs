@@ -7,9 +7,10 @@
 //! β ≥ max(0, 1 − δ − e^ε·α, e^−ε·(1 − δ − α))
 //! ```
 //!
-//! for every test (Dong, Roth, Su, "Gaussian Differential Privacy", 2019, section 2). Every point of the curve gives such a bound, so all of them hold at once, and
-//! fewer points only make it weaker. The best of them is a polygon; its corners are computed, not
-//! sampled, since a line between two samples of a convex function lies above it.
+//! for every test (Dong, Roth, Su, "Gaussian Differential Privacy", 2019, section 2). Every point
+//! of the curve gives such a bound, so all of them hold at once, and fewer points only make it
+//! weaker. The best of them is a polygon; its corners are computed, not sampled, since a line
+//! between two samples of a convex function lies above it.
 
 use super::curve::Curve;
 use throng_account::round;
@@ -110,8 +111,8 @@ mod tests {
                         "n = {n}, {points} points, {alpha}: {drawn} > {truth}"
                     );
                 }
-                // The truth is the least of many curves and need not be convex; a profile says as much
-                // as its convex hull.
+                // The truth is the least of many curves and need not be convex; a profile says as
+                // much as its convex hull.
                 let hull = hull(&truth);
                 for alpha in alphas().filter(|_| points == 60) {
                     let (drawn, hull) = (bound.beta(alpha), hull.beta(alpha));
