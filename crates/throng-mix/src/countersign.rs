@@ -60,7 +60,7 @@ impl Mix {
         Ok(notice.cosign(&course.identity))
     }
 
-    /// Whether a notice can be one of what left here.
+    /// Refuses a notice that cannot be one of a batch that left here.
     fn check(&self, notice: &Notice) -> Result<(), Error> {
         let course = self.course();
         let (shape, quorum) = (&course.route.shape, course.route.quorum);
@@ -80,12 +80,12 @@ impl Mix {
     }
 }
 
-/// A notice and the analyzer's signature: what a mix is asked to sign, and what is kept of it.
+/// The bytes of a notice and the analyzer's signature, which a mix is asked to sign and keeps.
 pub fn statement(notice: &Notice, analyzer_signature: &[u8; 64]) -> Vec<u8> {
     [&notice.encode()[..], analyzer_signature].concat()
 }
 
-/// What [`statement`] wrote.
+/// Reads the bytes that [`statement`] wrote.
 pub fn read_statement(bytes: &[u8]) -> Result<(Notice, [u8; 64]), throng_wire::Error> {
     let (notice, signature) = bytes
         .split_last_chunk()

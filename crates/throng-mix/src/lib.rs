@@ -71,7 +71,8 @@ pub use timetable::{Step, Timetable};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A lock, whether or not somebody panicked with it: what it guards is changed in one step.
+/// Locks a mutex, even if somebody panicked while holding it: the value inside is always changed in
+/// one step.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -16,9 +16,9 @@ use zeroize::Zeroizing;
 pub struct SecretFiles {
     directory: PathBuf,
     unfinished: PathBuf,
-    /// Held while the files change: whether a name is free and taking it are one step.
+    /// Held while the files change, so that finding a name free and taking it are one step.
     changing: Mutex<()>,
-    /// The directory is this process's while its secrets are open.
+    /// Keeps the directory this process's own while its secrets are open.
     _partial: Arc<Partial>,
 }
 
@@ -99,5 +99,5 @@ fn shred(path: &Path) -> io::Result<()> {
     files::remove(path)
 }
 
-/// No secret has this name: it begins with a dot.
+/// The directory of unfinished secrets. No secret has this name, because it begins with a dot.
 const UNFINISHED: &str = ".unfinished";
