@@ -1,4 +1,4 @@
-//! What is published at the end of the chain is true as often as it says.
+//! The intervals at the end of the chain hold the truth as often as they say.
 
 mod common;
 

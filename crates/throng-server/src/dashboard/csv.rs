@@ -37,7 +37,7 @@ fn field(text: &str) -> String {
     format!("\"{mark}{}\"", text.replace('"', "\"\""))
 }
 
-/// A number, or nothing where there is none.
+/// A number that reads back to the same bits, or nothing if it is not finite.
 struct Exact(f64);
 
 impl std::fmt::Display for Exact {

@@ -32,7 +32,7 @@ pub fn plausible(terms: &Terms, release: &Release) -> Vec<Answer> {
     release.estimates.iter().zip(values).map(fit).collect()
 }
 
-/// What raw estimates are, in words.
+/// An explanation of raw estimates, in words.
 pub fn raw(terms: &Terms) -> &'static str {
     match terms.mechanism.question() {
         Question::Text { .. } => {
@@ -42,7 +42,7 @@ pub fn raw(terms: &Terms) -> &'static str {
     }
 }
 
-/// What was done, in words.
+/// An explanation of plausible estimates, in words.
 pub fn words(terms: &Terms) -> &'static str {
     match terms.mechanism.question() {
         Question::Category { .. } => {

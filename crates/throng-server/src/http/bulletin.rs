@@ -1,4 +1,4 @@
-//! What a round of a board showed, for whoever takes part in it, and the mixes' signatures of it.
+//! The bulletins of a board, for whoever takes part in it, and the mixes' signatures of them.
 
 use super::path::{Here, Number};
 use super::problem::Problem;
@@ -59,8 +59,9 @@ pub async fn countersign(
     Ok(signed?.to_vec())
 }
 
-/// Bytes of a notice and a signature.
+/// The bytes of a notice and a signature.
 const STATEMENT: usize = 92 + 64;
 
-/// Pieces that wait for who reads: there may be many who are slow.
+/// The number of pieces that are read ahead of each reader. It is small, since there may be many
+/// slow readers.
 const AHEAD: usize = 1;
