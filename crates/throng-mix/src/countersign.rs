@@ -9,10 +9,10 @@ use crate::{Error, Mix, lock};
 use throng_wire::{Notice, SignedManifest};
 
 impl Mix {
-    /// Signs the analyzer's notice of a round, if it can be one of the batch that left here for it, and
-    /// keeps it before anyone sees the signature. The same notice gets the same signature; another one
-    /// of the same round is refused, and kept as evidence. Only boards have notices, which is for the
-    /// caller to know.
+    /// Signs the analyzer's notice of a round, if it can be one of the batch that left here for it,
+    /// and keeps it before anyone sees the signature. The same notice gets the same signature;
+    /// another one of the same round is refused, and kept as evidence. Only boards have notices,
+    /// which is for the caller to know.
     ///
     /// ```text
     /// the analyzer signed it; collection and payload are this board's
@@ -60,7 +60,7 @@ impl Mix {
         Ok(notice.cosign(&course.identity))
     }
 
-    /// Whether a notice can be one of what left here.
+    /// Refuses a notice that cannot be one of a batch that left here.
     fn check(&self, notice: &Notice) -> Result<(), Error> {
         let course = self.course();
         let (shape, quorum) = (&course.route.shape, course.route.quorum);
@@ -80,12 +80,12 @@ impl Mix {
     }
 }
 
-/// A notice and the analyzer's signature: what a mix is asked to sign, and what is kept of it.
+/// The bytes of a notice and the analyzer's signature, which a mix is asked to sign and keeps.
 pub fn statement(notice: &Notice, analyzer_signature: &[u8; 64]) -> Vec<u8> {
     [&notice.encode()[..], analyzer_signature].concat()
 }
 
-/// What [`statement`] wrote.
+/// Reads the bytes that [`statement`] wrote.
 pub fn read_statement(bytes: &[u8]) -> Result<(Notice, [u8; 64]), throng_wire::Error> {
     let (notice, signature) = bytes
         .split_last_chunk()

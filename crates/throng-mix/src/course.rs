@@ -19,34 +19,34 @@ use throng_wire::{
 ///
 /// Every duty is built around one: [`crate::Mix`] here, the analyzer's in `throng-server`.
 pub struct Course {
-    /// Where everything is kept.
+    /// The store that keeps everything.
     pub store: Store,
-    /// All that is known of the collection.
+    /// The description of the collection that all parties share.
     pub route: Arc<Route>,
     /// The collection's id.
     pub id: CollectionId,
     /// This party's place, from 1; the analyzer's is one past the last mix.
     pub hop: u8,
-    /// Whom this party signs as.
+    /// The identity that this party signs with.
     pub identity: Identity,
-    /// Its keys.
+    /// The party's keys.
     pub keyring: Keyring,
-    /// How much it takes on.
+    /// The party's limits.
     pub limits: Limits,
     timetable: Mutex<Timetable>,
     /// Set when the row of a slot could not be written, or so it seemed.
     doubt: AtomicBool,
     /// One batch is taken at a time, and none while leftovers are removed.
     taking: Mutex<()>,
-    /// One step at a time.
+    /// Held during a step, so that there is one at a time.
     working: Mutex<()>,
 }
 
 /// A batch on its way in.
 pub enum Intake {
-    /// It is on disk already; the same receipt again.
+    /// The batch is on disk already, and gets the same receipt again.
     Known(Receipt),
-    /// Its records are to follow.
+    /// The batch is new, and its records are to follow.
     New(Incoming),
 }
 
@@ -58,7 +58,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// The next bytes of the records. More than the manifest says is refused at once.
+    /// Writes the next bytes of the records. More than the manifest says are refused at once.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.digest.update(bytes);
         if self.digest.bytes() > self.manifest.unverified().bytes().unwrap_or(0) {
@@ -74,17 +74,17 @@ impl Incoming {
 pub struct Opened {
     /// The slot it was received in.
     pub slot: Slot,
-    /// What its sender signed of it.
+    /// The manifest that its sender signed.
     pub manifest: SignedManifest,
     /// Records that opened.
     pub valid: u64,
-    /// Records that did not, or came twice.
+    /// Records that did not open, or came twice.
     pub loss: Loss,
     seen: Seen,
 }
 
 impl Course {
-    /// Goes on from what is on disk.
+    /// Opens the course and goes on from what is on disk.
     pub fn open(
         store: Store,
         route: Arc<Route>,
@@ -113,8 +113,8 @@ impl Course {
         Ok(opened)
     }
 
-    /// Does what is due next, and says what it was. What every party does alike is done here;
-    /// `perform` is given the rest: closing epochs, processing batches, giving them up.
+    /// Does what is due next, and returns what it was. The steps that are alike for every party are
+    /// done here; `perform` is given the rest: closing epochs, processing batches, giving them up.
     pub fn advance<E: From<Error>>(
         &self,
         now: u64,
@@ -134,8 +134,8 @@ impl Course {
         Ok(step)
     }
 
-    /// A write that failed may have happened: what is on disk is what is so. Everything that depends
-    /// on a slot's stage begins with this.
+    /// Reads the slots again after a write that failed, because it may have happened all the same.
+    /// Everything that depends on a slot's stage begins with this.
     pub fn settle(&self) -> Result<(), Error> {
         let mut timetable = self.timetable();
         if self.doubt.load(Ordering::Relaxed) {
@@ -145,7 +145,7 @@ impl Course {
         Ok(())
     }
 
-    /// Takes a batch, or knows it already, after checking its manifest.
+    /// Checks the manifest of a batch and takes the batch, unless it is here already.
     pub fn receive(&self, signed: SignedManifest) -> Result<Intake, Error> {
         let previous = self.hop.checked_sub(1).and_then(|hop| self.route.chain.party(hop));
         let previous = previous.ok_or(Error::WrongPlace)?;
@@ -172,7 +172,7 @@ impl Course {
         Ok(Intake::New(Incoming { manifest: Box::new(signed), blob, digest }))
     }
 
-    /// All records are there: keeps the batch and signs for it.
+    /// Keeps a batch whose records are all there, and signs for it.
     pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
         let Incoming { manifest: signed, blob, digest } = incoming;
         let manifest = signed.unverified();
@@ -240,8 +240,8 @@ impl Course {
     }
 
     /// Opens the records of the batch received for the slot that begins with an epoch, each record
-    /// once, and shows what was in them. Nothing is opened of a batch that is processed already, nor
-    /// of one whose keys are gone, which is dropped.
+    /// once, and shows what was in them. Nothing is opened of a batch that is processed already,
+    /// nor of one whose keys are gone, which is dropped.
     pub fn open_received<E: From<Error>>(
         &self,
         first: u64,
@@ -261,7 +261,8 @@ impl Course {
         Ok(Some(Opened { slot, manifest, valid, loss, seen }))
     }
 
-    /// Decides what becomes of a slot with so few reports that it is no crowd. True if it is one.
+    /// Returns true if this many reports are a crowd; decides what becomes of the slot if they are
+    /// not.
     pub fn is_crowd(&self, slot: &Slot, reports: u64) -> Result<bool, Error> {
         let verdict = self.timetable().judge(slot, reports);
         match verdict {
@@ -354,8 +355,8 @@ impl Course {
         LogName { collection: self.id, epoch }
     }
 
-    /// Keeps the manifest of a second batch for the same epochs, once: with the first one's it convicts
-    /// the mix that signed both.
+    /// Keeps the manifest of a second batch for the same epochs, once: with the first one's it
+    /// convicts the mix that signed both.
     fn accuse(&self, signed: &SignedManifest) -> Result<(), Error> {
         let key = self.key(signed.unverified().first);
         if self.store.rows.get(Table::Accused, &key)?.is_some() {
@@ -374,7 +375,8 @@ impl Course {
         RowKey::at(self.id, first)
     }
 
-    /// Called with the machine locked, so that nobody reads a stage that is in doubt.
+    /// Writes a slot's row. It is called with the machine locked, so that nobody reads a stage that
+    /// is in doubt.
     fn commit(&self, slot: &Slot, more: &[Change<'_>]) -> Result<(), Error> {
         let (key, row) = (self.key(slot.first), slot.to_row());
         let mut changes = vec![Change::Put { table: Table::Slots, key: &key, value: &row }];
@@ -386,8 +388,8 @@ impl Course {
         Ok(committed?)
     }
 
-    /// Removes what interrupted steps left behind, and what was kept for windows that are destroyed.
-    /// Nothing of it left this machine, and nobody has a receipt for it.
+    /// Removes what interrupted steps left behind, and what was kept for windows that are
+    /// destroyed. Nothing of it left this machine, and nobody has a receipt for it.
     fn sweep(&self) -> Result<(), Error> {
         let _none = lock(&self.taking);
         self.settle()?;

@@ -3,8 +3,8 @@
 use crate::store::StoreError;
 use thiserror::Error;
 
-/// The ways in which a party refuses or fails, by what the other side can do about it. Nothing in here
-/// depends on what is inside a report.
+/// The ways in which a party refuses or fails, by what the other side can do about it. Nothing in
+/// here depends on what is inside a report.
 ///
 /// ```
 /// use throng_mix::Error;
@@ -18,19 +18,19 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A batch or notice of another collection.
+    /// The batch or notice is of another collection.
     #[error("this server does not serve that collection")]
     UnknownCollection,
-    /// This party does not do that: only the first mix takes reports, for instance.
+    /// The party does not do that: only the first mix takes reports, for instance.
     #[error("this party has another place in the chain")]
     WrongPlace,
     /// The epoch takes no reports now.
     #[error("the epoch is not open; epochs open at their start and close at their deadline")]
     EpochClosed,
-    /// A body that is not a whole number of reports, or none, or too many.
+    /// The body is not a whole number of reports, or none, or too many.
     #[error("the body is not a whole number of reports of this collection's length")]
     Length,
-    /// More bytes than this server takes at once.
+    /// The body has more bytes than this server takes at once.
     #[error("the body is larger than this server takes; send fewer reports together")]
     TooLarge,
     /// There is no key or directory for that window, or not yet.
@@ -42,19 +42,19 @@ pub enum Error {
     /// Another batch is there already for some of the same epochs.
     #[error("another batch covers these epochs; the two are evidence against their sender")]
     Conflict,
-    /// A batch whose manifest is not the previous mix's, or not for here.
+    /// The manifest of the batch is not the previous mix's, or not for here.
     #[error("the batch is not one this party takes")]
     Batch(#[source] throng_wire::Error),
-    /// A notice that is not the analyzer's, or not of what this mix handed over.
+    /// The notice is not the analyzer's, or not of what this mix handed over.
     #[error("the notice is not one this mix signs")]
     Notice(#[source] throng_wire::Error),
-    /// Too much to do; later it will be better.
+    /// There is too much to do now; a later try may succeed.
     #[error("the server is busy")]
     Busy,
-    /// Bytes or keys.
+    /// Bytes or keys are not what they should be.
     #[error(transparent)]
     Wire(#[from] throng_wire::Error),
-    /// The disk.
+    /// The store failed.
     #[error(transparent)]
     Store(StoreError),
 }

@@ -48,7 +48,7 @@ pub struct Keyring {
     state: Mutex<State>,
 }
 
-/// What has been learnt, and what has been signed.
+/// The keys that are known and the directories that are signed.
 #[derive(Default)]
 struct State {
     /// The first window whose keys are not destroyed.
@@ -67,7 +67,7 @@ struct Window {
 }
 
 impl Keyring {
-    /// What is on disk.
+    /// Opens the keyring that is on disk.
     pub fn open(
         store: Store,
         route: Arc<Route>,
@@ -80,8 +80,8 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// Makes the keys of every window that has begun or begins within one window's time, and returns
-    /// the windows whose directory is not complete yet.
+    /// Makes the keys of every window that has begun or begins within one window's time, and
+    /// returns the windows whose directory is not complete yet.
     pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Vec<u64>, Error> {
         let schedule = &self.route.schedule;
         let mut incomplete = Vec::new();
@@ -106,7 +106,7 @@ impl Keyring {
         Ok(incomplete)
     }
 
-    /// What opens the layers of a window.
+    /// The secret that opens the layers of a window.
     pub fn secret(&self, window: u64) -> Option<LayerSecret> {
         self.lock().windows.get(&window)?.secret.clone()
     }
@@ -122,7 +122,7 @@ impl Keyring {
         Ok(KeyStatement::sign(self.id, window, self.hop, key, &self.identity))
     }
 
-    /// Another party's key. Once all are known the list of them is signed, and stays.
+    /// Takes another party's key. Once all are known, the list of them is signed and stays.
     pub fn learn(&self, hop: u8, statement: &KeyStatement) -> Result<(), Error> {
         let party = self.party(hop)?;
         let key = statement.verify(&self.id, statement.window, hop, &party)?;
@@ -163,7 +163,7 @@ impl Keyring {
         known.signatures.get(&self.hop).copied().ok_or(Error::NoKeys)
     }
 
-    /// Another party's signature of a window's directory.
+    /// Takes another party's signature of a window's directory.
     pub fn collect(&self, hop: u8, window: u64, signature: &[u8; 64]) -> Result<(), Error> {
         let party = self.party(hop)?;
         let mut state = self.lock();
@@ -221,7 +221,7 @@ impl Keyring {
         self.lock().live
     }
 
-    /// Windows that have keys.
+    /// The windows that have keys.
     pub fn windows(&self) -> Vec<u64> {
         self.lock().windows.keys().copied().collect()
     }

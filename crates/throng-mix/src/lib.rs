@@ -1,8 +1,8 @@
 //! A mix: takes reports, waits for a crowd, strips a layer, shuffles, and hands over.
 //!
-//! Nothing here knows what is inside a message: the crate depends on `throng-wire` alone, and neither
-//! on mechanisms nor on the accountant. Everything is synchronous and given the time and its chance,
-//! so that tests can run it from a list of operations on a [simulated](simulated) disk.
+//! Nothing here knows what is inside a message: the crate depends on `throng-wire` alone, and
+//! neither on mechanisms nor on the accountant. Everything is synchronous and given the time and
+//! its chance, so that tests can run it from a list of operations on a [simulated](simulated) disk.
 //!
 //! ```
 //! # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
@@ -71,7 +71,8 @@ pub use timetable::{Step, Timetable};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A lock, whether or not somebody panicked with it: what it guards is changed in one step.
+/// Locks a mutex, even if somebody panicked while holding it: the value inside is always changed in
+/// one step.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! How much a server takes on.
+//! The limits of a server.
 
 use std::thread;
 
@@ -13,12 +13,12 @@ use std::thread;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a body with reports at most.
+    /// The most bytes of a body with reports.
     pub upload: usize,
-    /// Bytes of a batch at most.
+    /// The most bytes of a batch.
     pub batch: u64,
-    /// Bytes of records that are permuted in memory; larger batches use the disk, except those of boards
-    /// at the analyzer, which are refused.
+    /// Bytes of records that are permuted in memory; larger batches use the disk, except those of
+    /// boards at the analyzer, which are refused.
     pub memory: usize,
     /// Threads that open records.
     pub threads: usize,

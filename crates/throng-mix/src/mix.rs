@@ -1,4 +1,4 @@
-//! A mix: its course, and what it does with a crowd.
+//! A mix: its course, and the steps that only a mix takes.
 
 use crate::course::Course;
 use crate::peel::{Peeler, Seen};
@@ -36,7 +36,7 @@ use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, Signed
 pub struct Mix {
     course: Arc<Course>,
     acknowledged: Acknowledged,
-    /// One notice at a time.
+    /// Held while a notice is signed, so that there is one at a time.
     pub(crate) signing: Mutex<()>,
 }
 
@@ -51,7 +51,7 @@ pub struct Outgoing {
 }
 
 impl Mix {
-    /// Goes on from what is on disk.
+    /// Opens the mix and goes on from what is on disk.
     pub fn open(
         store: Store,
         route: Arc<Route>,
@@ -66,17 +66,17 @@ impl Mix {
         Ok(Self { course: Arc::new(course), acknowledged, signing: Mutex::new(()) })
     }
 
-    /// Its course.
+    /// The course of this mix.
     pub fn course(&self) -> &Arc<Course> {
         &self.course
     }
 
-    /// Whether reports for an epoch are taken now.
+    /// Refuses an epoch for which no reports are taken now.
     pub fn admit(&self, epoch: u64, now: u64) -> Result<(), Error> {
         self.course.timetable().admit(epoch, now)
     }
 
-    /// Takes reports for an epoch. They count once the answer is there.
+    /// Takes reports for an epoch. They count once the answer resolves.
     pub fn submit(&self, epoch: u64, reports: &[u8], now: u64) -> Result<Pending, Error> {
         let course = &self.course;
         let each = course.route.shape.report_bytes();
@@ -96,7 +96,7 @@ impl Mix {
         Ok(self.submit(epoch, reports, now)?.wait()?)
     }
 
-    /// Does what is due next, and says what it was. `rng` decides the permutation.
+    /// Does what is due next, and returns what it was. `rng` decides the permutation.
     pub fn step(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Option<Step>, Error> {
         self.course.advance(now, |step| self.perform(step, rng))
     }
@@ -111,7 +111,7 @@ impl Mix {
         }
     }
 
-    /// The batch that waits to be handed over, if any: the oldest.
+    /// The oldest batch that waits to be handed over, if any does.
     pub fn outgoing(&self) -> Result<Option<Outgoing>, Error> {
         let first = self.course.timetable().outgoing().map(|slot| slot.first);
         first.map_or(Ok(None), |first| self.outgoing_at(first))
@@ -124,7 +124,7 @@ impl Mix {
         Ok(Some(Outgoing { first, manifest, records }))
     }
 
-    /// The next party's receipt for the batch that began with this epoch.
+    /// Takes the next party's receipt for the batch that began with this epoch.
     pub fn delivered(&self, first: u64, receipt: Receipt) -> Result<(), Error> {
         let course = &self.course;
         course.settle()?;
@@ -136,12 +136,12 @@ impl Mix {
         course.put(slot.at(Stage::Delivered { manifest, receipt, shredded: false }), &[])
     }
 
-    /// Counts reports for an epoch that are on disk, and whose senders are told.
+    /// Counts reports for an epoch that are on disk and acknowledged to their senders.
     pub fn acknowledged(&self, epoch: u64, reports: u64, now: u64) {
         self.acknowledged.add(epoch, reports, &self.course.route.schedule, now);
     }
 
-    /// How full the running epoch is, at the first mix.
+    /// The progress of the running epoch, at the first mix.
     pub fn progress(&self, now: u64) -> Option<Progress> {
         let route = &self.course.route;
         let epoch = route.epoch_at(now).filter(|_| self.course.hop == 1)?;
@@ -149,7 +149,8 @@ impl Mix {
         Some(self.acknowledged.tell(epoch, route.quorum, &route.schedule, now))
     }
 
-    /// The first mix: no more reports for these epochs; a crowd leaves, fewer wait or go.
+    /// Closes epochs at the first mix: no more reports are taken, a crowd leaves, and fewer wait or
+    /// are dropped.
     fn close(&self, first: u64, last: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
         let course = &self.course;
         let slot = Slot { first, last, input: None, stage: Stage::Closing };
@@ -187,7 +188,7 @@ impl Mix {
         self.leave(&slot, valid, vec![loss], [0; 32], shuffler, rng)
     }
 
-    /// A later mix: a crowd leaves, fewer go.
+    /// Mixes a batch at a later mix: a crowd leaves, fewer are dropped.
     fn mix(&self, first: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
         let course = &self.course;
         let mut shuffler = self.shuffler();
@@ -202,7 +203,7 @@ impl Mix {
         self.leave(&opened.slot, reports, losses, source, shuffler, rng)
     }
 
-    /// Nobody can open the batch any more.
+    /// Drops a batch that nobody can open any more.
     fn give_up(&self, first: u64) -> Result<(), Error> {
         let slot = self.course.slot(first)?;
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
@@ -212,7 +213,7 @@ impl Mix {
         self.course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])
     }
 
-    /// Permutes and seals a crowd; decides what becomes of fewer.
+    /// Permutes and seals a crowd, or decides what becomes of fewer reports.
     fn leave(
         &self,
         slot: &Slot,
@@ -254,7 +255,7 @@ impl Mix {
     }
 }
 
-/// Hashes what it writes.
+/// A writer that hashes what it writes.
 struct Hashing {
     to: Box<dyn BlobWriter>,
     digest: RecordDigest,

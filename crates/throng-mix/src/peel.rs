@@ -5,34 +5,35 @@ use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use throng_wire::{LAYER, Loss, Opener};
 
-/// What has passed: records by the first 16 bytes of their SHA-256, exactly.
+/// The records that have passed, each known by the first 16 bytes of its SHA-256.
 ///
 /// Whole records are compared. An altered copy does not open, and counting it against the original
 /// would let whoever sends it first have the original dropped.
 #[derive(Default)]
 pub struct Seen {
-    /// In other batches.
+    /// The hashes of other batches.
     before: HashSet<u128>,
-    /// In this one.
+    /// The hashes of this batch.
     here: HashSet<u128>,
 }
 
 impl Seen {
-    /// Whether a record is new; it is not any more afterwards.
+    /// Adds a record, and returns true if it is new.
     pub fn insert(&mut self, record: &[u8]) -> bool {
         let hash = Sha256::digest(record);
         let hash = u128::from_be_bytes(*hash.first_chunk().expect("SHA-256 has 32 bytes"));
         !self.before.contains(&hash) && self.here.insert(hash)
     }
 
-    /// Takes up what [`Seen::to_bytes`] gave for another batch.
+    /// Adds the hashes of another batch, as [`Seen::to_bytes`] wrote them.
     pub fn extend(&mut self, bytes: &[u8]) {
         let hashes = bytes.as_chunks::<16>().0.iter().map(|hash| u128::from_be_bytes(*hash));
         self.before.extend(hashes);
     }
 
-    /// The hashes of this batch alone, so that it can be counted again after a crash, whatever other
-    /// batches were counted in between; in ascending order, so that nothing tells which came first.
+    /// The hashes of this batch alone, so that it can be counted again after a crash, whatever
+    /// other batches were counted in between. They are in ascending order, so that nothing tells
+    /// which came first.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut hashes: Vec<u128> = self.here.iter().copied().collect();
         hashes.sort_unstable();
@@ -55,7 +56,7 @@ pub struct Peeler<'a> {
 }
 
 impl<'a> Peeler<'a> {
-    /// Of records of `len` bytes, except those `seen` before.
+    /// A peeler of records of `len` bytes that leaves out those `seen` before.
     pub fn new(seen: &'a mut Seen, len: usize, threads: usize) -> Self {
         let (fresh, opened, ok) = Default::default();
         Self { seen, len, threads, fresh, opened, ok, valid: 0, loss: Loss::default() }

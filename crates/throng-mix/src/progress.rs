@@ -1,16 +1,17 @@
-//! How full the running epoch is, as far as that may be told before it is over.
+//! The progress of the running epoch, as far as it may be told before the epoch is over.
 //!
-//! The first mix counts, in memory, the reports that it acknowledged since it started, as they come:
-//! replays are found and layers opened later. Of fewer than a crowd it tells that they are fewer, and
-//! of more the crowd and whole tenths of it.
+//! The first mix counts, in memory, the reports that it acknowledged since it started, as they
+//! come: replays are found and layers opened later. Of fewer than a crowd it tells that they are
+//! fewer, and of more the crowd and whole tenths of it.
 //!
 //! What does somebody learn who asks again and again, and knows of all reports but one, because the
 //! others are their own? That the one came, once it is the one that completes the crowd or a tenth.
-//! Neighbours are those who replace a report by another, so that taking part is not hidden: a release
-//! states the number of reports to the last one, and accepted requests show in steps of a thousand
-//! already (in the metrics of the server). What neither says is *when* in an epoch somebody came, so that the
-//! count is told as it stood when the present twentieth of the epoch began, whenever somebody asks.
-//! What was answered is no part of it: every report looks alike to this mix.
+//! Neighbours are those who replace a report by another, so that taking part is not hidden: a
+//! release states the number of reports to the last one, and accepted requests show in steps of a
+//! thousand already (in the metrics of the server). What neither says is *when* in an epoch
+//! somebody came, so that the count is told as it stood when the present twentieth of the epoch
+//! began, whenever somebody asks. What was answered is no part of it: every report looks alike to
+//! this mix.
 
 use crate::lock;
 use serde_json::{Value, json};
@@ -23,14 +24,15 @@ use throng_wire::Schedule;
 pub struct Progress {
     /// The epoch.
     pub epoch: u64,
-    /// Distinct valid reports that have to come.
+    /// The number of distinct valid reports that have to come.
     pub crowd: u64,
-    /// How many came at least, replays among them; `None` of fewer than a crowd.
+    /// A lower bound on the reports that have come, replays among them; `None` if they are fewer
+    /// than a crowd.
     pub at_least: Option<u64>,
 }
 
 impl Progress {
-    /// As the status of a mix has it.
+    /// The JSON object in the status of a mix.
     pub fn to_json(self) -> Value {
         let Self { epoch, crowd, at_least } = self;
         json!({
@@ -41,7 +43,7 @@ impl Progress {
         })
     }
 
-    /// What another party says, if it makes sense.
+    /// Reads the progress that another party told, if it makes sense.
     pub fn parse(said: &Value) -> Option<Self> {
         let (epoch, crowd) = (said["epoch"].as_u64()?, said["crowd"].as_u64()?);
         let at_least = if said["reached"].as_bool()? {
@@ -58,19 +60,19 @@ impl Progress {
 pub(crate) struct Acknowledged(Mutex<BTreeMap<u64, Ticking>>);
 
 impl Acknowledged {
-    /// So many more.
+    /// Counts more reports for an epoch.
     pub fn add(&self, epoch: u64, reports: u64, schedule: &Schedule, now: u64) {
         let mut epochs = lock(&self.0);
         epochs.entry(epoch).or_default().add(reports, part(epoch, schedule, now));
     }
 
-    /// Epochs up to this one take no more.
+    /// Forgets the epochs up to this one, which take no more reports.
     pub fn forget(&self, last: u64) {
         let mut epochs = lock(&self.0);
         epochs.retain(|epoch, _| *epoch > last);
     }
 
-    /// What may be told now of an epoch that is open.
+    /// The progress that may be told now of an epoch that is open.
     pub fn tell(&self, epoch: u64, crowd: u64, schedule: &Schedule, now: u64) -> Progress {
         let epochs = lock(&self.0);
         let count = epochs.get(&epoch).copied().unwrap_or_default();
@@ -86,12 +88,12 @@ impl Acknowledged {
 pub struct Ticking {
     count: u64,
     tick: u64,
-    /// At its beginning.
+    /// The count when the tick began.
     before: u64,
 }
 
 impl Ticking {
-    /// So many more. A clock that was set back does not begin another tick.
+    /// Adds to the count. A clock that was set back does not begin another tick.
     pub fn add(&mut self, more: u64, tick: u64) {
         if tick > self.tick {
             (self.tick, self.before) = (tick, self.count);
@@ -99,18 +101,18 @@ impl Ticking {
         self.count = self.count.saturating_add(more);
     }
 
-    /// What may be told.
+    /// The count that may be told during a tick.
     pub fn at(self, tick: u64) -> u64 {
         if tick > self.tick { self.count } else { self.before }
     }
 }
 
-/// In which part of its epoch a time is, from 1.
+/// The number, from 1, of the part of its epoch that a time is in.
 fn part(epoch: u64, schedule: &Schedule, now: u64) -> u64 {
     now.saturating_sub(schedule.start_of(epoch)) / (schedule.every / PARTS).max(1) + 1
 }
 
-/// Of an epoch.
+/// The number of parts of an epoch.
 const PARTS: u64 = 20;
 
 #[cfg(test)]

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Every order is equally likely: renaming the records changes neither the law of their independent
-//! uniform files nor, given those, the laws of the orders within (uniform, by induction over depth),
-//! so no order differs from another but by names. How many files there are and which of them are
-//! split again depends on counts alone, and counts have no names.
+//! uniform files nor, given those, the laws of the orders within (uniform, by induction over
+//! depth), so no order differs from another but by names. How many files there are and which of
+//! them are split again depends on counts alone, and counts have no names.
 
 use crate::store::{Blobs, Scratch, StoreError};
 use chacha20::ChaCha20;
@@ -46,8 +46,8 @@ pub struct Shuffler<'a> {
 }
 
 impl<'a> Shuffler<'a> {
-    /// For records of `size` bytes. More than `memory_limit` bytes of them go to scratch files of the
-    /// store.
+    /// A shuffler of records of `size` bytes. Beyond `memory_limit` bytes they go to scratch files
+    /// of the store.
     pub fn new(size: usize, memory_limit: usize, blobs: &'a dyn Blobs) -> Self {
         let size = size.max(1);
         // Whole records, at least one, and no more than have an index.
@@ -96,8 +96,8 @@ impl<'a> Shuffler<'a> {
     }
 }
 
-/// Writes records, at most 2³² − 1, in uniformly random order: Fisher and Yates on their indices, with
-/// exactly uniform draws. The records themselves are moved once, straight to where they go.
+/// Writes records, at most 2³² − 1, in uniformly random order: Fisher and Yates on their indices,
+/// with exactly uniform draws. The records themselves are moved once, straight to where they go.
 fn write_shuffled(
     records: &[u8],
     size: usize,
@@ -119,9 +119,9 @@ fn write_shuffled(
     Ok(())
 }
 
-/// Exactly uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn while its low half
-/// falls among the few that would make some values likelier (Lemire, "Fast Random Integer Generation
-/// in an Interval", 2019).
+/// A number that is exactly uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn
+/// while its low half falls among the few that would make some values likelier (Lemire, "Fast
+/// Random Integer Generation in an Interval", 2019).
 fn below(n: u64, rng: &mut impl CryptoRng) -> u64 {
     loop {
         let product = u128::from(rng.next_u64()) * u128::from(n);
@@ -151,7 +151,7 @@ impl<R: CryptoRng> OnDisk<'_, R> {
         self.scatter(pile)?.into_iter().try_for_each(|part| self.shuffle(part))
     }
 
-    /// Puts each record into one of several piles, so many that most fit into memory.
+    /// Puts each record into one of several piles, enough of them that most fit into memory.
     fn scatter(&mut self, mut pile: Pile) -> Result<Vec<Pile>, StoreError> {
         let fitting = pile.bytes.div_ceil(self.limit as u64);
         let piles = (2 * fitting).clamp(2, MAX_PILES) as usize;
@@ -184,8 +184,8 @@ impl<R: CryptoRng> OnDisk<'_, R> {
 
 /// Records in a scratch file: written, then read.
 ///
-/// The order of a pile, beside that of the batch it becomes, is a part of the permutation. What is left
-/// of the file on the disk is therefore encrypted, under a key that is in memory only.
+/// The order of a pile, beside that of the batch it becomes, is a part of the permutation. What is
+/// left of the file on the disk is therefore encrypted, under a key that is in memory only.
 struct Pile {
     scratch: Box<dyn Scratch>,
     key: Zeroizing<[u8; 32]>,
@@ -211,7 +211,7 @@ impl Pile {
         Ok(())
     }
 
-    /// The next `bytes` from the beginning.
+    /// Reads the next `bytes` of the file.
     fn read(&mut self, records: &mut Vec<u8>, bytes: usize) -> Result<(), StoreError> {
         let doing = StoreError::io("reading scratch");
         if !self.rewound {
@@ -231,10 +231,10 @@ fn stream(key: &[u8; 32]) -> ChaCha20 {
     ChaCha20::new(&(*key).into(), &[0; 12].into())
 }
 
-/// Bytes that are written at once.
+/// The number of bytes that are written at once.
 const GATHERED: usize = 1 << 18;
 
-/// Files that are open at once for each level of splitting.
+/// The most files that are open at once for each level of splitting.
 const MAX_PILES: u64 = 64;
 
 #[cfg(test)]
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Records are their numbers, in two bytes; `room` of them fit into memory.
+    /// Shuffles records that are their numbers, in two bytes; `room` of them fit into memory.
     fn shuffled(n: u16, room: usize, blobs: &dyn Blobs, rng: &mut ChaCha12Rng) -> Vec<u16> {
         let mut shuffler = Shuffler::new(2, 2 * room, blobs);
         for i in 0..n {
@@ -289,8 +289,9 @@ mod tests {
         }
     }
 
-    /// Where three of a thousand records land, in tenths, and where two of them land together, in
-    /// halves. 8 laws at 1e-9 each: fails a correct shuffle with probability below 1e-8.
+    /// Counts where three of a thousand records land, in tenths, and where two of them land
+    /// together, in halves. 8 laws at 1e-9 each: fails a correct shuffle with probability below
+    /// 1e-8.
     #[test]
     fn records_land_anywhere_and_independently_of_each_other() {
         let (store, mut rng) = (MemoryStore::new(), ChaCha12Rng::seed_from_u64(2));

@@ -1,9 +1,9 @@
 //! A simulated disk that fails and crashes where it is told to.
 //!
-//! [`MemoryStore`] is for deterministic tests of whatever runs over a [`Store`]: count the operations
-//! of an undisturbed run with [`MemoryStore::operations`], then repeat it with a crash at every one of
-//! them, [`MemoryStore::restart`], and see that nothing acknowledged is lost and nothing happens
-//! twice. Clones are handles of the same disk.
+//! [`MemoryStore`] is for deterministic tests of whatever runs over a [`Store`]: count the
+//! operations of an undisturbed run with [`MemoryStore::operations`], then repeat it with a crash
+//! at every one of them, [`MemoryStore::restart`], and see that nothing acknowledged is lost and
+//! nothing happens twice. Clones are handles of the same disk.
 //!
 //! ```
 //! use throng_mix::simulated::{Fault, Faults, MemoryStore};
@@ -31,7 +31,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroizing;
 
-/// What goes wrong with one operation.
+/// The way in which one operation goes wrong.
 ///
 /// ```
 /// use throng_mix::simulated::{Fault, Faults, MemoryStore};
@@ -46,15 +46,15 @@ use zeroize::Zeroizing;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing does.
+    /// Nothing goes wrong.
     None,
-    /// It fails, and nothing has happened.
+    /// The operation fails, and nothing has happened.
     FailBefore,
-    /// It fails, but has happened.
+    /// The operation fails, but has happened.
     FailAfter,
-    /// The machine stops before it.
+    /// The machine stops before the operation.
     CrashBefore,
-    /// The machine stops after it, before anybody is told.
+    /// The machine stops after the operation, before anybody is told.
     CrashAfter,
 }
 
@@ -107,23 +107,23 @@ pub enum Operation {
 pub struct Faults(Box<dyn FnMut(u64, Operation) -> Fault + Send>);
 
 impl Faults {
-    /// A disk that works.
+    /// No faults: a disk that works.
     pub fn none() -> Self {
         Self::by(|_, _| Fault::None)
     }
 
-    /// One fault.
+    /// One fault, at the operation of this number.
     pub fn at(step: u64, fault: Fault) -> Self {
         Self::list([(step, fault)])
     }
 
-    /// Faults at these operations.
+    /// Faults at the operations of these numbers.
     pub fn list(faults: impl IntoIterator<Item = (u64, Fault)>) -> Self {
         let faults: HashMap<u64, Fault> = faults.into_iter().collect();
         Self::by(move |step, _| faults.get(&step).copied().unwrap_or(Fault::None))
     }
 
-    /// Whatever a function, perhaps with a seeded generator inside, decides.
+    /// Faults that a function decides, perhaps with a seeded generator inside.
     pub fn by(decide: impl FnMut(u64, Operation) -> Fault + Send + 'static) -> Self {
         Self(Box::new(decide))
     }
@@ -167,33 +167,33 @@ impl MemoryStore {
         })))
     }
 
-    /// It as a store: all four seams of it are this disk.
+    /// A store whose four seams are all this disk.
     pub fn store(&self) -> Store {
         let disk = Arc::new(self.clone());
         Store { rows: disk.clone(), blobs: disk.clone(), logs: disk.clone(), secrets: disk }
     }
 
-    /// From now on these faults, and operations are counted from 0 again.
+    /// Replaces the faults, and counts operations from 0 again.
     pub fn set_faults(&self, faults: Faults) {
         let mut machine = self.lock();
         machine.faults = faults;
         machine.operations = 0;
     }
 
-    /// Starts again after a crash, or without one: durable state is there, unfinished blobs are gone.
-    /// The faults stay, and so does the count.
+    /// Starts again after a crash, or without one: durable state is there, unfinished blobs are
+    /// gone. The faults stay, and so does the count.
     pub fn restart(&self) {
         let mut machine = self.lock();
         machine.crashed = false;
         machine.life += 1;
     }
 
-    /// How many operations there were, failed ones included.
+    /// The number of operations so far, failed ones included.
     pub fn operations(&self) -> u64 {
         self.lock().operations
     }
 
-    /// Whether every call fails until [`MemoryStore::restart`].
+    /// True if every call fails until [`MemoryStore::restart`].
     pub fn crashed(&self) -> bool {
         self.lock().crashed
     }
@@ -358,7 +358,7 @@ impl Secrets for MemoryStore {
     }
 }
 
-/// The disk, and whether anybody can reach it.
+/// The disk, and the state of the machine around it.
 #[derive(Debug)]
 struct Machine {
     disk: Disk,
@@ -474,7 +474,7 @@ impl Blob for Finished {
 const FAILED: StoreError =
     StoreError::Io { kind: io::ErrorKind::Other, doing: "a simulated operation" };
 
-/// Records shown at a time: few, so that readers meet more than one chunk.
+/// The number of records shown at a time: few, so that readers meet more than one chunk.
 const CHUNK: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where each range of epochs is on its way through one server.
+//! The way of each range of epochs through one server.
 //!
 //! A slot is a row on disk. It moves by replacing the row, so a server that restarts goes on from
 //! where the last row says.
@@ -29,11 +29,11 @@ pub struct Slot {
     pub last: u64,
     /// The batch it was received as; none at the first mix.
     pub input: Option<BatchId>,
-    /// How far it is.
+    /// The stage it has reached.
     pub stage: Stage,
 }
 
-/// How far a slot is.
+/// The stages of a slot.
 ///
 /// ```
 /// use throng_mix::{Stage, Why};
@@ -46,7 +46,7 @@ pub struct Slot {
 pub enum Stage {
     /// The first mix takes no more reports for it, and counts what it has.
     Closing,
-    /// Too few reports: they wait for those of the next epoch.
+    /// There are too few reports, which wait for those of the next epoch.
     Held {
         /// Distinct valid reports so far.
         reports: u64,
@@ -61,27 +61,27 @@ pub enum Stage {
         manifest: SignedManifest,
         /// The signature.
         receipt: Receipt,
-        /// Whether what it was made of is gone.
+        /// True once the reports that it was made of are gone.
         shredded: bool,
     },
     /// The analyzer has published it.
     Released {
-        /// Whether what it was made of is gone.
+        /// True once the batch that it was made of is gone.
         shredded: bool,
     },
-    /// Discarded without release.
+    /// The slot is discarded without a release.
     Dropped {
-        /// Why.
+        /// The reason.
         why: Why,
-        /// Distinct valid reports there were.
+        /// The number of distinct valid reports there were.
         reports: u64,
-        /// Whether they are gone.
+        /// True once the reports are gone.
         shredded: bool,
     },
 }
 
 impl Stage {
-    /// A stable word for JSON; of a dropped slot, why.
+    /// A stable word for JSON; for a dropped slot, the reason.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Closing => "closing",
@@ -95,7 +95,7 @@ impl Stage {
     }
 }
 
-/// Why a slot is discarded.
+/// The reasons why a slot is discarded.
 ///
 /// ```
 /// use throng_mix::Why;
@@ -104,7 +104,7 @@ impl Stage {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// Fewer distinct valid reports than the crowd needs.
+    /// There are fewer distinct valid reports than the crowd needs.
     Short,
     /// The ledger has nothing left to spend.
     Budget,
@@ -128,7 +128,7 @@ impl Why {
 }
 
 impl Slot {
-    /// Whether nothing more is to be done.
+    /// True if nothing more is to be done.
     pub fn done(&self) -> bool {
         matches!(
             self.stage,
@@ -138,7 +138,7 @@ impl Slot {
         )
     }
 
-    /// Whether all is decided and what it was made of can be removed.
+    /// True if all is decided and what it was made of can be removed.
     pub fn to_shred(&self) -> bool {
         matches!(
             self.stage,
@@ -167,7 +167,7 @@ impl Slot {
         slot
     }
 
-    /// The row.
+    /// The bytes of its row.
     pub fn to_row(&self) -> Vec<u8> {
         let (manifest, receipt, reports) = match &self.stage {
             Stage::Closing | Stage::Released { .. } => (None, None, None),
@@ -190,7 +190,7 @@ impl Slot {
         row.to_string().into_bytes()
     }
 
-    /// What [`Slot::to_row`] wrote.
+    /// Reads the bytes that [`Slot::to_row`] wrote.
     pub fn from_row(row: &[u8]) -> Result<Self, StoreError> {
         Self::parse(row).ok_or(StoreError::Corrupt { what: "the row of a slot" })
     }
@@ -250,22 +250,22 @@ impl Slots {
         self.0.insert(slot.first, slot);
     }
 
-    /// All of them, in the order of epochs.
+    /// All slots, in the order of epochs.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Slot> {
         self.0.values()
     }
 
-    /// The one that begins with this epoch.
+    /// The slot that begins with this epoch.
     pub fn get(&self, first: u64) -> Option<&Slot> {
         self.0.get(&first)
     }
 
-    /// The last one.
+    /// The last slot.
     pub fn last(&self) -> Option<&Slot> {
         self.0.values().next_back()
     }
 
-    /// Whether a batch may be taken: `Some` if it is the one that is there already.
+    /// Refuses a batch that overlaps another; returns its id if it is here already.
     pub fn known(&self, manifest: &Manifest) -> Result<Option<BatchId>, Error> {
         let id = manifest.id();
         let overlaps = |slot: &&Slot| slot.first <= manifest.last && manifest.first <= slot.last;

@@ -1,9 +1,9 @@
 //! Everything that survives a crash: rows, blobs, logs of reports, and secrets.
 //!
-//! The four are seams of their own, so that each can be kept somewhere else: [`Rows`] in a database,
-//! [`Blobs`] in an object store, [`Logs`] and [`Secrets`] on this machine. [`Store::on_disk`] keeps all
-//! of them in one directory; [`crate::simulated`] has a disk that fails where a test says. A new
-//! back-end passes [`conformance`].
+//! The four are seams of their own, so that each can be kept somewhere else: [`Rows`] in a
+//! database, [`Blobs`] in an object store, [`Logs`] and [`Secrets`] on this machine.
+//! [`Store::on_disk`] keeps all of them in one directory; [`crate::simulated`] has a disk that
+//! fails where a test says. A new back-end passes [`conformance`].
 
 pub mod conformance;
 mod database;
@@ -62,13 +62,13 @@ pub struct Store {
     pub blobs: Arc<dyn Blobs>,
     /// Reports of open epochs.
     pub logs: Arc<dyn Logs>,
-    /// Keys.
+    /// Keys and other secrets.
     pub secrets: Arc<dyn Secrets>,
 }
 
 impl Store {
-    /// All four in a data directory, which is made if absent. One process at a time has it open; what
-    /// was left unfinished is cleared.
+    /// Opens all four in a data directory, which is made if absent. One process at a time has it
+    /// open; what was left unfinished is cleared.
     ///
     /// ```
     /// use throng_mix::store::Store;
@@ -94,7 +94,7 @@ pub trait Rows: Send + Sync {
     /// Makes all changes, in order, or none.
     fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError>;
 
-    /// The row of exactly this key.
+    /// The row with exactly this key.
     fn get(&self, table: Table, key: &RowKey) -> Result<Option<Vec<u8>>, StoreError> {
         let rows = self.under(table, key)?;
         Ok(rows.into_iter().find(|(found, _)| found == key).map(|(_, row)| row))
@@ -138,10 +138,10 @@ pub enum Change<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Blobs: Send + Sync {
-    /// A new blob, which appears under its name, or replaces the one there, when it is finished.
+    /// Begins a blob, which appears under its name, or replaces the one there, when it is finished.
     fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, StoreError>;
 
-    /// A finished blob. Removing or replacing it does not disturb whoever has it open.
+    /// Opens a finished blob. Removing or replacing it does not disturb whoever has it open.
     fn open(&self, name: &str) -> Result<Box<dyn Blob>, StoreError>;
 
     /// Deletes a blob. An absent one is fine.
@@ -150,10 +150,10 @@ pub trait Blobs: Send + Sync {
     /// The names of all finished blobs, in order.
     fn names(&self) -> Result<Vec<String>, StoreError>;
 
-    /// Room for intermediate results, gone when it is dropped and after a crash.
+    /// Makes room for intermediate results, which is gone when it is dropped and after a crash.
     fn scratch(&self) -> Result<Box<dyn Scratch>, StoreError>;
 
-    /// A small blob in memory, if there is one of that name.
+    /// Reads a small blob into memory, if there is one of that name.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         if !self.names()?.iter().any(|known| known == name) {
             return Ok(None);
@@ -180,7 +180,7 @@ pub trait BlobWriter: Write + Send {
 
 /// A finished blob.
 pub trait Blob: Read + Seek + Send {
-    /// How many bytes it has.
+    /// The number of bytes it has.
     fn size(&self) -> u64;
 }
 
@@ -214,13 +214,13 @@ impl<T: Read + Write + Seek + Send> Scratch for T {}
 /// ```
 pub trait Logs: Send + Sync {
     /// Adds records of `each` bytes, back to back, to a log that is created when absent. They are
-    /// durable once the answer is there, all or none; many calls share one write to disk, and records
-    /// written together are sorted, so that their order of arrival is not kept. Only the first call
-    /// for a log may wait before it returns.
+    /// durable once the answer is there, all or none; many calls share one write to disk, and
+    /// records written together are sorted, so that their order of arrival is not kept. Only the
+    /// first call for a log may wait before it returns.
     fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending;
 
-    /// Ends a log, present or not: what was submitted is durable on return, and every later record is
-    /// refused with [`StoreError::Closed`] until the log is removed.
+    /// Ends a log, present or not: what was submitted is durable on return, and every later record
+    /// is refused with [`StoreError::Closed`] until the log is removed.
     fn close(&self, log: &LogName) -> Result<(), StoreError>;
 
     /// Shows all durable records of a log in chunks of whole records, until `visit` breaks off. An
@@ -236,7 +236,7 @@ pub trait Logs: Send + Sync {
     /// Deletes a log. An absent one is fine.
     fn remove(&self, log: &LogName) -> Result<(), StoreError>;
 
-    /// [`Logs::submit`], and waits.
+    /// Adds records as [`Logs::submit`] does, and waits until they are durable.
     fn append(
         &self,
         log: &LogName,
@@ -249,7 +249,7 @@ pub trait Logs: Send + Sync {
 }
 
 impl dyn Logs {
-    /// [`Logs::read`] for whoever may fail on the way.
+    /// Reads as [`Logs::read`] does, for a `visit` that may fail on the way.
     pub fn visit<E: From<StoreError>>(
         &self,
         log: &LogName,
@@ -308,13 +308,13 @@ impl fmt::Display for LogName {
     }
 }
 
-/// The key that a log is sealed under. Wiped when dropped, and `Debug` does not show it.
+/// The key that a log is sealed under. It is wiped when dropped, and `Debug` does not show it.
 #[derive(Clone)]
 pub struct LogKey(Zeroizing<[u8; 32]>);
 
 impl LogKey {
-    /// HKDF-SHA256 of the window's secret, so that destroying that secret shreds the logs of the
-    /// window.
+    /// Derives the key by HKDF-SHA256 from the window's secret, so that destroying that secret
+    /// shreds the logs of the window.
     pub fn derive(secret: &LayerSecret, epoch: u64) -> Self {
         let window = hkdf::Salt::new(HKDF_SHA256, KEY_LABEL).extract(secret.as_bytes());
         Self(expand(&window, &[&epoch.to_be_bytes()]))
@@ -325,7 +325,7 @@ impl LogKey {
         expand(&hkdf::Salt::new(HKDF_SHA256, salt).extract(&*self.0), &[SEGMENT_LABEL])
     }
 
-    /// Compares in constant time.
+    /// Compares two keys in constant time.
     pub fn same(&self, other: &Self) -> bool {
         aws_lc_rs::constant_time::verify_slices_are_equal(&*self.0, &*other.0).is_ok()
     }
@@ -337,49 +337,51 @@ impl fmt::Debug for LogKey {
     }
 }
 
-/// The reason why a store did not do what it was asked. There are no bytes of records, rows or secrets in here.
+/// The reason why a store did not do what it was asked. There are no bytes of records, rows or
+/// secrets in here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The operating system refused.
     #[error("{doing} failed: {kind}")]
     Io {
-        /// What it said.
+        /// The kind of its error.
         kind: io::ErrorKind,
-        /// What was being done.
+        /// The task that failed.
         doing: &'static str,
     },
-    /// What is on disk is not what was written, or it was written under another key.
+    /// The bytes on disk are not those that were written, or were written under another key.
     #[error("{what} is damaged, or its key is another one")]
     Corrupt {
-        /// What cannot be read.
+        /// The thing that cannot be read.
         what: &'static str,
     },
     /// The log takes no more records.
     #[error("the log is closed")]
     Closed,
-    /// More is waiting to be written than the store wants to hold in memory. Later it has room again.
+    /// More is waiting to be written than the store wants to hold in memory. Later it has room
+    /// again.
     #[error("the store is busy")]
     Full,
     /// The operating system gives no random bytes.
     #[error("the system has no random bytes")]
     Randomness,
-    /// A request that no correct caller makes.
+    /// The request is one that no correct caller makes.
     #[error("{what}")]
     Misuse {
-        /// What is wrong with it.
+        /// The fault in the request.
         what: &'static str,
     },
 }
 
 impl StoreError {
-    /// Says what was being done when the operating system refused.
+    /// Wraps an error of the operating system together with the task that failed.
     pub fn io(doing: &'static str) -> impl Fn(io::Error) -> Self {
         move |error| Self::Io { kind: error.kind(), doing }
     }
 }
 
-/// The name of a blob or a secret, if it may be one: it is also that of its file.
+/// Checks that a name may be that of a blob or a secret, and so of its file.
 pub(crate) fn checked(name: &str) -> Result<&str, StoreError> {
     let allowed = |c: u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
     match name.as_bytes() {
@@ -409,7 +411,7 @@ const KEY_LABEL: &[u8] = b"throng/1 log";
 
 const SEGMENT_LABEL: &[u8] = b"throng/1 segment";
 
-/// File systems allow 255.
+/// The longest name in bytes. File systems allow 255.
 const MAX_NAME: usize = 200;
 
 #[cfg(test)]

@@ -45,13 +45,14 @@ pub enum Step {
         /// The last epoch.
         last: u64,
     },
-    /// Count the batch received for the slot that begins with this epoch; mix, count or post a crowd.
+    /// Count the batch received for the slot that begins with this epoch; mix, count or post a
+    /// crowd.
     Process {
         /// The first epoch.
         first: u64,
     },
-    /// Drop the batch of the slot that begins with this epoch: nobody has signed for it, and the keys
-    /// that would open it are gone.
+    /// Drop the batch of the slot that begins with this epoch: nobody has signed for it, and the
+    /// keys that would open it are gone.
     GiveUp {
         /// The first epoch.
         first: u64,
@@ -68,7 +69,8 @@ pub enum Step {
     },
 }
 
-/// The state machine of one party in one collection: what is due when, from its slots and the time.
+/// The state machine of one party in one collection, which tells from its slots and the time what
+/// is due.
 ///
 /// ```
 /// use throng_mix::{Slot, Slots, Stage, Step, Timetable, Why};
@@ -101,8 +103,9 @@ pub struct Timetable {
 }
 
 impl Timetable {
-    /// Of the party at `hop`, from what is on disk: its slots, and the first window whose keys are not
-    /// destroyed. Late batches find the keys of a window for `drain` seconds after its last deadline.
+    /// The timetable of the party at `hop`, from what is on disk: its slots, and the first window
+    /// whose keys are not destroyed. Late batches find the keys of a window for `drain` seconds
+    /// after its last deadline.
     pub fn new(route: Arc<Route>, hop: u8, drain: u64, slots: Slots, live: u64) -> Self {
         Self { route, hop, drain, slots, live, destroying: None }
     }
@@ -117,8 +120,8 @@ impl Timetable {
         self.slots.put(slot);
     }
 
-    /// The keys of this window are about to be destroyed: nothing is taken any more that they would
-    /// open. False if something came that they must open first.
+    /// Begins to destroy the keys of a window: nothing that they would open is taken any more.
+    /// Returns false if something has come that they must open first.
     pub fn destroy(&mut self, window: u64, now: u64) -> bool {
         if self.destroying != Some(window) {
             if window != self.live || !self.window_over(window, now) {
@@ -130,7 +133,7 @@ impl Timetable {
         true
     }
 
-    /// The keys of the window that was being destroyed are gone.
+    /// Notes that the keys of the window that was being destroyed are gone.
     pub fn destroyed(&mut self) {
         self.destroying = None;
     }
@@ -140,7 +143,7 @@ impl Timetable {
         &self.slots
     }
 
-    /// Whether reports for an epoch are taken now.
+    /// Refuses an epoch for which no reports are taken now.
     pub fn admit(&self, epoch: u64, now: u64) -> Result<(), Error> {
         if self.hop != 1 {
             return Err(Error::WrongPlace);
@@ -153,7 +156,7 @@ impl Timetable {
         if open && !closed { Ok(()) } else { Err(Error::EpochClosed) }
     }
 
-    /// What to do next, if anything is due.
+    /// The next step, if one is due.
     pub fn next(&self, now: u64) -> Option<Step> {
         if let Some(slot) = self.slots.iter().find(|slot| slot.to_shred()) {
             return Some(Step::Shred { first: slot.first });
@@ -177,7 +180,7 @@ impl Timetable {
         self.destroying.or(over.then_some(window)).map(|window| Step::Destroy { window })
     }
 
-    /// What becomes of a slot that was counted: `None` if it is a crowd and may leave.
+    /// The stage of a slot whose reports were counted; `None` if they are a crowd and may leave.
     pub fn judge(&self, slot: &Slot, reports: u64) -> Option<Stage> {
         if reports >= self.route.quorum {
             return None;
@@ -194,12 +197,13 @@ impl Timetable {
         })
     }
 
-    /// The slot that waits to be handed over, if any: the oldest.
+    /// The oldest slot that waits to be handed over, if any does.
     pub fn outgoing(&self) -> Option<&Slot> {
         self.slots.iter().find(|slot| matches!(slot.stage, Stage::Sealed(_)))
     }
 
-    /// Whether a batch that the previous party signed may be taken: `Ok(true)` if it is there already.
+    /// Refuses a batch that may not be taken from the previous party; `Ok(true)` if it is there
+    /// already.
     pub fn take(&self, manifest: &Manifest) -> Result<bool, Error> {
         let (Route { schedule, epochs, shape, .. }, hop) = (&*self.route, self.hop);
         let foreign = |scope| {
@@ -238,7 +242,7 @@ impl Timetable {
         due.then_some(Step::Close { first, last })
     }
 
-    /// Whether later parties have destroyed the keys of an epoch's window, or are about to.
+    /// True if later parties have destroyed the keys of an epoch's window, or are about to.
     fn stale(&self, epoch: u64, now: u64) -> bool {
         let deadline = self.route.schedule.deadline(self.end_of_window(epoch));
         now >= deadline.saturating_add(self.drain)
@@ -249,7 +253,7 @@ impl Timetable {
         (self.route.schedule.window_epochs(epoch).end - 1).min(self.route.epochs - 1)
     }
 
-    /// Whether nothing can come any more that the keys of a window would open.
+    /// True if nothing that the keys of a window would open can come any more.
     fn window_over(&self, window: u64, now: u64) -> bool {
         let schedule = &self.route.schedule;
         let last = self.end_of_window(window);

@@ -1,6 +1,7 @@
-//! Who may read what a server shows: bearer tokens with a role each.
+//! Access to what a server shows: bearer tokens with a role each.
 //!
-//! The file of tokens, as `throng token` writes it, holds digests only. Whoever reads it cannot use it.
+//! The file of tokens, as `throng token` writes it, holds digests only. Whoever reads it cannot use
+//! it.
 //!
 //! ```text
 //! [[token]]
@@ -27,7 +28,7 @@ use throng_wire::{hex, unhex};
 use toml::{Table, Value};
 use zeroize::Zeroizing;
 
-/// What a token allows.
+/// The rights that a token gives.
 ///
 /// ```
 /// use throng_server::Reader;
@@ -40,13 +41,13 @@ use zeroize::Zeroizing;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reader {
-    /// To see results.
+    /// The right to see results.
     Viewer,
-    /// To see operations too.
+    /// The right to see operations too.
     Operator,
 }
 
-/// Who may read, without the secret.
+/// A token as a server keeps it, without the secret.
 ///
 /// ```
 /// use throng_server::{Reader, Token};
@@ -59,9 +60,9 @@ pub enum Reader {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// Whose it is, for people.
+    /// The name of its owner, for people.
     pub name: String,
-    /// What it allows.
+    /// The right it gives.
     pub reader: Reader,
     digest: [u8; 32],
 }
@@ -113,7 +114,7 @@ impl Token {
         Ok((secret, Self { name: checked(name)?, reader, digest }))
     }
 
-    /// What a session is bound to.
+    /// The digest of the secret, which a session is bound to.
     pub(crate) fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
@@ -136,7 +137,7 @@ impl Access {
         Ok(access)
     }
 
-    /// The file.
+    /// The text of the file of tokens.
     pub fn to_toml(&self) -> String {
         let entry = |token: &Token| {
             let Token { name, reader, digest } = token;
@@ -155,19 +156,20 @@ impl Access {
         Ok(())
     }
 
-    /// Removes the token of this name, and says whether there was one.
+    /// Removes the token of this name, and returns whether there was one.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.tokens.len();
         self.tokens.retain(|token| token.name != name);
         self.tokens.len() < before
     }
 
-    /// All of them.
+    /// All tokens.
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
     }
 
-    /// Whose secret this is. How long it takes does not tell how much of it is right.
+    /// The token of this secret, if there is one. The time it takes does not tell how much of the
+    /// secret is right.
     pub fn who(&self, secret: &str) -> Option<&Token> {
         let digest: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
         self.tokens.iter().find(|token| verify_slices_are_equal(&token.digest, &digest).is_ok())
@@ -193,7 +195,7 @@ fn checked(name: &str) -> Result<String, Error> {
     if fine { Ok(name.to_owned()) } else { Err(wrong("name", "1 to 64 bytes on one line")) }
 }
 
-/// So that people and scanners of leaked secrets know one when they see it.
+/// The beginning of every secret, by which people and scanners for leaked secrets know one.
 const MARK: &str = "throng_";
 
 const LONGEST: usize = 64;

@@ -43,7 +43,8 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// Goes on from what is on disk. Refuses a ledger that was rolled back.
+    /// Opens the analyzer and goes on from what is on disk. A ledger that was rolled back is
+    /// refused.
     pub fn open(
         store: Store,
         collection: Arc<Collection>,
@@ -64,12 +65,12 @@ impl Analyzer {
         Ok(analyzer)
     }
 
-    /// Its course.
+    /// The course of this analyzer.
     pub fn course(&self) -> &Arc<Course> {
         &self.course
     }
 
-    /// Does what is due next, and says what it was.
+    /// Does what is due next, and returns what it was.
     pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
         self.course.advance(now, |step| match step {
             Step::Process { first } => self.analyze(first),
@@ -106,7 +107,7 @@ impl Analyzer {
         Ok(kept.iter().flat_map(BTreeMap::values).cloned().collect())
     }
 
-    /// What has been spent.
+    /// The entries of the ledger, oldest first.
     pub fn ledger(&self) -> Vec<Entry> {
         self.lock().entries().to_vec()
     }
@@ -116,7 +117,7 @@ impl Analyzer {
         self.subjects.collection()
     }
 
-    /// Opens, counts, asks the accountant, and publishes.
+    /// Opens and counts a batch, asks the accountant, and publishes.
     fn analyze(&self, first: u64) -> Result<(), Error> {
         let Some((opened, mut counted)) = self.count(first)? else { return Ok(()) };
         let (course, slot, reports) = (&self.course, &opened.slot, counted.reports);
@@ -156,7 +157,7 @@ impl Analyzer {
         Ok(Some((opened, counted)))
     }
 
-    /// The entry that a release of so many reports adds to the ledger, if the lifetime allows it.
+    /// The entry that a release of `reports` reports adds to the ledger, if the lifetime allows it.
     fn charge(&self, slot: &Slot, reports: u64) -> Result<Option<Entry>, Error> {
         let promise = &self.collection().terms.promise;
         let honest = Crowd::honest(reports, promise.corrupt)?;
@@ -173,7 +174,7 @@ impl Analyzer {
         before.chain(slot.first..=slot.last).collect()
     }
 
-    /// Writes a release, its entry in the ledger and what is to be counted on, all in one commit.
+    /// Writes a release, its entry in the ledger and the tally to go on from, all in one commit.
     fn publish(
         &self,
         slot: &Slot,
@@ -199,8 +200,8 @@ impl Analyzer {
         self.write_head()
     }
 
-    /// Adds what was counted before, where an estimate is about all epochs so far, and returns what was
-    /// counted now, to be kept.
+    /// Adds the earlier tally, where an estimate is about all epochs so far, and returns the
+    /// present one to be kept.
     fn follow(&self, slot: &Slot, tally: &mut Tally) -> Result<Option<Vec<u8>>, Error> {
         if self.collection().terms.mechanism.epochs().is_none() {
             return Ok(None);
@@ -217,7 +218,8 @@ impl Analyzer {
         Ok(Some(counted))
     }
 
-    /// Adds a release to those in memory; what may or may not be on disk is read again instead.
+    /// Adds a release to those in memory. If it may or may not be on disk, all are read again
+    /// instead.
     fn remember(&self, release: Release, written: bool) {
         let mut kept = lock(&self.published);
         if !written {
@@ -252,7 +254,7 @@ fn read_ledger(course: &Course) -> Result<Ledger, Error> {
     Ledger::open(id, &rows, head)
 }
 
-/// Words of messages that are counted together.
+/// The number of words of messages that are counted together.
 const TOGETHER: usize = 1 << 16;
 
 const UNREADABLE: StoreError = StoreError::Corrupt { what: "the row of a release" };

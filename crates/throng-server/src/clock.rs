@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Seconds since 1970-01-01 UTC.
+/// A source of the time, in seconds since 1970-01-01 UTC.
 ///
 /// ```
 /// use throng_server::Clock;
@@ -17,10 +17,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub enum Clock {
-    /// The machine's.
+    /// The machine's clock.
     #[default]
     System,
-    /// Set by hand, for demonstrations and tests.
+    /// A clock that is set by hand, for demonstrations and tests.
     Manual(Arc<AtomicU64>),
 }
 
@@ -30,14 +30,14 @@ impl Clock {
         Self::Manual(Arc::new(AtomicU64::new(now)))
     }
 
-    /// Sets a clock that is set by hand; the machine's stays what it is.
+    /// Sets a manual clock; the machine's is left alone.
     pub fn set(&self, now: u64) {
         if let Self::Manual(time) = self {
             time.store(now, Ordering::SeqCst);
         }
     }
 
-    /// What it shows.
+    /// The present time.
     pub fn now(&self) -> u64 {
         match self {
             Self::System => {

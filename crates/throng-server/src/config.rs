@@ -38,7 +38,7 @@ use throng_collection::seconds;
 use throng_mix::Limits;
 use toml::{Table, Value};
 
-/// What a server does in its collections.
+/// The role of a server in its collections.
 ///
 /// ```
 /// use throng_server::Role;
@@ -48,9 +48,9 @@ use toml::{Table, Value};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Takes reports or batches, permutes them, hands them on.
+    /// A server that takes reports or batches, permutes them and hands them on.
     Mix,
-    /// Takes batches, publishes releases.
+    /// A server that takes batches and publishes releases.
     Analyzer,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// What the file says.
+/// The settings in the file.
 ///
 /// ```
 /// use std::path::Path;
@@ -84,9 +84,9 @@ impl fmt::Display for Role {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// What this server does; the command says it, not the file.
+    /// The role of this server, which the command states and the file does not.
     pub role: Role,
-    /// Where it listens.
+    /// The address it listens on.
     pub listen: SocketAddr,
     /// The file of its identity.
     pub identity: PathBuf,
@@ -100,7 +100,7 @@ pub struct Config {
     pub authority: Option<PathBuf>,
     /// The file of the tokens that let people read.
     pub access: Option<PathBuf>,
-    /// How much it takes on.
+    /// The limits it keeps.
     pub limits: Limits,
 }
 
@@ -159,13 +159,13 @@ impl Config {
     }
 }
 
-/// A file that cannot be read.
+/// The error for a file that cannot be read.
 pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> Error {
     let (path, reason) = (file.display().to_string(), error.to_string());
     Error::File { path, reason }
 }
 
-/// A field that cannot be, and what would do.
+/// The error for a field that cannot be as it is, with a reason that names what would do.
 pub(crate) fn wrong(field: impl Into<String>, reason: impl Into<String>) -> Error {
     Error::Setting { field: field.into(), reason: reason.into() }
 }

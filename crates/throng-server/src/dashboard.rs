@@ -1,4 +1,5 @@
-//! What people see: pages rendered here, from templates that escape everything, with charts drawn here.
+//! The pages that people see, rendered here from templates that escape everything, with charts
+//! drawn here.
 //!
 //! ```text
 //! overview     all collections of an analyzer        status      a mix
@@ -8,9 +9,9 @@
 //! book         the documentation                     site        the data that pages are made of
 //! ```
 //!
-//! Each is a function of plain data, which `site` takes from the running server; [`PAGES`] is the table
-//! of all of them. Every number is there without a script. The one script sorts, searches, and asks the
-//! planner again while a slider moves.
+//! Each is a function of plain data, which `site` takes from the running server; [`PAGES`] is the
+//! table of all of them. Every number is there without a script. The one script sorts, searches,
+//! and asks the planner again while a slider moves.
 
 mod board;
 mod book;
@@ -47,19 +48,19 @@ use status::status;
 use std::sync::LazyLock;
 use throng_wire::hex;
 
-/// A page: where it is, who may read it, and what it is made of.
+/// A page: its path, its readers and the function that renders it.
 pub(crate) struct Page {
-    /// Its path. With `{id}` it is about one collection.
+    /// Its path, which contains `{id}` if it is about one collection.
     pub path: &'static str,
-    /// Which servers have it, if not all.
+    /// The role of the servers that have it; all have it if there is none.
     pub role: Option<Role>,
-    /// What a visitor has to be allowed at least.
+    /// The right that a visitor needs.
     pub reader: Reader,
     /// The path in the menu that it belongs to.
     pub under: &'static str,
-    /// What the menu calls it, and to whom it is shown at least.
+    /// Its name in the menu, and the right of those to whom the menu shows it.
     menu: Option<(&'static str, Reader)>,
-    /// From what is asked for to HTML.
+    /// Renders the page that is asked for as HTML.
     pub show: fn(&Ask<'_>, Frame) -> Result<String, Error>,
 }
 
@@ -127,19 +128,19 @@ pub(crate) static PAGES: [Page; 6] = [
 ];
 
 impl Page {
-    /// The page at a path of a server, or that of another role if this one has none there.
+    /// The page at a path of a server with this role, or else that of the other role.
     pub fn at(path: &str, role: Role) -> Option<&'static Self> {
         let mut here = PAGES.iter().filter(|page| page.path == path);
         here.clone().find(|page| page.is_of(role)).or_else(|| here.next())
     }
 
-    /// Whether servers of this role have it.
+    /// True if servers of this role have it.
     pub fn is_of(&self, role: Role) -> bool {
         self.role.is_none_or(|of| of == role)
     }
 }
 
-/// The menu of somebody who may read so much at a server of this role: paths and names.
+/// The menu, as paths and names, for a visitor with this right at a server of this role.
 fn menu(role: Option<Role>, reader: Option<Reader>) -> Vec<(&'static str, &'static str)> {
     let pages = PAGES.iter().filter(|page| role.is_some_and(|role| page.is_of(role)));
     let lines = pages.filter_map(|page| Some((page.path, page.menu?)));
@@ -147,19 +148,19 @@ fn menu(role: Option<Role>, reader: Option<Reader>) -> Vec<(&'static str, &'stat
     shown.map(|(path, (name, _))| (path, name)).chain([("/docs", "Documentation")]).collect()
 }
 
-/// What is around every page.
+/// The frame around every page.
 pub(crate) struct Frame {
-    /// Not known where a problem is told.
+    /// The role, which is not known where a problem is told.
     role: Option<Role>,
-    /// Everybody may read.
+    /// True if everybody may read.
     open: bool,
     visitor: Option<Visitor>,
-    /// Where in the menu this is.
+    /// The path of this page in the menu.
     here: &'static str,
 }
 
 impl Frame {
-    /// What every page shows around it.
+    /// The frame of a page at a place of the menu.
     pub fn new(role: Role, open: bool, visitor: Option<Visitor>, here: &'static str) -> Self {
         Self { role: Some(role), open, visitor, here }
     }
@@ -168,12 +169,12 @@ impl Frame {
         menu(self.role, self.visitor.as_ref().map(|visitor| visitor.reader))
     }
 
-    /// Whether everybody can read results here, which is said aloud. A mix has none.
+    /// True if everybody can read results here, which the page then warns of. A mix has none.
     fn exposed(&self) -> bool {
         self.open && self.role == Some(Role::Analyzer)
     }
 
-    /// The name of who is there, if tokens are asked for.
+    /// The name of the visitor, if tokens are asked for.
     fn name(&self) -> Option<&str> {
         self.visitor.as_ref()?.name.as_deref()
     }
@@ -196,7 +197,7 @@ pub(crate) struct Asset {
     name: &'static str,
     /// The media type.
     pub media: &'static str,
-    /// All of it.
+    /// The content.
     pub content: String,
     mark: String,
 }
@@ -237,7 +238,7 @@ pub(crate) fn login(frame: Frame, next: &str, wrong: bool) -> String {
     shown(&Login { frame, next, wrong }).unwrap_or_default()
 }
 
-/// A problem, for people.
+/// The page of a problem.
 pub(crate) fn problem(status: u16, title: &str) -> String {
     let frame = Frame { role: None, open: false, visitor: None, here: "" };
     shown(&ProblemPage { frame, status, title }).unwrap_or_default()

@@ -21,18 +21,18 @@ pub enum Error {
     /// A mix's reason, which an analyzer shares: places, epochs, keys, batches, the disk.
     #[error(transparent)]
     Mix(#[from] throng_mix::Error),
-    /// Asked for estimates of a board.
+    /// Estimates were asked for of a board.
     #[error(
         "this is a board and has no estimates; what was posted is in the bulletins of its rounds"
     )]
     IsBoard,
-    /// Asked for bulletins of a question.
+    /// Bulletins were asked for of a question.
     #[error("this is a question and has no bulletins; what is known of it is in its releases")]
     IsQuestion,
     /// A board has fewer rounds.
     #[error("the board has no such round")]
     NoRound,
-    /// The bulletin of a round that is not over, or not signed by everybody.
+    /// The round of the bulletin is not over, or not signed by everybody.
     #[error(
         "the bulletin is not out yet; it comes when the round is over and every party has signed"
     )]
@@ -46,34 +46,34 @@ pub enum Error {
     /// The ledger on disk is older than what this server has seen.
     #[error("the ledger was rolled back: {reason}; restore the newest data directory")]
     Rollback {
-        /// What disagrees.
+        /// The disagreement.
         reason: &'static str,
     },
-    /// A setting that is missing or cannot be.
+    /// A setting is missing or cannot be.
     #[error("{field}: {reason}")]
     Setting {
-        /// Where in the configuration.
+        /// The place in the configuration.
         field: String,
-        /// What is wrong and what would do.
+        /// The fault, and what would do.
         reason: String,
     },
-    /// A file that cannot be read, or not as what it should be.
+    /// A file cannot be read, or not as what it should be.
     #[error("{path}: {reason}")]
     File {
         /// The file.
         path: String,
-        /// What the system says, or what to do.
+        /// The system's message, or what to do.
         reason: String,
     },
-    /// An address that cannot be listened on, or a connection that cannot be set up.
+    /// An address cannot be listened on, or a connection cannot be set up.
     #[error("{doing} failed: {reason}")]
     Network {
-        /// What was being done.
+        /// The task that failed.
         doing: String,
-        /// What the system says, or what to do.
+        /// The system's message, or what to do.
         reason: String,
     },
-    /// A collection, or what it costs.
+    /// A collection is wrong, or its cost cannot be computed.
     #[error(transparent)]
     Collection(#[from] throng_collection::Error),
     /// The accountant refused.

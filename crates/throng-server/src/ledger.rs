@@ -1,4 +1,4 @@
-//! What a collection has cost those who took part, release by release.
+//! The privacy that a collection has cost those who took part, release by release.
 //!
 //! Entries form a chain of hashes, and the newest hash is also kept outside the table. A table that
 //! was put back to an older state is refused: it would spend the same budget twice.
@@ -11,7 +11,7 @@ use throng_collection::{Account, Spent};
 use throng_mix::store::StoreError;
 use throng_wire::{CollectionId, hex, unhex};
 
-/// One release and what it cost.
+/// One release and its cost.
 ///
 /// ```
 /// use throng_server::Ledger;
@@ -34,11 +34,11 @@ pub struct Entry {
     pub first: u64,
     /// The last epoch of the release.
     pub last: u64,
-    /// Honest reports in it.
+    /// The number of honest reports in it.
     pub honest: u64,
-    /// Total ε after it, at the δ of the lifetime.
+    /// The total ε after it, at the δ of the lifetime.
     pub total: Epsilon,
-    /// The chain up to here.
+    /// The hash of the chain up to here.
     pub hash: [u8; 32],
 }
 
@@ -76,8 +76,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// From its rows, oldest first, and the newest hash that was seen. Refuses a chain that is broken
-    /// or that does not contain that hash.
+    /// Opens a ledger from its rows, oldest first, and the newest hash that was seen. A chain that
+    /// is broken or does not contain that hash is refused.
     pub fn open(
         collection: &CollectionId,
         rows: &[Vec<u8>],
@@ -142,7 +142,7 @@ impl Ledger {
         *hash == self.start || self.entries.iter().any(|entry| entry.hash == *hash)
     }
 
-    /// The entry that a release adds whose total is known.
+    /// The entry that a release with this total adds.
     pub fn entry(&self, first: u64, last: u64, honest: u64, total: Epsilon) -> Entry {
         let mut hash = Sha256::new();
         hash.update(self.head());
@@ -154,7 +154,7 @@ impl Ledger {
 }
 
 impl Entry {
-    /// The row.
+    /// The bytes of its row.
     pub fn to_row(&self) -> Vec<u8> {
         let row = json!({
             "first": self.first,

@@ -1,9 +1,9 @@
 //! Servers: mixes and analyzers as processes, crowds in, releases out.
 //!
-//! [`throng_mix`] decides and keeps; here are the duties of an analyzer, [`Analyzer`] for questions and
-//! [`Noticeboard`] for boards, the sockets and tasks around all of them, and the dashboard. [`Server`]
-//! runs any number of collections in one process: it listens, ticks, learns the others' keys and hands
-//! batches over.
+//! [`throng_mix`] decides and keeps; here are the duties of an analyzer, [`Analyzer`] for questions
+//! and [`Noticeboard`] for boards, the sockets and tasks around all of them, and the dashboard.
+//! [`Server`] runs any number of collections in one process: it listens, ticks, learns the others'
+//! keys and hands batches over.
 //!
 //! | module | |
 //! |---|---|

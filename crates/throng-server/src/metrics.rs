@@ -1,9 +1,9 @@
-//! What an operator may watch, in the text format of Prometheus.
+//! The metrics that an operator may watch, in the text format of Prometheus.
 //!
-//! Whoever reads this must not learn who reported when. Reports are counted where they left as a crowd;
-//! requests that were accepted show in steps of a thousand, as they stood at the last full hour, so that
-//! nobody who fills up a step sees when the next one comes; and writes to the log, of which a quiet
-//! server makes one per report, do not show at all.
+//! Whoever reads this must not learn who reported when. Reports are counted where they left as a
+//! crowd; requests that were accepted show in steps of a thousand, as they stood at the last full
+//! hour, so that nobody who fills up a step sees when the next one comes; and writes to the log, of
+//! which a quiet server makes one per report, do not show at all.
 
 use crate::Error;
 use crate::party::Party;
@@ -15,19 +15,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use throng_mix::{Slot, Stage, Ticking, lock};
 use throng_wire::Route;
 
-/// Counters since the start.
+/// Counters since the start of the server.
 #[derive(Default)]
 pub(crate) struct Metrics {
     accepted: Mutex<Ticking>,
     batches: AtomicU64,
     repeated: AtomicU64,
     conflicts: AtomicU64,
-    /// By name and label.
+    /// The rare events, by name and label.
     rare: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
 }
 
 impl Metrics {
-    /// A request with reports was answered.
+    /// Counts a request with reports that was answered.
     pub fn upload(&self, refused: Option<&'static str>, now: u64) {
         match refused {
             None => lock(&self.accepted).add(1, now / TICK),
@@ -35,17 +35,17 @@ impl Metrics {
         }
     }
 
-    /// A batch is on disk.
+    /// Counts a batch that is on disk.
     pub fn batch(&self) {
         self.batches.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A batch came again.
+    /// Counts a batch that came again.
     pub fn repeated(&self) {
         self.repeated.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A batch was not taken. Two for the same epochs are an alarm.
+    /// Counts a batch that was not taken. Two for the same epochs are an alarm.
     pub fn refused_batch(&self, party: &Party, error: &Error, name: &'static str) {
         self.count("throng_batches_refused_total", name);
         if matches!(error, Error::Mix(throng_mix::Error::Conflict)) {
@@ -54,18 +54,18 @@ impl Metrics {
         }
     }
 
-    /// The analyzer of a board signed two notices of one round, which is an alarm.
+    /// Counts two notices that the analyzer of a board signed for one round, which is an alarm.
     pub fn contradicted(&self, party: &Party) {
         self.conflicts.fetch_add(1, Ordering::Relaxed);
         tracing::error!(collection = %party.id(), "two notices of the same round");
     }
 
-    /// A task failed and will try again.
+    /// Counts a task that failed and will try again.
     pub fn failed(&self, task: &'static str) {
         self.count("throng_failures_total", task);
     }
 
-    /// All of it.
+    /// The text with all metrics.
     pub fn render(&self, node: &Node) -> String {
         let mut out = Text::default();
         out.head("throng_uploads_accepted_total", "counter", "requests with reports, in steps");
@@ -88,17 +88,17 @@ impl Metrics {
         out.text
     }
 
-    /// Times that two batches came for the same epochs, or two notices of one round.
+    /// The number of times that two batches came for the same epochs, or two notices of one round.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Ordering::Relaxed)
     }
 
-    /// Attempts that failed and are repeated, by task.
+    /// The numbers of attempts that failed and are repeated, by task.
     pub fn failures(&self) -> Vec<(&'static str, u64)> {
         self.counts("throng_failures_total")
     }
 
-    /// Batches that were not taken, by reason.
+    /// The numbers of batches that were not taken, by reason.
     pub fn refused_batches(&self) -> Vec<(&'static str, u64)> {
         self.counts("throng_batches_refused_total")
     }
@@ -115,7 +115,7 @@ impl Metrics {
     }
 }
 
-/// Reports of a slot, where they may be told: of a crowd.
+/// The number of reports of a slot, where it may be told because they are a crowd.
 pub(crate) fn reports(slot: &Slot, route: &Route, hop: u8) -> Option<u64> {
     let quorum = route.quorum;
     let (manifest, hop) = match &slot.stage {
@@ -131,7 +131,7 @@ pub(crate) fn reports(slot: &Slot, route: &Route, hop: u8) -> Option<u64> {
     Some(reports).filter(|reports| *reports >= quorum)
 }
 
-/// Lines of one metric after the other.
+/// The text of one metric after the other.
 #[derive(Default)]
 struct Text {
     text: String,
@@ -190,8 +190,8 @@ const RARE: [(&str, &str, &str); 3] = [
     ("throng_failures_total", "task", "attempts that failed and are repeated"),
 ];
 
-/// Seconds for which a count of requests stays as it is.
+/// The number of seconds for which a count of requests stays as it is.
 const TICK: u64 = 3_600;
 
-/// Accepted requests show in steps of this.
+/// The steps in which the number of accepted requests is told.
 const STEP: u64 = 1_000;

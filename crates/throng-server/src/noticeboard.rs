@@ -5,8 +5,9 @@
 //!              \--short--> Dropped --> shredded                     \--every mix signs--> the bulletin is out
 //! ```
 //!
-//! The messages of a round are the same in whatever order they come, so that a crash before the commit
-//! leads to the same bag and the same notice. After it there is no other notice for the round.
+//! The messages of a round are the same in whatever order they come, so that a crash before the
+//! commit leads to the same bag and the same notice. After it there is no other notice for the
+//! round.
 
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,20 +38,20 @@ use throng_wire::{Bag, Identity, Notice, Route, SignedNotice};
 /// ```
 pub struct Noticeboard {
     course: Arc<Course>,
-    /// The notices by their round; none where what is on disk has to be read first.
+    /// The notices by their round; `None` if they have to be read from disk first.
     posted: Mutex<Option<BTreeMap<u64, Posted>>>,
-    /// Rounds that a mix says it dropped.
+    /// The rounds that a mix says it dropped.
     dropped: Mutex<BTreeSet<u64>>,
 }
 
-/// A notice and who has signed it, by hop.
+/// A notice and the signatures under it, by hop.
 struct Posted {
     notice: Notice,
     signatures: BTreeMap<u8, [u8; 64]>,
 }
 
 impl Noticeboard {
-    /// Goes on from what is on disk.
+    /// Opens the board and goes on from what is on disk.
     pub fn open(
         store: Store,
         route: Arc<Route>,
@@ -68,12 +69,12 @@ impl Noticeboard {
         Ok(opened)
     }
 
-    /// Its course.
+    /// The course of this board.
     pub fn course(&self) -> &Arc<Course> {
         &self.course
     }
 
-    /// Does what is due next, and says what it was.
+    /// Does what is due next, and returns what it was.
     pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
         self.course.advance(now, |step| match step {
             Step::Process { first } => self.post(first),
@@ -85,7 +86,7 @@ impl Noticeboard {
         })
     }
 
-    /// A mix's signature of the notice of a round, which is kept.
+    /// Takes and keeps a mix's signature of the notice of a round.
     pub fn collect(&self, hop: u8, round: u64, signature: &[u8; 64]) -> Result<(), Error> {
         let party = self.course.route.chain.party(hop).ok_or(throng_mix::Error::WrongPlace)?;
         let notice = self.find(round, |posted| posted.notice)?.ok_or(Error::NotYet)?;
@@ -102,8 +103,8 @@ impl Noticeboard {
         Ok(())
     }
 
-    /// A mix says that it dropped a round. It is believed while nothing of the round is here: a mix that
-    /// lies about it could as well drop the round.
+    /// Notes that a mix says it dropped a round. It is believed while nothing of the round is here:
+    /// a mix that lies about it could as well drop the round.
     pub fn dropped_before(&self, round: u64) {
         lock(&self.dropped).insert(round);
     }
@@ -116,7 +117,7 @@ impl Noticeboard {
         Ok(each.filter_map(|it| Some((it.notice, *it.signatures.get(&self.course.hop)?))).collect())
     }
 
-    /// Rounds that are over and of which nothing is heard, newest first.
+    /// The rounds that are over and of which nothing is heard, newest first.
     pub fn awaited(&self, now: u64) -> impl Iterator<Item = u64> {
         let route = &self.course.route;
         let end = route.schedule.epoch_at(now).map_or(0, |epoch| (epoch + 1).min(route.epochs));
@@ -133,7 +134,7 @@ impl Noticeboard {
         Ok(each.map(|it| (it.notice, hops.saturating_sub(it.signatures.len()))).collect())
     }
 
-    /// What every party signed of a round, and its bag, once all of them have.
+    /// The signed notice of a round and its bag, once every party has signed.
     pub fn bulletin(&self, round: u64) -> Result<(SignedNotice, Box<dyn Blob>), Error> {
         let course = &self.course;
         if round >= course.route.epochs {
@@ -156,8 +157,8 @@ impl Noticeboard {
         Ok((signed, course.store.blobs.open(&blob::bag(course.id, round))?))
     }
 
-    /// Opens all messages of a round, and publishes a crowd's: first the bag, then in one commit that
-    /// it is published and as what.
+    /// Opens all messages of a round and publishes those of a crowd: first the bag, and then in one
+    /// commit that it is published, with its notice.
     fn post(&self, round: u64) -> Result<(), Error> {
         let course = &self.course;
         let mut messages = Vec::new();
@@ -193,7 +194,7 @@ impl Noticeboard {
         Ok(written?)
     }
 
-    /// The notices, after reading them where that is not done.
+    /// The notices, which are read first if they are not in memory.
     fn posted(&self) -> Result<MutexGuard<'_, Option<BTreeMap<u64, Posted>>>, Error> {
         let mut posted = self.lock();
         if posted.is_none() {

@@ -11,25 +11,25 @@ use throng_mix::{Course, Incoming, Limits, Mix, Stage, Step};
 use throng_wire::{CollectionId, Identity, Notice, Receipt, Route, SignedNotice};
 use tokio::sync::Notify;
 
-/// One collection at this server, and who waits for it.
+/// One collection at this server, and the means to wake the tasks that wait for it.
 pub(crate) struct Party {
-    /// What every party has, whatever its duty.
+    /// The course, which every party has, whatever its duty.
     pub course: Arc<Course>,
     topic: Topic,
     duty: Duty,
-    /// Bytes of a body with reports at most: whole reports, at least one.
+    /// The most bytes of a body with reports: whole reports, at least one.
     pub upload: usize,
     /// Wakes the task that steps.
     pub work: Notify,
     /// Wakes the task that hands over.
     pub leave: Notify,
-    /// When the task that steps was last through.
+    /// The time at which the task that steps was last done.
     stepped: AtomicU64,
     /// The promise in plain words, once somebody asked.
     words: OnceLock<Vec<String>>,
 }
 
-/// What a collection is for.
+/// The purpose of a collection.
 pub(crate) enum Topic {
     Question(Arc<Collection>),
     Board(Box<Board>),
@@ -44,18 +44,19 @@ impl Topic {
     }
 }
 
-/// What this server does with the collection.
+/// The duty of this server in the collection.
 enum Duty {
-    /// Strip a layer and shuffle.
+    /// The server strips a layer and shuffles.
     Mix(Mix),
-    /// Count and release.
+    /// The server counts and releases.
     Count(Box<Analyzer>),
-    /// Publish what was posted.
+    /// The server publishes what was posted.
     Post(Noticeboard),
 }
 
 impl Party {
-    /// Goes on from what is on disk. Refuses a collection in which the identity has another role.
+    /// Opens the party and goes on from what is on disk. A collection in which the identity has
+    /// another role is refused.
     pub fn open(
         store: &Store,
         topic: Topic,
@@ -102,7 +103,7 @@ impl Party {
         })
     }
 
-    /// Takes reports for an epoch. They count once the answer is there.
+    /// Takes reports for an epoch. They count once the answer resolves.
     pub fn submit(
         &self,
         epoch: u64,
@@ -130,7 +131,7 @@ impl Party {
         Ok(kept?)
     }
 
-    /// Does what is due next, and says what it was.
+    /// Does what is due next, and returns what it was.
     pub fn step(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Option<Step>, Error> {
         match &self.duty {
             Duty::Mix(mix) => Ok(mix.step(now, rng)?),
@@ -139,7 +140,7 @@ impl Party {
         }
     }
 
-    /// A mix's signature of the notice of a round.
+    /// Signs the notice of a round, at a mix.
     pub fn countersign(&self, notice: &Notice, analyzer: &[u8; 64]) -> Result<[u8; 64], Error> {
         if self.question().is_some() {
             return Err(Error::IsQuestion);
@@ -147,7 +148,8 @@ impl Party {
         Ok(self.mix()?.countersign(notice, analyzer)?)
     }
 
-    /// What a round of a board showed. A mix knows only that there is nothing, where it dropped it.
+    /// The bulletin of a round of a board. A mix knows only that there is none, if it dropped the
+    /// round.
     pub fn bulletin(&self, round: u64) -> Result<(SignedNotice, Box<dyn Blob>), Error> {
         let noticeboard = self.noticeboard();
         if let Err(Error::Mix(throng_mix::Error::WrongPlace)) = noticeboard
@@ -158,17 +160,17 @@ impl Party {
         noticeboard?.bulletin(round)
     }
 
-    /// Everything that was due is done.
+    /// Notes that everything that was due is done.
     pub fn rested(&self, now: u64) {
         self.stepped.store(now, Ordering::Relaxed);
     }
 
-    /// When everything that was due was done.
+    /// The time when everything that was due was last done.
     pub fn stepped(&self) -> u64 {
         self.stepped.load(Ordering::Relaxed)
     }
 
-    /// The mix, where it is one.
+    /// The mix, if this server is one.
     pub fn mix(&self) -> Result<&Mix, Error> {
         match &self.duty {
             Duty::Mix(mix) => Ok(mix),
@@ -199,7 +201,7 @@ impl Party {
         self.course.id
     }
 
-    /// All that everyone on the way knows of it.
+    /// The description of it that all parties share.
     pub fn route(&self) -> &Arc<Route> {
         &self.course.route
     }
@@ -228,14 +230,14 @@ impl Party {
         }
     }
 
-    /// Everyone else, with their hops.
+    /// The other parties, with their hops.
     pub fn others(&self) -> Vec<(u8, throng_wire::Party)> {
         let own = self.course.hop;
         let others = self.route().chain.parties().filter(|(hop, _)| *hop != own);
         others.map(|(hop, party)| (hop, party.clone())).collect()
     }
 
-    /// The window that reports are sealed for at this time, or will be within one window's time.
+    /// The window for which reports are sealed now, or will be within one window's time.
     pub fn window(&self, now: u64) -> Option<u64> {
         let route = self.route();
         let schedule = &route.schedule;

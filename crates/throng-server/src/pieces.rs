@@ -7,8 +7,9 @@ use std::time::Duration;
 use throng_mix::store::Blob;
 use tokio::sync::mpsc::{Sender, channel};
 
-/// A beginning and then a blob, `ahead` pieces of it at a time, and what has to run meanwhile: it says
-/// whether all of it was taken, each piece within the patience.
+/// A stream of a beginning and then a blob, with up to `ahead` pieces of it waiting, and the future
+/// that has to run meanwhile. Its output is true if every piece was taken, each within the
+/// patience.
 pub(crate) fn pieces(
     start: Vec<u8>,
     blob: Box<dyn Blob>,
@@ -48,7 +49,7 @@ async fn feed(
     true
 }
 
-/// Bytes that are read from disk at a time.
+/// The number of bytes that are read from disk at a time.
 const PIECE: usize = 1 << 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! From what was counted of a batch to a release.
+//! The step from the counts of a batch to a release.
 
 use crate::Error;
 use crate::ledger::Entry;
@@ -7,22 +7,22 @@ use throng_collection::{BatchGuarantee, Budget, Influence, Release, Subjects};
 use throng_mechanism::Tally;
 use throng_wire::{BatchId, Loss};
 
-/// What was counted of one batch.
+/// The counts of one batch.
 pub struct Counted {
     /// The batch.
     pub batch: BatchId,
-    /// Distinct valid reports.
+    /// The number of distinct valid reports.
     pub reports: u64,
-    /// What mixes left out, in the order of the chain, and what the analyzer left out.
+    /// The records that each mix left out, in the order of the chain, and then the analyzer.
     pub losses: Vec<Loss>,
-    /// The counters, of all epochs so far where estimates are about all of them.
+    /// The tally of the batch, or of all epochs so far where estimates are about all of them.
     pub tally: Tally,
-    /// Messages of this batch that no client would have sent.
+    /// The number of messages of this batch that no client would have sent.
     pub nonsense: u64,
 }
 
 impl Counted {
-    /// The release. `entry` is what it costs in the ledger, and `epochs` are in the tally.
+    /// Makes the release. `entry` is its entry in the ledger, and `epochs` are those in the tally.
     pub fn release(
         self,
         subjects: &Subjects,
@@ -51,5 +51,5 @@ impl Counted {
     }
 }
 
-/// How often an interval has the truth in it.
+/// The probability with which an interval contains the truth.
 const CONFIDENCE: f64 = 0.95;

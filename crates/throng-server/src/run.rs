@@ -1,4 +1,4 @@
-//! What a server does by itself, collection by collection.
+//! The tasks that a server does by itself, collection by collection.
 //!
 //! ```text
 //! work        makes the keys of the next window; takes every step that is due
@@ -8,8 +8,8 @@
 //! watch       asks all other parties whether they are there, to be shown
 //! ```
 //!
-//! Tasks share nothing but the collection: one that fails says so, waits, and tries again, and the others
-//! go on.
+//! Tasks share nothing but the collection: one that fails says so, waits, and tries again, and the
+//! others go on.
 
 mod hand_over;
 mod keys;
@@ -60,7 +60,7 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
     tasks
 }
 
-/// One collection of one server.
+/// A task for one collection of one server.
 #[derive(Clone)]
 struct Task {
     node: Arc<Node>,
@@ -84,7 +84,7 @@ impl Task {
         }
     }
 
-    /// Everything that is due.
+    /// Does everything that is due.
     async fn steps(&self, stopping: &CancellationToken) -> Result<(), Error> {
         loop {
             let party = Arc::clone(&self.party);
@@ -103,7 +103,7 @@ impl Task {
 }
 
 impl Task {
-    /// What became of a slot, for the operator.
+    /// Tells the operator what became of a slot.
     fn tell(&self, step: &Step) {
         let collection = self.party.id();
         let (Step::Close { first, .. } | Step::Process { first } | Step::GiveUp { first }) = step
@@ -128,7 +128,7 @@ fn step(node: &Node, party: &Party) -> Result<Option<Step>, Error> {
     Ok(step)
 }
 
-/// Until the next round: a tick, or sooner when somebody calls.
+/// Waits until the next round: for a tick, or less when somebody calls.
 async fn pause(call: &Notify) {
     select! {
         () = call.notified() => {}

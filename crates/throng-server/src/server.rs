@@ -32,7 +32,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use zeroize::Zeroizing;
 
-/// What a server is made of, where it does not come from files.
+/// The parts of a server, for one that is not read from files.
 ///
 /// ```
 /// use throng_mix::Limits;
@@ -59,23 +59,24 @@ use zeroize::Zeroizing;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Parts {
-    /// What it does in all of its collections.
+    /// The role it has in all of its collections.
     pub role: Role,
-    /// Who it is.
+    /// The identity it signs with.
     pub identity: Identity,
     /// The questions it serves.
     pub collections: Vec<Collection>,
     /// The boards it serves.
     pub boards: Vec<Board>,
-    /// Where it keeps everything.
+    /// The data directory.
     pub data: PathBuf,
-    /// How much it takes on.
+    /// The limits it keeps.
     pub limits: Limits,
     /// Certificate chain and key in PEM, if it speaks TLS itself.
     pub tls: Option<(Vec<u8>, Zeroizing<Vec<u8>>)>,
     /// The only roots in PEM that are trusted for the other parties; without them, the system's.
     pub authority: Option<Vec<u8>>,
-    /// Who may read; everybody, without it, which an analyzer allows on loopback only.
+    /// The tokens of those who may read. Without them everybody may, which an analyzer allows on
+    /// loopback only.
     pub access: Option<Access>,
 }
 
@@ -139,7 +140,7 @@ pub struct Running {
     address: SocketAddr,
     listening: JoinHandle<()>,
     work: JoinSet<()>,
-    /// Stops everything by being dropped.
+    /// The guard that stops everything when it is dropped.
     stopping: DropGuard,
 }
 
@@ -171,17 +172,17 @@ pub(crate) struct Node {
     pub guard: Guard,
     pub planner: Planner,
     pub curves: Curves,
-    /// What was heard of the other parties.
+    /// The last answers of the other parties.
     pub watch: Watch,
     /// One permit for each page that is being rendered.
     desk: Arc<Semaphore>,
-    /// Whether the disk took a row, and when that was.
+    /// The time of the last attempt to write a row, and whether the disk took it.
     probed: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Server {
-    /// Reads all files and opens the data directory. Refuses an identity that does not have the role in
-    /// every collection.
+    /// Reads all files and opens the data directory. Refuses an identity that does not have the
+    /// role in every collection.
     pub fn open(config: &Config, clock: Clock) -> Result<Self, Error> {
         let read = |file: &PathBuf| fs::read(file).map_err(|error| unreadable(file, &error));
         let (mut collections, mut boards) = (Vec::new(), Vec::new());
@@ -280,20 +281,21 @@ impl Listener {
         Ok(Self(bound.map_err(|error| wrong("listen", format!("{address}: {error}")))?))
     }
 
-    /// The address it got.
+    /// The address that was bound.
     pub fn address(&self) -> Result<SocketAddr, Error> {
         self.0.local_addr().map_err(|error| wrong("listen", error.to_string()))
     }
 }
 
 impl Running {
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes no new connections, lets requests and the step under way end, and closes the data
-    /// directory. What takes longer than a client may is given up; nothing acknowledged is lost.
+    /// Stops the server: it takes no new connections, lets requests and the step under way end, and
+    /// closes the data directory. Whatever takes longer than a client may is given up; nothing
+    /// acknowledged is lost.
     pub async fn stop(self) {
         let Self { mut node, listening, mut work, stopping, .. } = self;
         drop(stopping);
@@ -316,7 +318,7 @@ impl Running {
 }
 
 impl Node {
-    /// Runs what waits for the disk or computes for long.
+    /// Runs work that waits for the disk or computes for long.
     pub async fn blocking<T: Send + 'static, E: Into<Error> + Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, E> + Send + 'static,
@@ -340,8 +342,8 @@ impl Node {
         Err(wrong("access", reason))
     }
 
-    /// Renders a page. Few are rendered at a time, so that people who look never keep the threads that
-    /// batches need.
+    /// Renders a page. Few are rendered at a time, so that people who look never keep the threads
+    /// that batches need.
     pub async fn page(
         self: &Arc<Self>,
         render: impl FnOnce(&Self) -> Result<String, Error> + Send + 'static,
@@ -357,7 +359,7 @@ impl Node {
         node.blocking(work).await
     }
 
-    /// Whether the disk takes rows. Asked often, it is tried once a second.
+    /// True if the disk takes rows. However often this is asked, the disk is tried once a second.
     pub async fn writable(self: &Arc<Self>) -> bool {
         match self.probed() {
             Some(writable) => writable,
@@ -367,7 +369,8 @@ impl Node {
         }
     }
 
-    /// [`Node::writable`] for whoever may wait and is no task of the runtime.
+    /// Answers as [`Node::writable`] does, for callers that may block and are not tasks of the
+    /// runtime.
     pub fn writable_now(&self) -> bool {
         self.probed().unwrap_or_else(|| {
             let key = &RowKey::default();
@@ -379,20 +382,21 @@ impl Node {
         })
     }
 
-    /// What the last attempt said, unless it was long ago. The lock is never held while somebody waits.
+    /// The result of the last attempt, unless it was long ago. The lock is never held while
+    /// somebody waits.
     fn probed(&self) -> Option<bool> {
         let probed = *lock(&self.probed);
         probed.filter(|(at, _)| at.elapsed() < PROBE_EVERY).map(|(_, writable)| writable)
     }
 
-    /// Seconds since 1970.
+    /// The present time in seconds since 1970.
     pub fn now(&self) -> u64 {
         self.clock.now()
     }
 }
 
-/// Reads what was published, so that the first who looks need not wait. A server that stops waits for
-/// one collection at most.
+/// Reads the published releases, so that the first visitor need not wait. A server that stops waits
+/// for one collection at most.
 fn read_ahead(node: &Arc<Node>) {
     let parties: Vec<CollectionId> = node.parties.keys().copied().collect();
     let node = Arc::downgrade(node);
@@ -420,7 +424,7 @@ pub(crate) fn seeded() -> Result<ChaCha20Rng, Error> {
     Ok(ChaCha20Rng::from_seed(*seed))
 }
 
-/// Pages that are rendered at a time.
+/// The number of pages that are rendered at a time.
 const PAGES: usize = 8;
 
 const PROBE_EVERY: Duration = Duration::from_secs(1);

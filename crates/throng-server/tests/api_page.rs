@@ -62,7 +62,7 @@ fn operations(paths: &Value) -> Vec<(String, &Value)> {
     found
 }
 
-/// Which tokens open it, where any are asked for.
+/// Writes which tokens open it, where any are asked for.
 fn access(page: &mut String, operation: &Value) {
     let schemes = operation["security"].as_array().into_iter().flatten();
     let names: Vec<_> = schemes.flat_map(members).map(|(name, _)| name).collect();
@@ -106,7 +106,7 @@ fn media(holder: &Value) -> String {
     members(&holder["content"]).into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// A row for every field, nested ones after the one that holds them.
+/// Writes a row for every field, nested ones after the one that holds them.
 fn fields(page: &mut String, prefix: &str, schema: &Value) {
     let needed: Vec<_> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -155,7 +155,7 @@ fn paragraph(page: &mut String, text: &str) {
     }
 }
 
-/// A member that is text; nothing if it is not there.
+/// A member that is text, or empty text if it is not there.
 fn text<'a>(holder: &'a Value, key: &str) -> &'a str {
     holder[key].as_str().unwrap_or_default()
 }

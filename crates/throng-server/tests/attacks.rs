@@ -1,5 +1,5 @@
-//! Attacks, one test each, and what answers them. The parties that are not under attack are real; the
-//! attacker holds the keys and signs with the identity of whoever cheats.
+//! Attacks, one test each, and the answers to them. The parties that are not under attack are real;
+//! the attacker holds the keys and signs with the identity of whoever cheats.
 
 mod common;
 
@@ -271,8 +271,8 @@ fn a_crowd_that_is_one_short_is_never_released() {
     }
 }
 
-/// All but one of the reports are the attacker's own. What is claimed is for the share of them that
-/// the collection says may be corrupt, and not for all.
+/// All but one of the reports are the attacker's own. The claim is for the share of them that the
+/// collection says may be corrupt, and not for all.
 #[test]
 fn a_flooded_crowd_is_credited_with_its_honest_share_only() {
     let setup = Setup { crowd: 10, corrupt: 0.5, ..Setup::default() };
@@ -621,8 +621,8 @@ fn when_all_is_over_no_party_has_a_key_a_batch_or_a_log() {
     assert!(matches!(network.mix(1).course().keyring.statement(0), Err(Error::KeysDestroyed)));
 }
 
-/// Its keys are destroyed while the batch of the mix before waits: the batch is given up, says so, and
-/// holds up nothing.
+/// Its keys are destroyed while the batch of the mix before waits: the batch is given up, says so,
+/// and holds up nothing.
 #[test]
 fn a_batch_that_comes_too_late_is_refused_and_given_up() {
     let mut network = Setup { mixes: 1, epochs: 2, ..Setup::default() }.network(33);
@@ -703,7 +703,7 @@ fn a_ledger_that_was_put_back_is_refused() {
 }
 
 /// The order of releases is that of the batches, which a mix chooses. The ledger has to read back
-/// whatever it is.
+/// in any order.
 #[test]
 fn batches_out_of_order_do_not_break_the_ledger() {
     let mut network = Setup::default().network(36);
@@ -720,8 +720,8 @@ fn batches_out_of_order_do_not_break_the_ledger() {
     assert_eq!(network.analyzer().ledger(), before);
 }
 
-/// By group privacy δ can pass 1 where many epochs are merged. What is told then is another pair, and
-/// not nothing for ever.
+/// By group privacy δ can pass 1 where many epochs are merged. Another pair is told then, rather
+/// than nothing for ever.
 #[test]
 fn a_merged_release_always_has_a_guarantee() {
     let below = Below::Merge { window: 4 };
@@ -756,7 +756,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }
 
-/// What each hop left out: replayed and malformed.
+/// The messages that each hop left out: replayed and malformed.
 fn losses(release: &Value) -> Vec<(usize, usize)> {
     let dropped = &release["dropped"];
     let all = dropped["mixes"].as_array().unwrap().iter().chain([&dropped["analyzer"]]);
@@ -797,7 +797,7 @@ fn onions(
     messages.into_iter().map(&mut onion).collect()
 }
 
-/// What a mix that cheats sends: any records, under its true signature.
+/// The batch of a mix that cheats: any records, under its true signature.
 fn forged(network: &Network, hop: u8, range: (u64, u64), records: &[Vec<u8>]) -> Vec<u8> {
     let signed = SignedManifest::sign(manifest(network, hop, range, records), &identity(hop));
     [signed.encode(), records.concat()].concat()

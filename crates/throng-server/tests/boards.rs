@@ -41,7 +41,7 @@ fn board() -> Board {
     }
 }
 
-/// All parties of a board, and what they said.
+/// All parties of a board, and the notices they signed.
 struct World {
     route: Arc<Route>,
     stores: Vec<MemoryStore>,
@@ -49,14 +49,14 @@ struct World {
     noticeboard: Option<Noticeboard>,
     now: u64,
     rng: ChaCha12Rng,
-    /// What the analyzer signed, by round.
+    /// The notices that the analyzer signed, by round.
     stated: BTreeMap<u64, Notice>,
-    /// What each mix signed, by hop and round.
+    /// The notices that each mix signed, by hop and round.
     signed: BTreeMap<(u8, u64), Notice>,
 }
 
 impl World {
-    /// Everybody runs and knows all keys.
+    /// A world in which everybody runs and knows all keys.
     fn new(seed: u64) -> Self {
         let mut world = Self::machines(seed);
         world.revive();
@@ -146,7 +146,7 @@ impl World {
         }
     }
 
-    /// Reports of a round with these messages, two in each.
+    /// Seals reports of a round with these messages, two in each.
     fn seal(&mut self, round: u64, messages: &[u8]) -> Vec<Vec<u8>> {
         let directory = self.keyring(1).unwrap().directory(round).unwrap();
         let directory = directory.verify(&self.route.id, round, &self.route.parties()).unwrap();
@@ -166,7 +166,8 @@ impl World {
         self.now = self.route.schedule.deadline(round);
     }
 
-    /// Everybody does all that is due and says all that is to be said, once. Whether anything was.
+    /// Lets everybody do all that is due and say all that is to be said, once. True if there was
+    /// anything.
     fn work(&mut self) -> bool {
         let mut worked = false;
         for hop in 1..=ANALYZER {
@@ -216,7 +217,7 @@ impl World {
         }
     }
 
-    /// Carries notices to mixes and signatures back; whether any came.
+    /// Carries notices to mixes and signatures back; true if any came.
     fn sign(&mut self) -> bool {
         let mut signed = false;
         for hop in 1..=MIXES {
@@ -235,7 +236,7 @@ impl World {
         signed
     }
 
-    /// What a mix signed is all that it ever signs of a round, whatever its disk does.
+    /// Checks that a mix signs no other notice of a round than the first, whatever its disk does.
     fn check_signed(&self) {
         for ((hop, _), notice) in &self.signed {
             let Some(mix) = &self.mixes[usize::from(*hop) - 1] else { continue };
@@ -247,7 +248,7 @@ impl World {
         }
     }
 
-    /// Until nothing is left to do.
+    /// Works until nothing is left to do.
     fn settle(&mut self) {
         for round in 0.. {
             assert!(round < 100, "it never ends");
@@ -278,7 +279,7 @@ fn countersign(mix: &Mix, notice: &Notice) -> Result<[u8; 64], Error> {
     Ok(mix.countersign(notice, &notice.cosign(&identity(ANALYZER)))?)
 }
 
-/// Messages of so many reports, all different.
+/// The messages of this number of reports, all different.
 fn messages(round: u64, reports: u64) -> Vec<u8> {
     let count = reports * u64::from(MESSAGES);
     (0..count).rev().flat_map(|i| [round as u8, i as u8, 200 - i as u8]).collect()
@@ -354,7 +355,7 @@ fn a_round_that_is_dropped_anywhere_says_so() {
     assert!(world.board().notices().unwrap().is_empty());
 }
 
-/// What the last mix would sign.
+/// A batch that the last mix would sign.
 fn forged(world: &World, round: u64, records: &[u8]) -> (SignedManifest, Vec<u8>) {
     let len = world.route.shape.record_bytes(ANALYZER);
     let mut digest = RecordDigest::default();
@@ -514,8 +515,9 @@ fn a_batch_that_cannot_be_sorted_in_memory_is_not_taken() {
     ));
 }
 
-/// Two rounds, with everything tried until it works. A fault of every kind at every operation on the
-/// disks of the first mix and the analyzer, one at a time: no message is lost or doubled, and no party signs two notices.
+/// Two rounds, with everything tried until it works. A fault of every kind at every operation on
+/// the disks of the first mix and the analyzer, one at a time: no message is lost or doubled, and
+/// no party signs two notices.
 #[test]
 fn one_fault_anywhere_changes_no_bulletin() {
     let mut faults = 0;
@@ -535,7 +537,7 @@ fn one_fault_anywhere_changes_no_bulletin() {
     assert!(faults > 300);
 }
 
-/// How much each disk did.
+/// Plays two rounds, and returns the number of operations of each disk.
 fn play(fault: Option<(u8, u64, Fault)>) -> Vec<u64> {
     let mut world = World::machines(1);
     if let Some((hop, at, fault)) = fault {

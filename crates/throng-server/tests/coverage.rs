@@ -1,4 +1,4 @@
-//! What is published at the end of the chain is true as often as it says.
+//! The intervals at the end of the chain hold the truth as often as they say.
 
 mod common;
 
@@ -7,9 +7,9 @@ use throng_account::tail::success_band;
 use throng_account::{Delta, Probability, Threshold};
 use throng_mechanism::{BinaryResponse, Mechanism, Value};
 
-/// 200 collections with crowds of 60 to 99 people, of whom 1 in 4 to all say yes, through one mix. The
-/// 95 % interval holds the truth at least so often, up to the error of 200 draws: an exact binomial band
-/// that fails a correct chain with probability at most 1e-7.
+/// 200 collections with crowds of 60 to 99 people, of whom 1 in 4 to all say yes, through one mix.
+/// The 95 % interval holds the truth at least so often, up to the error of 200 draws: an exact
+/// binomial band that fails a correct chain with probability at most 1e-7.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let flip = Threshold::at_least(Probability::new("flip", 0.1).unwrap());

@@ -1,5 +1,5 @@
-//! A short run of every fuzz target of this crate and of `throng-client`. `fuzz/README.md` has the long
-//! one.
+//! A short run of every fuzz target of this crate and of `throng-client`. `fuzz/README.md` has the
+//! long one.
 
 #[path = "../../../fuzz/src/client.rs"]
 mod client;

@@ -71,7 +71,7 @@ fn nothing_is_lost_doubled_or_leaked_under_faults() {
     tally.borrow().assert_met(schedules);
 }
 
-/// What the lists met in all: a simulation in which nothing happens proves nothing.
+/// The events of all lists together: a simulation in which nothing happens proves nothing.
 #[derive(Debug, Default)]
 struct Tally {
     releases: u64,
@@ -106,8 +106,8 @@ impl Tally {
     }
 }
 
-/// A fault of every kind at every operation on the disk of every party, one at a time: two epochs that
-/// are merged, with an answer that gets lost.
+/// A fault of every kind at every operation on the disk of every party, one at a time: two epochs
+/// that are merged, with an answer that gets lost.
 #[test]
 fn one_fault_anywhere_changes_nothing_that_was_promised() {
     let setup = Setup { epochs: 2, below: Below::Merge { window: 2 }, ..Setup::default() };
@@ -120,7 +120,8 @@ fn one_fault_anywhere_changes_nothing_that_was_promised() {
     everywhere(&setup, &operations, 1);
 }
 
-/// The same with two releases in one window, and a window that is too short.
+/// A fault of every kind at every operation, as above, with two releases in one window, and a
+/// window that is too short.
 #[test]
 fn one_fault_anywhere_keeps_batches_of_a_window_apart() {
     let setup =
@@ -187,7 +188,7 @@ fn everywhere(setup: &Setup, operations: &[Operation], releases: usize) {
     assert!(faults > 300);
 }
 
-/// Lists in a run without `THRONG_SCHEDULES`.
+/// The number of lists in a run without `THRONG_SCHEDULES`.
 const SCHEDULES: u64 = 300;
 
 const FAULTS: [Fault; 4] =

@@ -1,8 +1,8 @@
 //! The contract of a store as a test that any back-end runs.
 //!
-//! Each function is given a way to open the same state again and again: `open` ends whatever was open
-//! before it, and what comes back must be all that survived. The state is empty at the beginning. A
-//! back-end for one seam runs the function of that seam; a whole store runs [`store`].
+//! Each function is given a way to open the same state again and again: `open` ends whatever was
+//! open before it, and what comes back must be all that survived. The state is empty at the
+//! beginning. A back-end for one seam runs the function of that seam; a whole store runs [`store`].
 //!
 //! ```
 //! use throng_mix::simulated::MemoryStore;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::thread;
 use throng_wire::{CollectionId, LayerSecret};
 
-/// All four seams of a store, one after the other.
+/// Tests all four seams of a store, one after the other.
 ///
 /// # Panics
 /// If the contract is broken.
@@ -93,7 +93,7 @@ fn put<'a>(table: Table, key: &'a RowKey, value: &'a [u8]) -> Change<'a> {
     Change::Put { table, key, value }
 }
 
-/// Whoever reads while others commit never sees half a commit.
+/// Checks that whoever reads while others commit never sees half a commit.
 fn commits_are_whole(rows: &dyn Rows, id: CollectionId) {
     let pair = [100, 101].map(|epoch| RowKey::at(id, epoch));
     let write = |value: u32| {
@@ -241,7 +241,7 @@ pub fn logs(open: impl Fn() -> Arc<dyn Logs>) {
     }
 }
 
-/// What was acknowledged before a log closed is in it, and nothing else.
+/// Checks that a closed log has what was acknowledged before, and nothing else.
 fn closing_waits(logs: &Arc<dyn Logs>) {
     let log = LogName { collection: CollectionId::new([3; 32]), epoch: 8 };
     let key = LogKey::derive(&LayerSecret::from_bytes(&[9; 32]), 8);

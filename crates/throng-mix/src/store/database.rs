@@ -6,10 +6,10 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The tables.
+/// The database of a data directory.
 pub struct Database {
     connection: Mutex<Connection>,
-    /// The directory is this process's while the database is open.
+    /// Keeps the directory this process's own while the database is open.
     _partial: Arc<Partial>,
 }
 
@@ -64,7 +64,7 @@ impl Rows for Database {
     }
 }
 
-/// SQLite's own messages may quote values: only the kind of its error is kept.
+/// Wraps an error of SQLite. Its messages may quote values, so that only the kind is kept.
 fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => DAMAGED,
@@ -77,7 +77,8 @@ fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
 
 const DAMAGED: StoreError = StoreError::Corrupt { what: "the database" };
 
-/// A commit is on disk before it returns, and deleted values are overwritten with zeros.
+/// The settings of the database: a commit is on disk before it returns, and deleted values are
+/// overwritten with zeros.
 const SETTINGS: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;

@@ -90,16 +90,16 @@ impl Blobs for BlobFiles {
     }
 }
 
-/// Names that no two files share, in a directory that this process alone has.
+/// Names that no two files share, in a directory that this process alone uses.
 pub struct Partial {
     directory: PathBuf,
     used: AtomicU64,
-    /// Unlocked when the last part of the store is closed.
+    /// The lock of the directory, released when the last part of the store is closed.
     _lock: File,
 }
 
 impl Partial {
-    /// A path where nothing is.
+    /// A path that no file has yet.
     pub fn path(&self) -> PathBuf {
         self.directory.join(self.used.fetch_add(1, Ordering::Relaxed).to_string())
     }

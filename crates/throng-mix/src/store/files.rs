@@ -1,18 +1,18 @@
-//! Small things to do with files, durably.
+//! Durable operations on files.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// A directory for its owner alone, made if absent.
+/// Makes a directory for its owner alone, if it is absent.
 pub fn private_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     path.parent().map_or(Ok(()), sync_directory)
 }
 
-/// A new file for its owner alone, to be read and written.
+/// Makes a new file for its owner alone, to be read and written.
 pub fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }

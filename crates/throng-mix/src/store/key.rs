@@ -6,7 +6,7 @@ use throng_wire::{BatchId, CollectionId};
 /// The tables of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// How far each range of epochs is.
+    /// The slots: the stage of each range of epochs.
     Slots,
     /// The manifests of batches that were taken: evidence, should there ever be others.
     Taken,
@@ -28,7 +28,7 @@ pub enum Table {
     Releases,
     /// The tallies that later releases go on from.
     Tallies,
-    /// A row that is written to see whether rows can be.
+    /// A row that is written to find out whether the disk takes rows.
     Probe,
 }
 
@@ -68,7 +68,7 @@ impl Table {
     }
 }
 
-/// The key of a row: a collection, perhaps an epoch of it, perhaps a hop. The default is of nothing.
+/// The key of a row: a collection, perhaps an epoch of it, perhaps a hop. The default key is empty.
 ///
 /// ```
 /// use throng_mix::store::RowKey;
@@ -100,7 +100,7 @@ impl RowKey {
         Self(format!("{collection}/{round:020}/{hop:03}"))
     }
 
-    /// The beginning of all keys with an epoch of a collection.
+    /// The common beginning of all keys of a collection that have an epoch.
     pub fn all(collection: CollectionId) -> Self {
         Self(format!("{collection}/"))
     }
@@ -136,8 +136,8 @@ impl fmt::Display for RowKey {
 pub mod blob {
     use super::{BatchId, CollectionId};
 
-    /// A batch that came in. It is named by its content, so that two batches for the same epochs never
-    /// touch each other.
+    /// A batch that came in. It is named by its content, so that two batches for the same epochs
+    /// never touch each other.
     pub fn input(collection: CollectionId, batch: BatchId) -> String {
         format!("{}{batch}.in", passing(collection))
     }
@@ -152,7 +152,8 @@ pub mod blob {
         format!("{}{first}.spent", passing(collection))
     }
 
-    /// The beginning of the names above: blobs that are removed when nobody needs them any more.
+    /// The common beginning of the names above: blobs that are removed when nobody needs them any
+    /// more.
     pub fn passing(collection: CollectionId) -> String {
         format!("{collection}-")
     }

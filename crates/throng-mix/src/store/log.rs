@@ -11,8 +11,8 @@
 //!
 //! Which blocks belong to the log is decided by the heads of its segments: a segment has the blocks
 //! from its own first up to the first of the next one, and each of them must be intact. In the last
-//! segment, what follows its intact blocks was never acknowledged; if it holds an intact block, that
-//! is damage and an error.
+//! segment, what follows its intact blocks was never acknowledged; if it holds an intact block,
+//! that is damage and an error.
 
 use super::pending::{Answer, Pending};
 use super::segment::{DAMAGED, Head, MAX_BLOCK, PREFIX, Segment, SegmentReader};
@@ -33,7 +33,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Makes a log, or goes on with one.
+    /// Opens a log, or makes it.
     pub fn open(directory: &Path, key: &LogKey, each: usize) -> Result<Self, StoreError> {
         let doing = StoreError::io("opening a log");
         files::private_directory(directory).map_err(&doing)?;
@@ -87,7 +87,7 @@ impl Log {
         pending
     }
 
-    /// Takes no more, and returns when all that was queued is answered.
+    /// Takes no more records, and returns when all that were queued are answered.
     pub fn end(&self) {
         self.shared.lock().ended = true;
         self.shared.filled.notify_one();
@@ -98,7 +98,7 @@ impl Log {
         }
     }
 
-    /// Shows what is acknowledged.
+    /// Shows the acknowledged records.
     pub fn read(
         &self,
         key: &LogKey,
@@ -169,7 +169,7 @@ pub fn read(
     Ok(())
 }
 
-/// What clients and the committer share.
+/// The state that clients and the committer share.
 struct Shared {
     queue: Mutex<Queue>,
     filled: Condvar,
@@ -196,7 +196,7 @@ struct Committer {
     directory: PathBuf,
     key: LogKey,
     each: usize,
-    /// How many segments were made, or tried.
+    /// The number of segments that were made or tried.
     made: u32,
     segment: Option<Segment>,
     block: Vec<u8>,
@@ -210,7 +210,7 @@ impl Committer {
         }
     }
 
-    /// Waits for records and takes all there are; none when the log has ended.
+    /// Waits for records and takes all there are; `None` when the log has ended.
     fn take(&self, records: &mut Vec<u8>) -> Option<Answer> {
         records.clear();
         records.shrink_to(KEPT);
@@ -231,8 +231,8 @@ impl Committer {
         self.block.resize(PREFIX, 0);
         sort_into(records, self.each, &mut self.block);
 
-        // After an error the segment is given up: what it has of this block was not acknowledged, and
-        // the head of the next segment says so.
+        // After an error the segment is given up: what it has of this block was not acknowledged,
+        // and the head of the next segment says so.
         let number = self.shared.next.load(Ordering::Acquire);
         let mut segment = match self.segment.take().filter(|segment| segment.fits(records.len())) {
             Some(segment) => segment,
@@ -306,12 +306,13 @@ fn index(segment: &Path) -> Option<u32> {
 /// The number of a log's first block; 0 is the nonce of heads.
 const FIRST: u64 = 1;
 
-/// Room in the first segment. Each has four times that of the one before, a few times.
+/// The bytes of blocks in the first segment. Each segment has room for four times those of the one
+/// before, a few times.
 const SMALLEST: u64 = 1 << 20;
 
 const STEPS: u32 = 3;
 
-/// Buffers larger than this are given back.
+/// The largest buffer that is kept; larger ones are given back.
 const KEPT: usize = 1 << 20;
 
 #[cfg(test)]
@@ -322,7 +323,7 @@ mod tests {
 
     const EACH: usize = 20;
     const SECTOR: u64 = 512;
-    /// Number, length, two records, tag.
+    /// The bytes of a block: number, length, two records, tag.
     const BLOCK: u64 = (12 + 2 * EACH + 16) as u64;
 
     fn key(seed: u8) -> LogKey {
@@ -455,9 +456,9 @@ mod tests {
         assert_eq!(content(directory.path(), &key(1)), Err(DAMAGED));
     }
 
-    // A write fails, but its bytes reach the disk. The records are refused, so the block's number is
-    // used again: in a new segment, whose head says that the first attempt does not count, and under
-    // another key.
+    // A write fails, but its bytes reach the disk. The records are refused, so the block's number
+    // is used again: in a new segment, whose head says that the first attempt does not count, and
+    // under another key.
     #[test]
     fn a_block_that_was_refused_does_not_count_even_if_it_is_there() {
         let directory = tempfile::tempdir().unwrap();

@@ -13,16 +13,16 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 /// The logs of a data directory.
 pub struct LogFiles {
     directory: PathBuf,
-    /// The logs that were used.
+    /// The logs that have been used.
     used: RwLock<HashMap<LogName, Door>>,
     /// Held while a log ends, so that a second call returns no earlier than the first.
     ending: Mutex<()>,
-    /// Last, so that the directory is this process's until its logs have ended.
+    /// The last field, so that the directory is this process's own until its logs have ended.
     partial: Arc<Partial>,
 }
 
 impl LogFiles {
-    /// Logs in this directory, which is made if absent.
+    /// Opens the logs in this directory, which is made if absent.
     pub fn open(directory: &Path, partial: Arc<Partial>) -> io::Result<Self> {
         files::private_directory(directory)?;
         let (used, ending) = (RwLock::default(), Mutex::new(()));
@@ -121,7 +121,7 @@ impl Logs for LogFiles {
     }
 }
 
-/// A log that was used.
+/// The state of a log that has been used.
 enum Door {
     Open(Arc<Log>),
     Closed,
@@ -136,5 +136,5 @@ impl Door {
     }
 }
 
-/// The empty file of a log that takes no more.
+/// The name of the empty file in a log that takes no more records.
 const CLOSED: &str = "closed";

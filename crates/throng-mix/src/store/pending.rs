@@ -9,7 +9,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Resolves when the records are durable, or failed to be. Await it, or [`Pending::wait`].
+/// A future that resolves when the records are durable, or failed to be. Await it, or
+/// [`Pending::wait`].
 ///
 /// Dropping it does not take the records back.
 #[derive(Debug)]
@@ -43,8 +44,8 @@ impl Future for Pending {
     }
 }
 
-/// An answer that several wait for, from whoever writes. Dropped without one, it is that the write
-/// was interrupted, so that nobody waits for ever.
+/// The answer of a writer, which several callers wait for. If it is dropped without one, they are
+/// told that the write was interrupted, so that nobody waits for ever.
 ///
 /// ```
 /// use throng_mix::store::{Answer, StoreError};
@@ -61,17 +62,17 @@ impl Future for Pending {
 pub struct Answer(Arc<Group>);
 
 impl Answer {
-    /// Nobody waits for it yet.
+    /// An answer that nobody waits for yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more who waits.
+    /// Adds a caller who waits.
     pub fn pending(&self) -> Pending {
         Pending(Kind::Waiting { group: Arc::clone(&self.0), place: None })
     }
 
-    /// Tells everybody.
+    /// Tells everybody who waits.
     pub fn give(self, answer: Result<(), StoreError>) {
         self.0.answer(answer);
     }
@@ -84,7 +85,7 @@ impl Drop for Answer {
     }
 }
 
-/// Everybody who waits for one write.
+/// The callers who wait for one write.
 #[derive(Debug, Default)]
 struct Group {
     state: Mutex<State>,
@@ -92,7 +93,7 @@ struct Group {
 }
 
 impl Group {
-    /// The first answer is the one that counts.
+    /// Sets the answer, unless there is one already.
     fn answer(&self, answer: Result<(), StoreError>) {
         let mut state = self.lock();
         if state.answer.is_some() {

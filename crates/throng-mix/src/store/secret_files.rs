@@ -1,7 +1,8 @@
 //! Secrets as files that only their owner may read, overwritten before they are removed.
 //!
 //! Overwriting is the best a program can do, not a proof: a file system that never writes in place,
-//! or a disk that moves sectors, may keep old bytes. Where that matters the disk itself is encrypted.
+//! or a disk that moves sectors, may keep old bytes. Where that matters the disk itself is
+//! encrypted.
 
 use super::disk::Partial;
 use super::{Secrets, StoreError, checked, files};
@@ -15,9 +16,9 @@ use zeroize::Zeroizing;
 pub struct SecretFiles {
     directory: PathBuf,
     unfinished: PathBuf,
-    /// Held while the files change: whether a name is free and taking it are one step.
+    /// Held while the files change, so that finding a name free and taking it are one step.
     changing: Mutex<()>,
-    /// The directory is this process's while its secrets are open.
+    /// Keeps the directory this process's own while its secrets are open.
     _partial: Arc<Partial>,
 }
 
@@ -98,5 +99,5 @@ fn shred(path: &Path) -> io::Result<()> {
     files::remove(path)
 }
 
-/// No secret has this name: it begins with a dot.
+/// The directory of unfinished secrets. No secret has this name, because it begins with a dot.
 const UNFINISHED: &str = ".unfinished";

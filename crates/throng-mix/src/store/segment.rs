@@ -11,9 +11,9 @@
 //! bytes; between them are zeros. Blocks are numbered from 1 through all segments of a log.
 //!
 //! A number may come twice: a block that was not acknowledged is written again, with other records,
-//! when its write failed or the machine stopped. That happens in a new segment only, and every segment
-//! has 32 fresh random bytes as salt and thus its own key: no nonce is ever used twice under a key,
-//! whoever has seen the bytes of the first attempt.
+//! when its write failed or the machine stopped. That happens in a new segment only, and every
+//! segment has 32 fresh random bytes as salt and thus its own key: no nonce is ever used twice
+//! under a key, whoever has seen the bytes of the first attempt.
 
 use super::{LogKey, StoreError, files};
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -22,12 +22,12 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What is in the head of a segment.
+/// The head of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The number of its first block.
     pub first: u64,
-    /// Bytes of a record.
+    /// The number of bytes of a record.
     pub each: usize,
 }
 
@@ -40,8 +40,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A new file with room for `room` bytes of blocks. It appears under its name with its head
-    /// complete, so that a bad head is always damage.
+    /// Makes a new file with room for `room` bytes of blocks. It appears under its name with its
+    /// head complete, so that a bad head is always damage.
     pub fn create(path: &Path, key: &LogKey, head: Head, room: u64) -> Result<Self, StoreError> {
         let mut salt = [0; 32];
         getrandom::fill(&mut salt).map_err(|_| UNSEALED)?;
@@ -66,12 +66,13 @@ impl Segment {
         Ok(Self { file, key, at: SECTOR, end })
     }
 
-    /// Whether a block of so many bytes of records has room.
+    /// True if there is room for a block with `length` bytes of records.
     pub fn fits(&self, length: usize) -> bool {
         self.at + padded(length) <= self.end
     }
 
-    /// Seals the records in `block`, which has [`PREFIX`] bytes before them, and makes them durable.
+    /// Seals the records in `block`, which has [`PREFIX`] bytes before them, and makes them
+    /// durable.
     pub fn write(&mut self, number: u64, block: &mut Vec<u8>) -> Result<(), StoreError> {
         let length = block.len() - PREFIX;
         let (head, records) = block.split_at_mut(PREFIX);
@@ -89,10 +90,10 @@ impl Segment {
     }
 }
 
-/// A durable file that begins with a head and has zeros up to its end.
+/// Makes a durable file that begins with a head and has zeros up to its end.
 ///
-/// Zeros are written, not only promised: a later write then changes no metadata, and making it durable
-/// is one write instead of two.
+/// Zeros are written, not only promised: a later write then changes no metadata, and making it
+/// durable is one write instead of two.
 fn filled(path: &Path, head: &[u8], end: u64) -> io::Result<File> {
     let file = File::create(path)?;
     let zeros = vec![0; ZEROS];
@@ -114,7 +115,7 @@ pub struct SegmentReader {
 }
 
 impl SegmentReader {
-    /// Checks the head.
+    /// Opens a segment and checks its head.
     pub fn open(path: &Path, key: &LogKey) -> Result<Self, StoreError> {
         let doing = StoreError::io("opening a segment");
         let file = File::open(path).map_err(&doing)?;
@@ -133,7 +134,7 @@ impl SegmentReader {
         Ok(Self { file, key, head, at: SECTOR, end })
     }
 
-    /// What its head says.
+    /// The head of the segment.
     pub fn head(&self) -> Head {
         self.head
     }
@@ -148,11 +149,11 @@ impl SegmentReader {
         Ok(found)
     }
 
-    /// Whether an intact block follows.
+    /// True if an intact block follows.
     ///
-    /// A machine that stops leaves at most one block damaged, the last one, since a block is written
-    /// only when the one before is durable. An intact block after a damaged one therefore means that
-    /// an acknowledged one is lost.
+    /// A machine that stops leaves at most one block damaged, the last one, since a block is
+    /// written only when the one before is durable. An intact block after a damaged one therefore
+    /// means that an acknowledged one is lost.
     pub fn more(&self, records: &mut Vec<u8>) -> Result<bool, StoreError> {
         for at in (self.at..self.end).step_by(SECTOR as usize) {
             if self.block(at, records)?.is_some() {
@@ -219,7 +220,7 @@ fn length(bytes: &[u8]) -> usize {
     u32::from_be_bytes(array(bytes)) as usize
 }
 
-/// Bytes that a block with so many bytes of records takes.
+/// The number of bytes that a block with `length` bytes of records takes.
 fn padded(length: usize) -> u64 {
     ((PREFIX + length + TAG) as u64).next_multiple_of(SECTOR)
 }
@@ -228,16 +229,16 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("the slices here are cut to their length")
 }
 
-/// Bytes before the records of a block.
+/// The number of bytes before the records of a block.
 pub const PREFIX: usize = 12;
 
-/// Bytes of records in a block, at most.
+/// The most bytes of records in a block.
 pub const MAX_BLOCK: usize = 16 << 20;
 
-/// What can be read is not what was written.
+/// The error for bytes that are not those that were written.
 pub const DAMAGED: StoreError = StoreError::Corrupt { what: "a log" };
 
-/// No random bytes, or a length that no record has.
+/// The error for a length that no record has, or for a lack of random bytes.
 const UNSEALED: StoreError = StoreError::Misuse { what: "a log cannot be sealed" };
 
 const MAGIC: &[u8; 16] = b"throng/1 log\0\0\0\0";
@@ -246,7 +247,7 @@ const HEAD: usize = 76;
 
 const TAG: usize = 16;
 
-/// The least that a disk writes.
+/// The smallest unit that a disk writes, in bytes.
 const SECTOR: u64 = 512;
 
 const ZEROS: usize = 1 << 20;

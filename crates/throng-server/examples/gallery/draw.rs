@@ -1,4 +1,5 @@
-//! What an analyzer would count, drawn from the law of the counters instead of report by report.
+//! The counts that an analyzer would have, drawn from the law of the counters instead of report by
+//! report.
 //!
 //! Binomial counts are drawn as rounded normal ones. That is close enough to look at.
 
@@ -14,11 +15,11 @@ use throng_mechanism::{Columns, Follower, Longitudinal, Mechanism, Rappor, Tally
 pub struct Population<'a> {
     terms: &'a Terms,
     rng: ChaCha12Rng,
-    /// Where the trend begins, and how far it goes in all.
+    /// The beginning of the trend, and its whole length.
     trend: (f64, f64),
     /// Those who are followed over time, each with the period in which they begin to say yes.
     clients: Vec<(Follower, u64)>,
-    /// Counted so far, where estimates are about all of it.
+    /// The tally so far, where estimates are about all of it.
     so_far: Option<Tally>,
 }
 
@@ -29,7 +30,7 @@ impl<'a> Population<'a> {
         Self { terms, rng, trend, clients: Vec::new(), so_far: None }
     }
 
-    /// What is counted of the reports of an epoch.
+    /// Draws the counts of the reports of an epoch.
     pub fn count(&mut self, epoch: u64, reports: u64) -> Result<Tally> {
         let mechanism = &self.terms.mechanism;
         if let Mechanism::Longitudinal(followed) = mechanism {
@@ -70,14 +71,14 @@ impl<'a> Population<'a> {
         Ok(tally)
     }
 
-    /// A trend with a weekly swing.
+    /// The share at an epoch, from a trend with a weekly swing.
     fn share(&self, epoch: u64) -> f64 {
         let ((begin, rise), t) = (self.trend, epoch as f64);
         let swing = 0.04 * (t * std::f64::consts::TAU / 7.0).sin();
         (begin + rise * (t / 365.0).min(1.5) + swing).clamp(0.02, 0.95)
     }
 
-    /// The real clients, period after period; half of all say yes in the end.
+    /// Asks the real clients, period after period; half of all say yes in the end.
     fn follow(&mut self, m: &Longitudinal, epoch: u64, reports: u64) -> Result<Tally> {
         if self.clients.is_empty() {
             let rng = &mut self.rng;
@@ -103,19 +104,19 @@ impl<'a> Population<'a> {
     }
 }
 
-/// Messages of a party that were not counted, now and then.
+/// The number of messages of a party that were not counted, now and then some.
 pub fn lost(rng: &mut impl Rng) -> u64 {
     let random = rng.next_u64();
     if random.is_multiple_of(4) { (random >> 2) % 40 } else { 0 }
 }
 
-/// Ones after so many of all bits were flipped.
+/// The number of ones after each of all bits was flipped with a probability.
 fn flipped(ones: u64, all: u64, flip: Threshold, rng: &mut impl Rng) -> u64 {
     let b = flip.probability();
     binomial(ones, 1.0 - b, rng) + binomial(all - ones.min(all), b, rng)
 }
 
-/// Zeros and ones of every column.
+/// Draws the zeros and ones of every column.
 fn columns(m: &Columns, shares: &[f64], reports: u64, rng: &mut impl Rng) -> Vec<u64> {
     let mut cells = Vec::new();
     for share in shares {
@@ -125,7 +126,7 @@ fn columns(m: &Columns, shares: &[f64], reports: u64, rng: &mut impl Rng) -> Vec
     cells
 }
 
-/// Reports of every cohort, and how many of them show each bit.
+/// Draws the reports of every cohort, and how many of them show each bit.
 fn strings(m: &Rappor, labels: &[String], reports: u64, rng: &mut impl Rng) -> Vec<u64> {
     let bloom = m.bloom();
     let [f, p, q] = m.coins().map(Threshold::probability);
@@ -177,7 +178,7 @@ fn binomial(n: u64, p: f64, rng: &mut impl Rng) -> u64 {
     ((mean + deviation * normal(rng)).round().max(0.0) as u64).min(n)
 }
 
-/// Twelve uniform numbers have the variance 1.
+/// A number that is about normal, from twelve uniform numbers, whose sum has the variance 1.
 fn normal(rng: &mut impl Rng) -> f64 {
     (0..12).map(|_| uniform(rng)).sum::<f64>() - 6.0
 }
@@ -186,5 +187,5 @@ fn uniform(rng: &mut impl Rng) -> f64 {
     f64::from(rng.next_u32()) / f64::from(u32::MAX)
 }
 
-/// Strings that anybody holds.
+/// The number of strings that anybody holds.
 const VISITED: u32 = 8;

@@ -16,8 +16,8 @@ use throng_mix::{Slot, Stage, Why};
 use throng_server::Ledger;
 use throng_wire::{BatchId, Loss};
 
-/// What happened to the collections of one kind, and what it cost. Collections that differ in their
-/// words alone share it.
+/// The past of the collections of one kind, and its cost. Collections that differ in their words
+/// alone share it.
 pub struct History {
     events: Vec<Event>,
     guarantees: BTreeMap<(u64, u64), BatchGuarantee>,
@@ -30,12 +30,12 @@ struct Event {
     first: u64,
     last: u64,
     reports: u64,
-    /// What was spent after it, if it was released.
+    /// The ε spent after it, if it was released, or else the reason why not.
     outcome: Result<Epsilon, Why>,
 }
 
 impl History {
-    /// Epoch after epoch up to now.
+    /// Makes up epoch after epoch until now.
     pub fn new(collection: &Collection, now: u64) -> Result<Self> {
         let running = collection.epoch_at(now).unwrap_or(collection.terms.promise.epochs);
         let mut events = Vec::new();
@@ -61,7 +61,7 @@ impl History {
         Ok(Self { events, guarantees, live: collection.schedule.window_of(running) })
     }
 
-    /// Writes it down for one collection, with estimates of its own.
+    /// Writes the past of one collection, with estimates of its own.
     pub fn write(&self, collection: &Collection, seed: u64, store: &Store) -> Result<()> {
         let id = collection.id();
         let subjects = Subjects::of(Arc::new(collection.clone()));
@@ -129,8 +129,8 @@ impl History {
 
 fn event(collection: &Collection, first: u64, last: u64) -> Event {
     let quorum = collection.quorum();
-    // Few different crowds, and so close to the promised one that the accountant takes them for it, so that
-    // few profiles are looked at. Those who are followed stay.
+    // Few different crowds, and so close to the promised one that the accountant takes them for it,
+    // so that few profiles are looked at. Those who are followed stay.
     let more = match first * 7 % 5 {
         _ if collection.terms.mechanism.epochs().is_some() => 0,
         0 | 3 => quorum / 41,
@@ -146,8 +146,8 @@ fn event(collection: &Collection, first: u64, last: u64) -> Event {
     Event { first, last, reports: quorum + more, outcome }
 }
 
-/// What all releases up to each one cost. That is reckoned for some hundred of them; one in between has
-/// the total of the next that was, which is no smaller than its own.
+/// Computes the cost of all releases up to each one. That is done for some hundred of them; one in
+/// between gets the total of the next that was computed, which is no smaller than its own.
 fn reckon(collection: &Collection, events: &mut [Event]) -> Result<()> {
     let Promise { corrupt, lifetime, .. } = collection.terms.promise;
     let mut ledger = Ledger::open(&collection.id(), &[], None)?;
@@ -176,7 +176,7 @@ fn reckon(collection: &Collection, events: &mut [Event]) -> Result<()> {
     Ok(())
 }
 
-/// Any name: the batch itself is long gone.
+/// The name of a batch, which may be any: the batch itself is long gone.
 fn batch(seed: u64, first: u64) -> BatchId {
     let mut id = [0; 32];
     id[..8].copy_from_slice(&seed.to_be_bytes());

@@ -4,11 +4,11 @@
 //! cargo run --example gallery -- [--collections 50] [--epochs 365] [--tokens]
 //! ```
 //!
-//! Questions of every kind, with estimates drawn from the laws of their mechanisms and with a ledger that
-//! is reckoned as the analyzer reckons it; one question that tries to break the page, and one that has
-//! nothing to show yet. The mixes are not there. It prints one line of JSON with the address, tokens if
-//! asked for, and the collections; then how long pages take, to stderr; and it ends with its standard
-//! input.
+//! Questions of every kind, with estimates drawn from the laws of their mechanisms and with a
+//! ledger that is reckoned as the analyzer reckons it; one question that tries to break the page,
+//! and one that has nothing to show yet. The mixes are not there. It prints one line of JSON with
+//! the address, tokens if asked for, and the collections; then how long pages take, to stderr; and
+//! it ends with its standard input.
 
 mod draw;
 mod history;
@@ -82,7 +82,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// What is asked for on the command line.
+/// The wishes on the command line.
 struct Wish {
     collections: usize,
     epochs: u64,
@@ -126,7 +126,7 @@ fn identity(seed: u8) -> Identity {
     Identity::from_seed(&[seed; 32])
 }
 
-/// What is written of the time before now.
+/// The past that is written.
 struct Past<'a> {
     wish: &'a Wish,
     now: u64,
@@ -135,7 +135,8 @@ struct Past<'a> {
 }
 
 impl Past<'_> {
-    /// All collections, in the order of the gallery. Two threads reckon, one kind at a time.
+    /// Writes all collections, in the order of the gallery. Two threads compute, one kind at a
+    /// time.
     fn write(&self) -> Result<Vec<(Kind, Collection)>> {
         let kinds = question::kinds(self.wish.collections);
         let (left, written) = (Mutex::new(BASES.to_vec()), Mutex::new(BTreeMap::new()));
@@ -156,7 +157,7 @@ impl Past<'_> {
         Ok(written.into_inner().map_err(|_| "a kind failed")?.into_values().collect())
     }
 
-    /// The collections that share the mechanism, promise and past of one.
+    /// Writes the collections that share the mechanism, promise and past of one.
     fn write_all(
         &self,
         base: Kind,
@@ -183,7 +184,7 @@ impl Past<'_> {
     }
 }
 
-/// How long pages take, the first and the second time.
+/// Measures how long pages take, the first and the second time.
 async fn measure(url: &str, token: Option<&str>, asked: &[(Kind, Collection)]) -> Result<()> {
     let http = Client::builder().no_proxy().build()?;
     let of = |wanted: Kind| {
@@ -215,7 +216,7 @@ async fn measure(url: &str, token: Option<&str>, asked: &[(Kind, Collection)]) -
     Ok(())
 }
 
-/// Until nobody writes to us any more.
+/// Waits until standard input ends.
 async fn standard_input() -> Result<()> {
     let (ended, wait) = oneshot::channel();
     // Not a task: nothing could end it before its input.
@@ -226,7 +227,7 @@ async fn standard_input() -> Result<()> {
     Ok(wait.await?)
 }
 
-/// What takes longest comes last, and is taken first.
+/// The kinds that have a past of their own. The slowest is last, and is taken first.
 const BASES: [Kind; 7] = [
     Kind::State,
     Kind::Text,

@@ -1,4 +1,4 @@
-//! What is asked in the gallery.
+//! The questions of the gallery.
 
 use crate::Result;
 use throng_account::{Crowd, Delta, Epsilon};
@@ -6,7 +6,7 @@ use throng_collection::{Collection, Promise, Prompt, Terms};
 use throng_mechanism::{Ask, Key, Question};
 use throng_wire::{Below, Chain, Schedule};
 
-/// What the past of a collection looks like.
+/// The kinds of collections, by their past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Bit,
@@ -63,12 +63,12 @@ impl Kind {
     }
 }
 
-/// What is asked: one of each kind first, then more of the quick ones.
+/// The kinds in the gallery: one of each first, then more of the quick ones.
 pub fn kinds(count: usize) -> Vec<Kind> {
     FIRST.iter().chain(MORE.iter().cycle()).take(count).copied().collect()
 }
 
-/// The collection at a place of the gallery, by the terms of its base.
+/// The collection at a place of the gallery, with the terms of its base.
 pub fn collection(
     kind: Kind,
     place: usize,
@@ -84,7 +84,8 @@ pub fn collection(
     Ok(Collection { terms, schedule, chain: chain.clone() })
 }
 
-/// A day each, or a week for what is followed over 64 periods; three fifths of the running one are over.
+/// A schedule with epochs of a day, or of a week for those followed over 64 periods; three fifths
+/// of the running one are over.
 pub fn schedule(kind: Kind, epochs: u64, now: u64) -> Schedule {
     let every = if kind == Kind::State { 7 * DAY } else { DAY };
     let past = match kind {
@@ -103,7 +104,7 @@ fn below(kind: Kind) -> Below {
     }
 }
 
-/// Mechanism and promise, calibrated for a crowd.
+/// The mechanism and the promise, calibrated for a crowd.
 pub fn terms(kind: Kind, epochs: u64) -> Result<Terms> {
     let (epsilon, delta) = (Epsilon::new(0.5)?, Delta::new(1e-8)?);
     let crowd = Crowd::new(if kind == Kind::Thousand { 100_000 } else { 10_000 })?;
@@ -153,7 +154,7 @@ fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// Candidates: the first ones are visited.
+/// The candidates, of which the first ones are visited.
 fn sites() -> Vec<String> {
     (0..60).map(|n| format!("{}-{}.example", TOWNS[n % TOWNS.len()].to_lowercase(), n)).collect()
 }
@@ -176,7 +177,7 @@ fn hostile() -> Vec<String> {
     labels
 }
 
-/// One of each, so that even a small gallery has them all.
+/// One kind of each, so that even a small gallery has them all.
 const FIRST: [Kind; 10] = [
     Kind::Bit,
     Kind::Real,

@@ -1,4 +1,4 @@
-//! One board: what takes place, and what became of its rounds.
+//! The page of one board: its purpose and its rounds.
 
 use super::health::State;
 use super::site::{self, Rounds};
@@ -29,13 +29,13 @@ pub struct Brief {
     pub title: String,
     pub running: bool,
     pub when: String,
-    /// Of the last round that is over.
+    /// The reports of the last round that is over.
     pub reports: String,
     pub state: State,
 }
 
 impl Brief {
-    /// How far a board is, and how its last round went.
+    /// The state of a board, and how its last round went.
     pub fn new(now: u64, rounds: &Rounds) -> Self {
         let route = &rounds.route;
         let running = route.epoch_at(now);
@@ -88,14 +88,14 @@ impl Round {
 
 struct Round {
     number: u64,
-    /// Whether there is a bulletin.
+    /// True if there is a bulletin.
     out: bool,
     closed: Moment,
     state: State,
     notice: Option<Posted>,
 }
 
-/// What was shown.
+/// The messages that a round showed.
 struct Posted {
     reports: Count,
     messages: Count,
@@ -112,5 +112,5 @@ struct Page<'a> {
     file: String,
 }
 
-/// Rounds that are shown.
+/// The number of rounds that are shown.
 pub(crate) const ROUNDS: usize = 100;

@@ -1,7 +1,8 @@
 //! The documentation, inside the program.
 //!
-//! Addresses mirror files: `docs/privacy.md` is `/docs/privacy.md`, so links between pages work here
-//! as they do in the repository. What lies beside `docs`, such as `README.md`, is `/docs/project/README.md`.
+//! Addresses mirror files: `docs/privacy.md` is `/docs/privacy.md`, so links between pages work
+//! here as they do in the repository. What lies beside `docs`, such as `README.md`, is
+//! `/docs/project/README.md`.
 
 mod markdown;
 
@@ -11,7 +12,7 @@ use askama::Template;
 use markdown::{Chapter, chapter};
 use std::sync::LazyLock;
 
-/// What is at a path of the book.
+/// The content at a path of the book.
 pub(crate) enum Leaf {
     /// A whole page.
     Page(String),
@@ -31,7 +32,7 @@ pub(crate) fn book(path: &str, frame: Frame) -> Result<Leaf, Problem> {
     Ok(Leaf::Page(shown(&Book { frame, here, parts: parts() })?))
 }
 
-/// Where the book proves what holds: a section of `docs/privacy.md` by its number.
+/// The address of the proof of a guarantee: a section of `docs/privacy.md` by its number.
 pub(crate) fn proof(section: u8) -> String {
     let page = PAGES.iter().find(|page| page.file == "docs/privacy.md");
     let mut sections = page.iter().flat_map(|page| &page.chapter.sections);
@@ -77,7 +78,7 @@ fn parts() -> Vec<(&'static str, Vec<&'static Page>)> {
     parts.into_iter().filter(|(_, pages)| !pages.is_empty()).collect()
 }
 
-/// Where a file of the repository is served.
+/// The path at which a file of the repository is served.
 fn url(file: &str) -> String {
     match file.strip_prefix("docs/") {
         Some(path) => format!("/docs/{path}"),
@@ -85,7 +86,7 @@ fn url(file: &str) -> String {
     }
 }
 
-/// Where a link in a file leads: elsewhere, on this page, or to a file that is here too.
+/// The address that a link in a file leads to: elsewhere, on this page, or a file that is here too.
 fn target(file: &str, to: &str) -> Option<String> {
     if to.starts_with('#') || to.starts_with("https://") {
         return Some(to.to_owned());
@@ -173,7 +174,8 @@ mod tests {
         }
     }
 
-    /// The pages and pictures below a directory; manuals are made by a program, for another reader.
+    /// Finds the pages and pictures below a directory. Manuals are made by a program, for another
+    /// reader, and are left out.
     fn on_disk(root: &Path, below: &str, found: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(root.join(below)).unwrap() {
             let entry = entry.unwrap();

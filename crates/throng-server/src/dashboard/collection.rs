@@ -15,7 +15,7 @@ use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
 use throng_collection::{Answer, Collection, Release, Terms, What};
 use throng_mechanism::Question;
 
-/// The page, or with `part` in the query what depends on the form.
+/// Renders the page, or only the part that depends on the form if the query has `part`.
 pub(crate) fn collection(
     now: u64,
     asked: &Asked,
@@ -49,7 +49,7 @@ pub(crate) fn collection(
     })
 }
 
-/// What the last release says, in one line.
+/// The last release in one line.
 pub fn latest(terms: &Terms, release: Option<&Release>) -> String {
     let Some(release) = release else { return "no release yet".to_owned() };
     let unit = &terms.question.unit;
@@ -85,7 +85,7 @@ fn interval(answer: &Answer) -> String {
     }
 }
 
-/// What is looked at.
+/// The data of the page.
 struct View<'a> {
     collection: &'a Collection,
     releases: &'a [Arc<Release>],
@@ -116,7 +116,7 @@ impl<'a> View<'a> {
         matches!(self.collection.terms.mechanism.question(), Question::State { .. })
     }
 
-    /// Whether a release has one number.
+    /// True if a release has one number.
     fn is_single(&self) -> bool {
         matches!(self.collection.terms.mechanism.question(), Question::Bit | Question::Real)
     }
@@ -299,8 +299,8 @@ struct Dot {
 }
 
 impl Dot {
-    /// What it says when it is pointed at. Each that says something is a stop for a keyboard, so that few
-    /// of many do; the table has all.
+    /// The text that is shown when the dot is pointed at. Each dot with a text is a stop for a
+    /// keyboard, so that only some of many have one; the table has all.
     fn note(&self, from_last: usize, of: usize) -> String {
         if !from_last.is_multiple_of(of.div_ceil(NOTES).max(1)) {
             return String::new();
@@ -312,7 +312,7 @@ impl Dot {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
-    /// As in the collection's file.
+    /// The order of the collection's file.
     File,
     Label,
     Value,
@@ -339,7 +339,7 @@ impl Sort {
 struct Story {
     name: String,
     percent: String,
-    /// SVG.
+    /// The chart as SVG.
     chart: String,
     rows: Vec<Line>,
 }
@@ -355,7 +355,7 @@ struct Line {
 struct Answers {
     epochs: String,
     percent: String,
-    /// SVG.
+    /// The chart as SVG.
     chart: String,
     drawn: usize,
     found: usize,
@@ -376,7 +376,7 @@ impl Answers {
         turned.with("order", if down { "down" } else { "up" })
     }
 
-    /// `aria-sort` of a column.
+    /// The `aria-sort` of a column.
     fn direction(&self, column: &str) -> &'static str {
         match (Sort::named(Some(column)) == self.sort, self.down) {
             (true, true) => "descending",
@@ -399,7 +399,7 @@ struct Ranked {
     share: String,
 }
 
-/// One of all releases.
+/// One row in the list of all releases.
 struct Past {
     first: u64,
     epochs: String,
@@ -448,8 +448,8 @@ struct Part<'a> {
     query: &'a Query,
 }
 
-/// Points of a line that can be pointed at.
+/// The most points of a line that can be pointed at.
 const NOTES: usize = 32;
 
-/// Bars drawn at most; the table below has all.
+/// The most bars that are drawn; the table below has all.
 const BARS: usize = 30;

@@ -29,15 +29,15 @@ pub(crate) fn csv(releases: &[Arc<Release>]) -> String {
     table
 }
 
-/// A text in quotes (RFC 4180). Where a spreadsheet would take it for a formula, an apostrophe in front
-/// makes it stay text.
+/// A text in quotes (RFC 4180). Where a spreadsheet would take it for a formula, an apostrophe in
+/// front makes it stay text.
 fn field(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let mark = if formula { "'" } else { "" };
     format!("\"{mark}{}\"", text.replace('"', "\"\""))
 }
 
-/// A number, or nothing where there is none.
+/// A number that reads back to the same bits, or nothing if it is not finite.
 struct Exact(f64);
 
 impl std::fmt::Display for Exact {

@@ -1,11 +1,11 @@
-//! How this server and the others are: the parts that an operator's pages share.
+//! The state of this server and of the others: the parts that an operator's pages share.
 
 use super::site::{Keys, Machine, Place, Site};
 use super::time::{Epochs, Moment, Span};
 use crate::run::Health;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A word and how bad it is: the class of a pill.
+/// A word, and the class of its pill, which tells how bad it is.
 #[derive(Clone)]
 pub struct State {
     pub class: &'static str,
@@ -25,7 +25,7 @@ impl State {
         Self { class: "bad", text: text.into() }
     }
 
-    /// For what is neither good nor bad.
+    /// A state that is neither good nor bad.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { class: "", text: text.into() }
     }
@@ -37,12 +37,12 @@ pub struct Peer {
     pub hops: String,
     pub url: String,
     pub state: State,
-    /// Since when, and when it last answered.
+    /// The time since when it is in this state, and that of its last answer.
     pub since: String,
     pub keys: State,
 }
 
-/// Everyone else in the chains of this server, by address.
+/// Every other party in the chains of this server, by address.
 pub fn peers(site: &Site) -> Vec<Peer> {
     let mut known: BTreeMap<&str, Seen<'_>> = BTreeMap::new();
     for place in &site.places {
@@ -83,7 +83,7 @@ pub struct Window {
     pub state: State,
 }
 
-/// The windows that have keys at this server, newest first, and who is waited for.
+/// The windows that have keys at this server, newest first, and the parties that are waited for.
 pub fn windows(place: &Place) -> Vec<Window> {
     let route = &place.route;
     let names = |hops: &[u8]| {
@@ -104,12 +104,12 @@ pub fn windows(place: &Place) -> Vec<Window> {
     place.keys.iter().rev().map(window).collect()
 }
 
-/// Whether the disk takes what is written.
+/// The state of the disk: whether it takes what is written.
 pub fn disk(machine: &Machine) -> State {
     if machine.writable { State::ok("writable") } else { State::bad("not writable") }
 }
 
-/// Whether anything has to be looked into.
+/// The state of the alarms: whether anything has to be looked into.
 pub fn alarms(machine: &Machine) -> State {
     match machine.conflicts {
         0 => State::ok("none"),
@@ -151,7 +151,7 @@ fn reachable(health: Option<&Health>, now: u64) -> (State, String) {
 struct Seen<'a> {
     names: BTreeSet<&'a str>,
     hops: BTreeSet<u8>,
-    /// Collections that need keys now.
+    /// The number of collections that need keys now.
     needed: usize,
     missing: usize,
 }

@@ -1,7 +1,7 @@
-//! What became of batches, who answers, and what was left out: for the operators of an analyzer.
+//! The fate of batches, the other parties and the losses, for the operators of an analyzer.
 //!
-//! Nothing here is about one report, and nothing about fewer than a crowd: what was left out is told as
-//! published releases tell it, and slots are counted as whole batches.
+//! Nothing here is about one report, and nothing about fewer than a crowd: what was left out is
+//! told as published releases tell it, and slots are counted as whole batches.
 
 use super::health::{Peer, State, Window, alarms, disk, listed, peers, windows};
 use super::site::{Machine, Outcome, Place, Site};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use throng_collection::Release;
 use throng_mix::{Slot, Stage};
 
-/// The page.
+/// Renders the page.
 pub(crate) fn operations(site: &Site, machine: &Machine, frame: Frame) -> Result<String, Error> {
     let mut rows: Vec<Row> = site.places.iter().map(|place| row(site.now, place)).collect();
     // What waits or is late comes first.
@@ -65,7 +65,7 @@ fn row(now: u64, place: &Place) -> Row {
     }
 }
 
-/// What a task does, in words.
+/// The purpose of a task in words.
 fn task(name: &'static str) -> &'static str {
     match name {
         "keys" => "asking for keys",
@@ -76,7 +76,7 @@ fn task(name: &'static str) -> &'static str {
     }
 }
 
-/// Epochs after the last that was decided whose deadline is over.
+/// The number of epochs after the last that was decided whose deadline is over.
 fn behind(place: &Place, now: u64) -> u64 {
     let (route, slots) = (&place.route, &place.slots);
     let decided = |slot: &&Slot| !matches!(slot.stage, Stage::Received(_));
@@ -85,7 +85,7 @@ fn behind(place: &Place, now: u64) -> u64 {
     epochs.take_while(|epoch| now >= route.schedule.deadline(*epoch)).count() as u64
 }
 
-/// What each party left out, in all releases and in the newest.
+/// The messages that each party left out, in all releases and in the newest.
 fn left(place: &Place, releases: &[Arc<Release>]) -> Vec<Losses> {
     let route = &place.route;
     let of = |(place, (hop, party)): (usize, (u8, &throng_wire::Party))| {
@@ -107,7 +107,7 @@ struct Row {
     newest: Option<(Epochs, Span)>,
     behind: u64,
     idle: Span,
-    /// A board tells what it shows and not what was left out.
+    /// True for a board, which tells what it shows and not what was left out.
     board: bool,
     left: Vec<Losses>,
     windows: Vec<Window>,
@@ -116,14 +116,14 @@ struct Row {
 
 struct Losses {
     party: String,
-    /// Only the analyzer can tell what makes no sense.
+    /// True for the analyzer, which alone can tell what makes no sense.
     analyzer: bool,
     all: Left,
     newest: Left,
 }
 
 impl Losses {
-    /// Of all releases, and of the newest.
+    /// The losses of all releases, and of the newest.
     fn sums(&self) -> [&Left; 2] {
         [&self.all, &self.newest]
     }
@@ -138,7 +138,7 @@ struct Left {
 }
 
 impl Left {
-    /// By the party at a place of the way.
+    /// The losses at the party in this place of the chain.
     fn of(release: &Arc<Release>, place: usize, analyzer: bool) -> Option<Self> {
         let loss = release.losses.get(place)?;
         let nonsense = if analyzer { release.nonsense } else { 0 };

@@ -14,7 +14,7 @@ use throng_chart::sparkline;
 use throng_collection::Answer;
 use throng_mechanism::Kind;
 
-/// The page.
+/// Renders the page.
 pub(crate) fn overview(site: &Site, query: &str, frame: Frame) -> Result<String, Error> {
     let query = Query::parse(query);
     let wanted = query.get("q").unwrap_or_default().to_lowercase();
@@ -86,7 +86,7 @@ fn row(site: &Site, place: &Place, asked: &Asked) -> Row {
     }
 }
 
-/// What the first mix says of the running epoch.
+/// The state of the running epoch, as the first mix tells it.
 fn crowd(site: &Site, place: &Place) -> Option<String> {
     let epoch = place.route.epoch_at(site.now);
     let told = place.progress.filter(|told| Some(told.epoch) == epoch)?;
@@ -98,7 +98,7 @@ fn crowd(site: &Site, place: &Place) -> Option<String> {
     })
 }
 
-/// Whether reports can be taken and would arrive.
+/// The state of the chain: whether reports can be taken and would arrive.
 fn chain(site: &Site, place: &Place) -> State {
     let Some(keys) = &place.needed else { return State::plain("at rest") };
     let away = |url: &str| site.heard.get(url).is_some_and(|health| health.trouble.is_some());
@@ -112,7 +112,7 @@ fn chain(site: &Site, place: &Place) -> State {
     State::ok("complete")
 }
 
-/// Every so-manieth point, the last one among them.
+/// Evenly spaced points, at most [`POINTS`] of them, the last one included.
 fn thinned(points: &[(f64, f64, f64)]) -> Vec<(f64, f64, f64)> {
     let step = points.len().div_ceil(POINTS).max(1);
     let mut kept: Vec<_> = points.iter().rev().step_by(step).copied().collect();
@@ -124,7 +124,7 @@ struct Row {
     id: String,
     question: String,
     latest: String,
-    /// SVG.
+    /// The trend as SVG.
     trend: String,
     releases: usize,
     running: bool,
@@ -145,7 +145,7 @@ struct Overview<'a> {
     frame: Frame,
     rows: &'a [Row],
     boards: &'a [Brief],
-    /// Questions.
+    /// The number of questions.
     all: usize,
     wanted: &'a str,
 }
@@ -156,5 +156,5 @@ struct Rows<'a> {
     rows: &'a [Row],
 }
 
-/// Points of a small line at most.
+/// The most points of a small line.
 const POINTS: usize = 60;

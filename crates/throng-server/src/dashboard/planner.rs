@@ -19,12 +19,12 @@ use throng_chart::{Bar, Bars};
 use throng_collection::report_bytes;
 use throng_mechanism::{Ask, Key, Kind, Mechanism, Offer, Plan, Question};
 
-/// Answers that were given before.
+/// The planner, with the answers it gave before.
 #[derive(Default)]
 pub(crate) struct Planner(Desk);
 
 impl Planner {
-    /// The page, or with `part` in the query the answer alone.
+    /// Renders the page, or only the answer if the query has `part`.
     pub fn page(&self, query: &str, frame: Frame) -> Result<String, Error> {
         // Whoever sends the form without a script waits for the whole answer.
         let script = query.is_empty();
@@ -57,20 +57,20 @@ struct Part {
 }
 
 struct Answer {
-    /// What was asked, in words.
+    /// The question in words.
     asked: String,
-    /// The name and the page of the best, and why it is.
+    /// The name of the best mechanism, the address of its page, and the reason why it is the best.
     best: Option<(&'static str, String, String)>,
     rows: Vec<Row>,
-    /// Whether common categories have an error of their own.
+    /// True if common categories have an error of their own.
     heavy: bool,
-    /// What the errors are of.
+    /// The unit of the errors.
     unit: &'static str,
     chart: String,
-    /// What does not fit into the picture.
+    /// The offers that do not fit into the picture.
     beyond: Vec<String>,
     refused: Vec<(&'static str, String, String)>,
-    /// Not known yet.
+    /// The mechanisms whose answer is not known yet.
     waiting: Vec<&'static str>,
     command: String,
 }
@@ -135,8 +135,8 @@ impl Row {
     }
 }
 
-/// The errors beside those of the other models. A bar begins at zero, so that what is many times larger
-/// than the least would leave nothing of the rest: it is told in words.
+/// Draws the errors beside those of the other models. A bar begins at zero, so that one many times
+/// longer than the shortest would leave nothing of the rest: such an error is told in words.
 fn picture(plan: &Plan) -> (String, Vec<String>) {
     let several = |key| plan.offers.iter().filter(|o| o.mechanism.key() == key).count() > 1;
     let offers = plan.offers.iter().map(|offer| {
@@ -174,7 +174,7 @@ fn picture(plan: &Plan) -> (String, Vec<String>) {
     if bars.rows.is_empty() { (String::new(), beyond) } else { (bars.page("errors"), beyond) }
 }
 
-/// What was asked for, in words.
+/// The question in words.
 fn asked(ask: &Ask) -> String {
     let what = match ask.question {
         Question::Bit => "how many say yes".into(),
@@ -206,22 +206,22 @@ fn asked(ask: &Ask) -> String {
     )
 }
 
-/// Bytes of a report through two mixes.
+/// The number of bytes of a report through two mixes.
 fn bytes(mechanism: &Mechanism) -> u64 {
     report_bytes(mechanism, 2)
 }
 
-/// Where the book says how a mechanism works.
+/// The address in the book that explains a mechanism.
 fn page(key: Key) -> String {
     let (chapter, section) = key.section();
     format!("/docs/mechanisms/{chapter}.md#{section}")
 }
 
-/// How long an answer waits for what is being computed.
+/// The time that an answer waits for what is being computed, if a script asks again.
 const GLANCE: Duration = Duration::from_millis(150);
-/// The same where nothing would ask again.
+/// The time that an answer waits if nothing would ask again.
 const WAIT: Duration = Duration::from_secs(10);
-/// A bar that is longer than so many of the least is not drawn.
+/// The longest bar that is drawn, in multiples of the shortest.
 const WIDEST: f64 = 25.0;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Estimates made plausible: no count below zero or above the crowd, shares that add up.
 //!
-//! This costs no privacy, since it looks at nothing but what was published. It takes away what makes
-//! estimates unbiased, so that the raw ones are shown first.
+//! This costs no privacy, since it looks at nothing but what was published. It takes away what
+//! makes estimates unbiased, so that the raw ones are shown first.
 
 use throng_collection::{Answer, Release, Terms};
 use throng_mechanism::{Question, norm_sub};
@@ -32,7 +32,7 @@ pub fn plausible(terms: &Terms, release: &Release) -> Vec<Answer> {
     release.estimates.iter().zip(values).map(fit).collect()
 }
 
-/// What raw estimates are, in words.
+/// An explanation of raw estimates, in words.
 pub fn raw(terms: &Terms) -> &'static str {
     match terms.mechanism.question() {
         Question::Text { .. } => {
@@ -42,7 +42,7 @@ pub fn raw(terms: &Terms) -> &'static str {
     }
 }
 
-/// What was done, in words.
+/// An explanation of plausible estimates, in words.
 pub fn words(terms: &Terms) -> &'static str {
     match terms.mechanism.question() {
         Question::Category { .. } => {

@@ -1,4 +1,4 @@
-//! What was promised, what holds for a release, and what is spent.
+//! The page of a collection's promise, of the guarantees of a release, and of the budget spent.
 
 mod curve;
 mod picture;
@@ -21,7 +21,7 @@ use throng_account::{Crowd, Epsilon};
 use throng_collection::{BatchGuarantee, Collection, Promise, Release, Spent, Terms};
 use throng_mechanism::{Question, Spending};
 
-/// The page: of the release that the query names, or of the last one.
+/// Renders the page for the release that the query names, or for the last one.
 pub(crate) fn privacy(
     asked: &Asked,
     words: &[String],
@@ -44,7 +44,7 @@ pub(crate) fn privacy(
     shown(&view.page(place, curve.as_deref(), frame)?)
 }
 
-/// What a page is made of.
+/// The data of the page.
 struct View<'a> {
     collection: &'a Collection,
     words: &'a [String],
@@ -66,17 +66,17 @@ struct Page<'a> {
     shown: Option<Shown<'a>>,
 }
 
-/// What holds for one release.
+/// The guarantees of one release.
 struct Shown<'a> {
     first: u64,
     epochs: Epochs,
     reports: Count,
     rows: [Row; 4],
-    /// Below this no analysis can go.
+    /// The ε below which no analysis can go.
     lower: Option<Lower>,
     lower_delta: Lower,
     theorem: &'a str,
-    /// Where it is proved.
+    /// The address of the proof.
     proof: String,
     source: &'a str,
     neighbours: &'a str,
@@ -84,9 +84,9 @@ struct Shown<'a> {
     liar: String,
     spent: f64,
     lifetime: f64,
-    /// Both in words.
+    /// The spent and the lifetime ε in words.
     budget_line: String,
-    /// Of which reports the curve is, where that has to be said.
+    /// A note on the reports that the curve is about, where they are not the usual ones.
     about: &'static str,
     profile: Option<Picture>,
     trade: Option<Picture>,
@@ -95,7 +95,7 @@ struct Shown<'a> {
     budget: Option<Picture>,
 }
 
-/// Who must be honest, and what holds then.
+/// One row of the guarantees: who must be honest, and what holds then.
 struct Row {
     who: &'static str,
     what: String,
@@ -161,7 +161,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Against whom what holds.
+/// The guarantees, by who must be honest.
 fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
     let Release { reports, guarantee, spent, .. } = release;
     let Promise { corrupt, lifetime, .. } = terms.promise;
@@ -233,7 +233,7 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
     ])
 }
 
-/// How far one liar moves the result, in its unit.
+/// The largest effect of one liar on the result, in its unit.
 fn liar(terms: &Terms, influence: Option<f64>) -> String {
     let unit = &terms.question.unit;
     match (influence, terms.mechanism.question()) {
@@ -247,7 +247,7 @@ fn liar(terms: &Terms, influence: Option<f64>) -> String {
     }
 }
 
-/// Of what the curves are, where it is not one report.
+/// A note on the subject of the curves, where it is not one report.
 fn about(terms: &Terms, epochs: u64) -> &'static str {
     match terms.spending() {
         Spending::Lifetime => "The curves are of all that one person ever sends.",
@@ -263,7 +263,7 @@ fn about(terms: &Terms, epochs: u64) -> &'static str {
     }
 }
 
-/// Releases that can be chosen from a list; older ones are reached one by one.
+/// The most releases that can be chosen from a list; older ones are reached one by one.
 const CHOICES: usize = 200;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What a page is asked for, after the question mark.
+//! The query of a page, after the question mark.
 
 /// Names and values, as decoded text. Nothing in it is trusted.
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// From the raw query.
+    /// Reads the raw query.
     pub fn parse(raw: &str) -> Self {
         // Links repeat what is asked for, row after row: what is long or comes twice is left out.
         let pairs = form_urlencoded::parse(raw.as_bytes()).take(FIELDS);
@@ -23,7 +23,7 @@ impl Query {
         values.next().map(|(_, value)| value.as_str())
     }
 
-    /// The query of the same page with one thing changed, or without it.
+    /// The query of the same page with one value changed, or removed.
     pub fn with(&self, name: &str, value: &str) -> String {
         let kept = self.0.iter().filter(|(key, value)| {
             key != name && key != PART && !value.is_empty() && KNOWN.contains(&key.as_str())
@@ -36,21 +36,21 @@ impl Query {
         format!("?{}", query.finish())
     }
 
-    /// Whether a script asks for the part of the page that changes.
+    /// True if a script asks for the part of the page that changes.
     pub fn part(&self) -> bool {
         self.get(PART).is_some()
     }
 }
 
-/// Fields that are looked at.
+/// The most fields that are looked at.
 const FIELDS: usize = 32;
 
-/// Bytes of a value: a label may be this long.
+/// The most bytes of a value: a label may be this long.
 const LONGEST: usize = 1_024;
 
 const PART: &str = "part";
 
-/// Names that pages pass on in their links.
+/// The names that pages pass on in their links.
 const KNOWN: [&str; 6] = ["release", "view", "sort", "order", "q", "label"];
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use throng_collection::{Collection, Release};
 use throng_mix::{Progress, Slot, Why};
 use throng_wire::{Notice, Route};
 
-/// What somebody asks to see.
+/// A request to see a page.
 pub(crate) struct Ask<'a> {
     node: &'a Node,
     /// The collection in the path.
@@ -31,12 +31,12 @@ pub(crate) struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// Of this server, and of one of its collections where the path names one.
+    /// A request to this server, about one of its collections if the path names one.
     pub fn new(node: &'a Node, party: Option<&'a Party>, query: &'a str) -> Self {
         Self { node, party, query }
     }
 
-    /// Seconds since 1970.
+    /// The present time in seconds since 1970.
     pub fn now(&self) -> u64 {
         self.node.now()
     }
@@ -46,17 +46,17 @@ impl<'a> Ask<'a> {
         Site::of(self.node)
     }
 
-    /// How this server itself is.
+    /// The state of this server itself.
     pub fn machine(&self) -> Machine {
         Machine::of(self.node)
     }
 
-    /// Whether the collection in the path is a board.
+    /// True if the collection in the path is a board.
     pub fn is_board(&self) -> bool {
         self.party.is_some_and(|party| party.question().is_none())
     }
 
-    /// The question in the path and what was released.
+    /// The question in the path and its releases.
     pub fn asked(&self) -> Result<Asked, Error> {
         Asked::of(self.party()?)
     }
@@ -66,7 +66,7 @@ impl<'a> Ask<'a> {
         Rounds::of(self.party()?, self.now(), ROUNDS)
     }
 
-    /// What is promised, in plain words.
+    /// The promise in plain words.
     pub fn words(&self) -> Result<&'a [String], Error> {
         Ok(self.party()?.words())
     }
@@ -91,13 +91,13 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// What a server has to show.
+/// The data that a server has to show.
 pub(crate) struct Site {
-    /// Seconds since 1970.
+    /// The present time in seconds since 1970.
     pub now: u64,
     /// The collections here, by their ids.
     pub places: Vec<Place>,
-    /// What was heard of the others, by their addresses.
+    /// The health of the other parties, by their addresses.
     pub heard: BTreeMap<String, Health>,
 }
 
@@ -121,11 +121,11 @@ impl Site {
 
 /// One collection at this server.
 pub(crate) struct Place {
-    /// All that everyone on the way knows of it.
+    /// The description of it that all parties share.
     pub route: Arc<Route>,
     /// This server's hop.
     pub hop: u8,
-    /// What came of it.
+    /// Its results so far.
     pub outcome: Outcome,
     /// Its batches.
     pub slots: Vec<Slot>,
@@ -135,9 +135,9 @@ pub(crate) struct Place {
     pub needed: Option<Keys>,
     /// The first window whose keys are not destroyed.
     pub live: u64,
-    /// When everything that was due was done.
+    /// The time when everything that was due was done.
     pub stepped: u64,
-    /// How full the running epoch is, as counted here or as the first mix last said.
+    /// The progress of the running epoch, as counted here or as the first mix last told it.
     pub progress: Option<Progress>,
 }
 
@@ -162,25 +162,25 @@ impl Place {
         })
     }
 
-    /// Whether this server is its analyzer.
+    /// True if this server is its analyzer.
     pub fn is_last(&self) -> bool {
         self.hop == self.route.chain.hops()
     }
 
-    /// Everyone else, with their hops.
+    /// The other parties, with their hops.
     pub fn others(&self) -> impl Iterator<Item = (u8, &throng_wire::Party)> {
         self.route.chain.parties().filter(|(hop, _)| *hop != self.hop)
     }
 
-    /// Reports of a batch, where they may be told.
+    /// The number of reports of a batch, where it may be told.
     pub fn reports(&self, slot: &Slot) -> Option<u64> {
         reports(slot, &self.route, self.hop)
     }
 }
 
-/// What comes of a collection at this server.
+/// The results of a collection at this server.
 pub(crate) enum Outcome {
-    /// A mix hands batches over.
+    /// A mix hands batches over, and has no results.
     HandedOver,
     /// Answers to a question are released.
     Released(Asked),
@@ -188,17 +188,17 @@ pub(crate) enum Outcome {
     Posted(Rounds),
 }
 
-/// A question and what was released.
+/// A question and its releases.
 pub(crate) struct Asked {
     pub collection: Arc<Collection>,
-    /// Oldest first.
+    /// The releases, oldest first.
     pub releases: Vec<Arc<Release>>,
-    /// Oldest first.
+    /// The entries of the ledger, oldest first.
     pub ledger: Vec<Entry>,
 }
 
 impl Asked {
-    /// At its analyzer; elsewhere it is an error.
+    /// Reads a question at its analyzer; elsewhere this is an error.
     fn of(party: &Party) -> Result<Self, Error> {
         let analyzer = party.analyzer()?;
         Ok(Self {
@@ -209,26 +209,26 @@ impl Asked {
     }
 }
 
-/// A board and what became of its rounds.
+/// A board and its rounds.
 pub(crate) struct Rounds {
     pub route: Arc<Route>,
-    /// The last ones that are over, newest first.
+    /// The last rounds that are over, newest first.
     pub over: Vec<Round>,
-    /// The newest of which there is a notice.
+    /// The newest round with a notice.
     pub newest: Option<u64>,
 }
 
 /// A round that is over.
 pub(crate) struct Round {
     pub number: u64,
-    /// What was shown, and how many signatures are missing.
+    /// The notice, and the number of signatures that are missing.
     pub notice: Option<(Notice, usize)>,
-    /// Why nothing was shown, if that is decided.
+    /// The reason why nothing was shown, if that is decided.
     pub dropped: Option<Why>,
 }
 
 impl Rounds {
-    /// At its analyzer; elsewhere it is an error.
+    /// Reads a board at its analyzer; elsewhere this is an error.
     fn of(party: &Party, now: u64, most: usize) -> Result<Self, Error> {
         let (board, route) = (party.noticeboard()?, party.route());
         let notices = board.notices()?.into_iter();
@@ -256,7 +256,7 @@ impl Rounds {
 /// The keys of a window of epochs.
 pub(crate) struct Keys {
     pub window: u64,
-    /// Whether everyone signed them.
+    /// True if everyone signed them.
     pub signed: bool,
     /// The hops whose key is missing.
     pub unknown: Vec<u8>,
@@ -272,20 +272,20 @@ impl Keys {
     }
 }
 
-/// How this server itself is.
+/// The state of this server itself.
 pub(crate) struct Machine {
-    /// Whether the disk takes what is written.
+    /// True if the disk takes what is written.
     pub writable: bool,
-    /// Times that two batches came for the same epochs, or two notices of one round.
+    /// The number of times that two batches came for the same epochs, or two notices of one round.
     pub conflicts: u64,
-    /// Attempts that failed and are repeated, by task.
+    /// The numbers of attempts that failed and are repeated, by task.
     pub failures: Vec<(&'static str, u64)>,
-    /// Batches that were not taken, by reason.
+    /// The numbers of batches that were not taken, by reason.
     pub refused: Vec<(&'static str, u64)>,
 }
 
 impl Machine {
-    /// Tries the disk, unless it was tried a moment ago.
+    /// Reads the state. The disk is tried, unless it was tried a moment ago.
     fn of(node: &Node) -> Self {
         Self {
             writable: node.writable_now(),

@@ -1,4 +1,4 @@
-//! How far a mix is: for whoever runs it, and for whoever relies on it.
+//! The status of a mix, for whoever runs it and for whoever relies on it.
 //!
 //! Of reports it tells what the next party is told as well: how many a batch has that left.
 
@@ -11,7 +11,7 @@ use crate::Error;
 use askama::Template;
 use throng_mix::{Slot, Stage};
 
-/// The page.
+/// Renders the page.
 pub(crate) fn status(site: &Site, machine: &Machine, frame: Frame) -> Result<String, Error> {
     let mut rows: Vec<Row> = site.places.iter().map(|place| row(site.now, place)).collect();
     rows.sort_by(|a, b| {
@@ -66,7 +66,7 @@ fn row(now: u64, place: &Place) -> Row {
     }
 }
 
-/// Whether a crowd came, at the first mix, as far as that is told.
+/// The state of the crowd at the first mix, as far as it is told.
 fn crowd(place: &Place) -> Option<State> {
     Some(match place.progress?.at_least {
         None => State::plain("not yet a crowd"),
@@ -90,7 +90,7 @@ struct Row {
     epochs: u64,
     quorum: u64,
     running: Option<Running>,
-    /// What it is when no epoch is running.
+    /// The text when no epoch is running.
     rest: String,
     newest: Option<(Epochs, u64)>,
     strip: Strip,

@@ -1,4 +1,4 @@
-//! What became of the last epochs of a collection, one mark for each.
+//! The fates of the last epochs of a collection, one mark for each.
 //!
 //! States differ by shape and not by colour alone, and the words beside them count them.
 
@@ -11,20 +11,20 @@ pub struct Strip {
     pub width: u64,
     /// The class and the path of each state that is there.
     pub paths: Vec<(&'static str, String)>,
-    /// The same in words.
+    /// The fates in words.
     pub words: String,
 }
 
-/// What became of an epoch.
+/// The fate of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
-    /// Released, or handed over.
+    /// It was released, or handed over.
     Done,
-    /// The same, together with others.
+    /// It was released, or handed over, together with others.
     Merged,
     /// Something is still to be done.
     Waiting,
-    /// Discarded.
+    /// It was discarded.
     Dropped,
     /// Its deadline is over and nothing came.
     Missing,
@@ -33,11 +33,11 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// All of them.
+    /// All fates.
     pub const ALL: [Self; 6] =
         [Self::Done, Self::Merged, Self::Waiting, Self::Dropped, Self::Missing, Self::Running];
 
-    /// Of a slot.
+    /// The fate of a slot.
     pub fn of(slot: &Slot) -> Self {
         match slot.stage {
             Stage::Dropped { .. } => Self::Dropped,
@@ -61,7 +61,7 @@ impl Fate {
         }
     }
 
-    /// What people call it, at the analyzer or at a mix.
+    /// Its name for people, at the analyzer or at a mix.
     pub fn name(self, analyzer: bool) -> &'static str {
         match self {
             Self::Done if analyzer => "released",
@@ -75,7 +75,7 @@ impl Fate {
         }
     }
 
-    /// Appends its mark at a place; where it is joined with the next one, without a gap between them.
+    /// Appends its mark at a place, without a gap after it where it is joined with the next one.
     fn draw(self, place: u64, joined: bool, path: &mut String) {
         let x = place * STEP;
         // Writing to a string does not fail.
@@ -91,7 +91,7 @@ impl Fate {
 }
 
 impl Strip {
-    /// The last epochs of a collection up to now.
+    /// The strip of the last epochs of a collection up to now.
     pub fn new(place: &Place, now: u64) -> Self {
         let (route, slots) = (&place.route, &place.slots);
         let epochs = route.epochs;
@@ -150,14 +150,14 @@ pub fn legend(analyzer: bool) -> Vec<(&'static str, String, &'static str)> {
     Fate::ALL.into_iter().map(mark).collect()
 }
 
-/// How many slots there are of each sort.
+/// The numbers of slots of each sort.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All.
+    /// All slots.
     pub all: u64,
-    /// Released or handed over.
+    /// The slots that were released or handed over.
     pub done: u64,
-    /// Those that are of more than one epoch.
+    /// The slots of more than one epoch.
     pub merged: u64,
     pub waiting: u64,
     pub dropped: u64,
@@ -167,7 +167,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of these slots.
+    /// Counts these slots.
     pub fn of(slots: &[Slot]) -> Self {
         let mut counts = Self { all: slots.len() as u64, ..Self::default() };
         for slot in slots {
@@ -188,7 +188,7 @@ impl Counts {
         counts
     }
 
-    /// Why slots were dropped, in words, each with how many.
+    /// The reasons why slots were dropped, in words, each with its number of slots.
     pub fn reasons(&self) -> Vec<String> {
         let reasons = [
             (self.short, "fewer reports than a crowd"),
@@ -200,10 +200,10 @@ impl Counts {
     }
 }
 
-/// From one mark to the next.
+/// The distance from one mark to the next.
 const STEP: u64 = 10;
 
-/// Epochs that are shown.
+/// The most epochs that are shown.
 const SHOWN: u64 = 60;
 
 #[cfg(test)]

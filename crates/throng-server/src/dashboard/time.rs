@@ -21,7 +21,7 @@ impl fmt::Display for Moment {
     }
 }
 
-/// Epochs of a release: one, or several that were merged.
+/// The epochs of a release: one, or several that were merged.
 pub struct Epochs(pub u64, pub u64);
 
 impl fmt::Display for Epochs {
@@ -31,7 +31,7 @@ impl fmt::Display for Epochs {
     }
 }
 
-/// A number of seconds in the largest unit that it holds one of.
+/// A number of seconds, shown in the largest unit of which it holds at least one.
 pub struct Span(pub u64);
 
 impl fmt::Display for Span {
@@ -44,13 +44,13 @@ impl fmt::Display for Span {
     }
 }
 
-/// How much of an epoch is over, from 0 to 1.
+/// The part of an epoch that is over, from 0 to 1.
 pub fn elapsed(schedule: &Schedule, epoch: u64, now: u64) -> f64 {
     let begun = now.saturating_sub(schedule.start_of(epoch)) as f64;
     (begun / schedule.every.max(1) as f64).clamp(0.0, 1.0)
 }
 
-/// The end of the year 9999.
+/// The last second of the year 9999.
 const LAST: u64 = 253_402_300_799;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What is going on, for machines. Keys and directories are for everybody; results, status and metrics
-//! for those whose token says so.
+//! The state of a server, for machines. Keys and directories are for everybody; results, status and
+//! metrics for those whose token says so.
 
 use super::guard::{Operator, Viewer};
 use super::path::{Here, Number};
@@ -21,7 +21,7 @@ pub async fn health() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: whether reports and batches can be taken now, and what is missing if not.
+/// `GET /readyz`: tells whether reports and batches can be taken now, and what is missing if not.
 pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
     let writable = node.writable().await;
     let waiting: Vec<Value> =
@@ -32,7 +32,7 @@ pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
     (status, Json(json!({ "ready": ready, "store": store, "waiting": waiting })))
 }
 
-/// `GET /metrics`.
+/// `GET /metrics`: the text for Prometheus.
 pub async fn metrics(
     State(node): State<Arc<Node>>,
     _: Operator,
@@ -40,7 +40,7 @@ pub async fn metrics(
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], node.metrics.render(&node))
 }
 
-/// `GET /v1/collections`.
+/// `GET /v1/collections`: the list of collections.
 pub async fn collections(State(node): State<Arc<Node>>) -> Json<Value> {
     let each = node.parties.values().map(|party| {
         let (title, question) = (&party.route().title, party.question());
@@ -74,8 +74,8 @@ pub async fn cosignature(Here(party): Here, Number(window): Number) -> Result<Ve
     Ok(party.course.keyring.cosignature(window)?.to_vec())
 }
 
-/// `GET /v1/collections/{id}/directories/{window}`: all keys with everyone's signature. It is the same
-/// for everybody and never changes, so caches may keep it.
+/// `GET /v1/collections/{id}/directories/{window}`: all keys with everyone's signature. It is the
+/// same for everybody and never changes, so caches may keep it.
 pub async fn directory(
     State(node): State<Arc<Node>>,
     Here(party): Here,
@@ -89,8 +89,8 @@ pub async fn directory(
     Ok(([media, (CACHE_CONTROL, format!("public, max-age={left}"))], directory))
 }
 
-/// `GET /v1/collections/{id}/status`: how far each range of epochs is, and at the first mix how full the
-/// running epoch. Nothing is told of fewer reports than a crowd while they wait.
+/// `GET /v1/collections/{id}/status`: the stage of each range of epochs, and at the first mix the
+/// progress of the running epoch. Nothing is told of fewer reports than a crowd while they wait.
 pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Here) -> Json<Value> {
     let shown = |slot: &Slot| {
         json!({
@@ -111,7 +111,7 @@ pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Her
     }))
 }
 
-/// `GET /v1/collections/{id}/releases`: everything that was published, and what it cost.
+/// `GET /v1/collections/{id}/releases`: everything that was published, and its cost.
 pub async fn releases(
     State(node): State<Arc<Node>>,
     _: Viewer,

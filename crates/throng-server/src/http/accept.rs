@@ -1,4 +1,4 @@
-//! Sockets in. Nobody can hold one for long without asking for something, or slow down the others.
+//! The sockets. Nobody can hold one for long without asking for something, or slow down the others.
 //!
 //! ```text
 //! handshake and first request   within the patience
@@ -27,8 +27,8 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Accepts connections until it is stopped, and then waits for those there are; not longer than a
-/// client may take for a request.
+/// Accepts connections until it is stopped, and then waits for those there are, but not longer than
+/// a client may take for a request.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -76,7 +76,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// What all connections have in common.
+/// The state that all connections share.
 struct Connections {
     http: auto::Builder<TokioExecutor>,
     routes: Router,
@@ -84,7 +84,7 @@ struct Connections {
     requests: Arc<Semaphore>,
     patience: Duration,
     stopping: CancellationToken,
-    /// What is not over by now is cut off.
+    /// Cuts off the connections that are not over by now.
     given_up: CancellationToken,
 }
 
@@ -151,23 +151,23 @@ fn builder(patience: Duration) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// Requests at the same time, whatever the file says: a semaphore holds no more.
+/// The most requests at the same time, whatever the file says: a semaphore holds no more.
 const MOST: usize = 1 << 24;
 
-/// Connections for every request that is worked on: most of them are between two.
+/// The number of connections for every request that is worked on: most of them are between two.
 const CONNECTIONS: usize = 2;
 
-/// And some for the other parties and for who watches.
+/// The number of further connections, for the other parties and for whoever watches.
 const SPARE: usize = 64;
 
-/// After this long a connection is asked to end; clients make another.
+/// The age at which a connection is asked to end; clients make another.
 const AGE: Duration = Duration::from_mins(10);
 
-/// After a socket could not be accepted.
+/// The pause after a socket could not be accepted.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Bytes of headers at most, which is also the read buffer of a connection.
+/// The most bytes of headers, which is also the size of the read buffer of a connection.
 const HEADERS: usize = 64 << 10;
 
-/// Requests at the same time on one connection.
+/// The most requests at the same time on one connection.
 const STREAMS: u32 = 256;

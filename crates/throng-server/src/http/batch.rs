@@ -34,7 +34,7 @@ pub async fn receive(
     taken.map(|receipt| receipt.encode())
 }
 
-/// Whether it is how the body came, or what it is.
+/// The refusal of a batch, either for the way its body came or for its content.
 enum Refusal {
     Body(Problem),
     Batch(Error),
@@ -119,13 +119,13 @@ async fn write(
 /// A body in pieces of a size that is worth writing.
 struct Pieces {
     body: Body,
-    /// For each of what comes over the network.
+    /// The time that each piece may take to arrive.
     patience: Duration,
     held: Vec<u8>,
 }
 
 impl Pieces {
-    /// What the records follow.
+    /// Reads the manifest and the signature, which come before the records.
     async fn manifest(&mut self) -> Result<SignedManifest, Refusal> {
         loop {
             let length = SignedManifest::length(&self.held);
@@ -143,7 +143,7 @@ impl Pieces {
         }
     }
 
-    /// The next piece of the records; none at their end.
+    /// The next piece of the records; `None` at their end.
     async fn piece(&mut self) -> Result<Option<Vec<u8>>, Problem> {
         while self.held.len() < PIECE {
             match self.arrived().await? {
@@ -160,5 +160,5 @@ impl Pieces {
     }
 }
 
-/// Bytes that are written at a time.
+/// The number of bytes that are written at a time.
 const PIECE: usize = 1 << 20;

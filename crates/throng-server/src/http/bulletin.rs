@@ -1,4 +1,4 @@
-//! What a round of a board showed, for whoever takes part in it, and the mixes' signatures of it.
+//! The bulletins of a board, for whoever takes part in it, and the mixes' signatures of them.
 
 use super::path::{Here, Number};
 use super::problem::Problem;
@@ -15,8 +15,9 @@ use std::time::Duration;
 use throng_mix::read_statement;
 use tokio::time::timeout;
 
-/// `GET /v1/collections/{id}/bulletins/{round}`: the notice, the signatures of all parties, and the bag.
-/// It is for everybody, and never changes. A mix has none, and says of a round that it dropped it.
+/// `GET /v1/collections/{id}/bulletins/{round}`: the notice, the signatures of all parties, and the
+/// bag. It is for everybody, and never changes. A mix has none, and says of a round that it dropped
+/// it.
 pub async fn fetch(
     State(node): State<Arc<Node>>,
     Here(party): Here,
@@ -35,8 +36,8 @@ pub async fn fetch(
     Ok((headers, Body::from_stream(body)))
 }
 
-/// `PUT /v1/collections/{id}/notices/{round}`: the analyzer's notice with its signature in, this mix's
-/// signature out. The same notice again gets the same signature, and another one none.
+/// `PUT /v1/collections/{id}/notices/{round}`: the analyzer's notice with its signature in, this
+/// mix's signature out. The same notice again gets the same signature, and another one none.
 pub async fn countersign(
     State(node): State<Arc<Node>>,
     Here(party): Here,
@@ -58,8 +59,9 @@ pub async fn countersign(
     Ok(signed?.to_vec())
 }
 
-/// Bytes of a notice and a signature.
+/// The bytes of a notice and a signature.
 const STATEMENT: usize = 92 + 64;
 
-/// Pieces that wait for who reads: there may be many who are slow.
+/// The number of pieces that are read ahead of each reader. It is small, since there may be many
+/// slow readers.
 const AHEAD: usize = 1;

@@ -1,4 +1,5 @@
-//! Before and after every handler: how many at once, and the headers of every answer.
+//! The way into and out of every handler: a bound on requests at once, and the headers of every
+//! answer.
 
 use super::problem::Problem;
 use axum::body::{Body, Bytes, HttpBody};
@@ -33,12 +34,12 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// Whether there was one.
+    /// True if there has been a request.
     pub fn any(&self) -> bool {
         self.begun.load(Ordering::Acquire) > 0
     }
 
-    /// Whether none is being worked on.
+    /// True if no request is being worked on.
     pub fn quiet(&self) -> bool {
         self.ended.load(Ordering::Acquire) >= self.begun.load(Ordering::Acquire)
     }
@@ -91,7 +92,7 @@ impl Drop for Visit {
     }
 }
 
-/// Nothing here is to be sniffed, framed, opened by others or told to them.
+/// Adds the headers by which an answer is not sniffed, framed, opened by others or told to them.
 fn dressed(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -105,5 +106,5 @@ fn dressed(mut response: Response<Body>) -> Response<Body> {
 
 const POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// What operators' machines ask is answered also when there is no room.
+/// The paths that operators' machines watch, which are answered even when there is no room.
 const WATCHED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];

@@ -1,7 +1,8 @@
-//! Who may read: a bearer token in a header, or a session in a cookie that a token opened.
+//! The check of who may read: a bearer token in a header, or a session in a cookie that a token
+//! opened.
 //!
-//! A session names its token and its end, and carries a code under a key that this process drew when it
-//! started. So a cookie is worth nothing after a restart, and never contains the token.
+//! A session names its token and its end, and carries a code under a key that this process drew
+//! when it started. So a cookie is worth nothing after a restart, and never contains the token.
 
 use super::problem::Problem;
 use crate::server::{Node, seeded};
@@ -22,18 +23,18 @@ use zeroize::Zeroizing;
 pub(crate) struct Guard {
     access: Option<Access>,
     sessions: hmac::Key,
-    /// The name of its cookies: several parties on one host do not get each other's.
+    /// The name of its cookies, which differs between several parties on one host.
     cookie: String,
-    /// Whether cookies go back over TLS only.
+    /// True if cookies go back over TLS only.
     secure: bool,
 }
 
 /// Somebody who may read something.
 #[derive(Clone)]
 pub(crate) struct Visitor {
-    /// The name of the token; nobody's where everybody may read.
+    /// The name of the token; none where everybody may read.
     pub name: Option<String>,
-    /// What it allows.
+    /// The right that the token gives.
     pub reader: Reader,
 }
 
@@ -44,7 +45,7 @@ pub(crate) struct Viewer(pub Visitor);
 pub(crate) struct Operator;
 
 impl Guard {
-    /// Without tokens everybody may read.
+    /// A guard of these tokens; without any, everybody may read.
     pub fn new(
         access: Option<Access>,
         identity: &PublicIdentity,
@@ -60,12 +61,12 @@ impl Guard {
         Ok(Self { access, sessions, cookie, secure })
     }
 
-    /// Whether everybody may read.
+    /// True if everybody may read.
     pub fn is_open(&self) -> bool {
         self.access.is_none()
     }
 
-    /// Whose request this is.
+    /// The visitor who sent a request, if they may read something.
     pub fn visitor(&self, headers: &HeaderMap, now: u64) -> Option<Visitor> {
         let Some(access) = &self.access else {
             return Some(Visitor { name: None, reader: Reader::Operator });
@@ -110,7 +111,8 @@ impl Guard {
         token.filter(|_| now < until)
     }
 
-    /// Browsers send it with requests from our own pages only, and scripts do not see it.
+    /// A cookie that browsers send with requests from our own pages only, and that scripts do not
+    /// see.
     fn cookie(&self, value: &str, age: u64, secure: bool) -> Option<HeaderValue> {
         let (name, secure) = (&self.cookie, if secure { "; Secure" } else { "" });
         let text =
@@ -143,8 +145,9 @@ impl FromRequestParts<Arc<Node>> for Operator {
     }
 }
 
-/// Whether a request came from this machine, by the name it was sent to: a page of somebody else can
-/// make a browser ask for a name of theirs that leads here. What a proxy passes on came from elsewhere.
+/// True if a request came from this machine, judged by the name it was sent to: a page of somebody
+/// else can make a browser ask for a name of theirs that leads here. A request that a proxy passes
+/// on came from elsewhere.
 fn local(parts: &Parts) -> bool {
     let proxied = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"];
     if proxied.iter().any(|name| parts.headers.contains_key(*name)) {
@@ -161,7 +164,7 @@ fn signed(who: &str, until: u64) -> String {
     format!("throng/1 session\0{who}\0{until}")
 }
 
-/// Seconds after which a token is asked for again.
+/// The number of seconds after which a token is asked for again.
 const SESSION: u64 = 12 * 3_600;
 
 #[cfg(test)]

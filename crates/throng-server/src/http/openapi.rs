@@ -1,12 +1,12 @@
-//! The description of everything here, for machines.
+//! The description of all paths, for machines.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 
-/// `GET /openapi.json`.
+/// `GET /openapi.json`: the description.
 pub async fn document() -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json")], DOCUMENT)
 }
 
-/// OpenAPI 3.1.
+/// The description in OpenAPI 3.1.
 pub const DOCUMENT: &str = include_str!("../../openapi.json");

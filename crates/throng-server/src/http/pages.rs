@@ -1,6 +1,7 @@
-//! Pages for people: who may see which, and how they leave.
+//! Pages for people: who may see which, and how they are sent.
 //!
-//! Everything on them is from this server: no script, style, font or picture of others, nothing inline.
+//! Everything on them is from this server: no script, style, font or picture of others, nothing
+//! inline.
 
 use super::guard::Viewer;
 use super::path::Here;
@@ -126,7 +127,7 @@ pub async fn login(
     Ok((StatusCode::FORBIDDEN, Page(page)).into_response())
 }
 
-/// `POST /logout`.
+/// `POST /logout`: ends the session.
 pub async fn logout(
     State(node): State<Arc<Node>>,
     headers: HeaderMap,
@@ -142,7 +143,7 @@ pub async fn asset(Path(name): Path<String>) -> Result<impl IntoResponse, Proble
     Ok(([(CONTENT_TYPE, asset.media), (CACHE_CONTROL, cache)], asset.content.as_str()))
 }
 
-/// A whole page.
+/// A whole page as a response.
 pub struct Page(pub String);
 
 impl IntoResponse for Page {
@@ -152,13 +153,13 @@ impl IntoResponse for Page {
     }
 }
 
-/// Who is to be told of a problem on a page, and where they were going.
+/// A person who is to be told of a problem on a page, and where they were going.
 #[derive(Clone)]
 pub struct Person {
     to: String,
 }
 
-/// Whether a person asks, rather than a machine: browsers say that they take pages.
+/// The person who asks, if it is no machine: browsers say that they take pages.
 pub fn person<B>(request: &Request<B>) -> Option<Person> {
     let accept = request.headers().get(ACCEPT)?.to_str().ok()?;
     let looks = accept.contains("text/html") && request.method() == Method::GET;
@@ -180,7 +181,7 @@ pub fn told(mut response: Response<Body>, person: Option<Person>) -> Response<Bo
     (said.status, Page(dashboard::problem(said.status.as_u16(), &said.title))).into_response()
 }
 
-/// Refuses what a page of somebody else sends; browsers say whose page it is.
+/// Refuses a form that a page of somebody else sends; browsers say whose page it is.
 fn own(headers: &HeaderMap) -> Result<(), Problem> {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let foreign = site.is_some_and(|site| ![&b"same-origin"[..], b"none"].contains(&site));
@@ -191,7 +192,7 @@ fn frame_of_nobody(node: &Node) -> Frame {
     Frame::new(node.role, node.guard.is_open(), None, "")
 }
 
-/// Goes elsewhere by GET.
+/// Redirects to another address by GET.
 fn see(to: &str, cookie: Option<HeaderValue>) -> Response<Body> {
     let mut response = StatusCode::SEE_OTHER.into_response();
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/"));
@@ -208,7 +209,7 @@ fn next(query: &str) -> String {
     local(to.as_ref().map(|(_, to)| &**to))
 }
 
-/// A path of this server; anything else is its first page.
+/// The path of this server that a text names, or that of its first page for anything else.
 fn local(to: Option<&str>) -> String {
     let fine = |to: &&str| {
         to.starts_with('/') && !to[1..].starts_with(['/', '\\']) && to.bytes().all(|b| b > b' ')
@@ -216,10 +217,10 @@ fn local(to: Option<&str>) -> String {
     to.filter(fine).unwrap_or("/").to_owned()
 }
 
-/// Bytes of a form at most.
+/// The most bytes of a form.
 const FORM: usize = 4 << 10;
 
-/// Nothing external, nothing inline.
+/// The content security policy: nothing external, nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 

@@ -1,4 +1,4 @@
-//! What is in a path, with its type. A path that says something else is not found.
+//! The parts of a path, with their types. A path that says something else is not found.
 
 use super::problem::Problem;
 use crate::party::Party;

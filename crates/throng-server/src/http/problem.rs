@@ -10,7 +10,7 @@ use serde_json::json;
 use std::borrow::Cow;
 use throng_mix::store::StoreError;
 
-/// What is answered instead of what was asked for.
+/// The answer in place of what was asked for.
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
@@ -20,39 +20,39 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// No such path.
+    /// There is no such path.
     pub const NO_PATH: Self =
         Self::fixed(StatusCode::NOT_FOUND, "no-path", "there is no such path");
-    /// A path that takes other methods.
+    /// The path takes other methods.
     pub const METHOD: Self =
         Self::fixed(StatusCode::METHOD_NOT_ALLOWED, "method", "this path takes another method");
-    /// A body that takes too long.
+    /// The body takes too long.
     pub const SLOW: Self =
         Self::fixed(StatusCode::REQUEST_TIMEOUT, "slow", "the body took too long to arrive");
-    /// A body that ended early.
+    /// The body ended early.
     pub const CUT: Self =
         Self::fixed(StatusCode::BAD_REQUEST, "cut", "the body ended before its time");
 
-    /// Nobody, or nobody known.
+    /// The request has no token, or none that is known.
     pub const TOKEN: Self = Self::fixed(
         StatusCode::UNAUTHORIZED,
         "token",
         "this needs a token: Authorization: Bearer …",
     );
-    /// Somebody who may see less.
+    /// The visitor may see less.
     pub const OPERATOR: Self =
         Self::fixed(StatusCode::FORBIDDEN, "operator", "this needs the token of an operator");
-    /// A form of somebody else's page.
+    /// The form is of somebody else's page.
     pub const FOREIGN: Self =
         Self::fixed(StatusCode::FORBIDDEN, "foreign", "this form was sent by another site's page");
-    /// A name that nobody gave to a server on loopback.
+    /// The request is for a name that nobody gave to a server on loopback.
     pub const HOST: Self = Self::fixed(
         StatusCode::MISDIRECTED_REQUEST,
         "host",
         "without tokens this server answers to localhost only; behind a proxy, set tokens",
     );
 
-    /// What goes wrong inside stays inside.
+    /// The problem of an error inside, of which nothing is told.
     fn internal() -> Self {
         let title = "the server cannot do this";
         Self::fixed(StatusCode::INTERNAL_SERVER_ERROR, "internal", title)
@@ -63,16 +63,17 @@ impl Problem {
     }
 }
 
-/// What a problem said, on its response, so that people can be told the same on a page.
+/// The status and title of a problem, attached to its response so that a page can tell people the
+/// same.
 #[derive(Clone)]
 pub struct Said {
     /// The status.
     pub status: StatusCode,
-    /// A sentence.
+    /// The title, a sentence.
     pub title: Cow<'static, str>,
 }
 
-/// The one place where an error becomes a status.
+/// This is the one place where an error becomes a status.
 impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
         let (status, name) = match error {
@@ -94,7 +95,7 @@ impl From<&Error> for Problem {
     }
 }
 
-/// The same for what a mix and an analyzer share.
+/// This does the same for the errors that a mix and an analyzer share.
 impl From<&throng_mix::Error> for Problem {
     fn from(error: &throng_mix::Error) -> Self {
         use throng_mix::Error;
@@ -161,7 +162,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Seconds after which a busy server is worth another try.
+/// The number of seconds after which a busy server is worth another try.
 const LATER: &str = "1";
 
 #[cfg(test)]

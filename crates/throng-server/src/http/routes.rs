@@ -1,4 +1,4 @@
-//! Every path and what answers it.
+//! Every path and its handler.
 
 use super::problem::Problem;
 use super::{about, batch, bulletin, openapi, pages, upload};
@@ -7,7 +7,7 @@ use axum::Router;
 use axum::routing::{MethodRouter, get, post, put};
 use std::sync::Arc;
 
-/// All paths. What a party does not do is not found there.
+/// The router of all paths. A path for what a party does not do is not found there.
 pub fn routes(node: Arc<Node>) -> Router {
     let mut router = Router::new();
     for (path, handler) in table() {

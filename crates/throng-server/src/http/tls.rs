@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 pub(crate) struct Tls(TlsAcceptor);
 
 impl Tls {
-    /// From PEM: the chain with the server's own certificate first, and its key.
+    /// Reads PEM: the chain with the server's own certificate first, and its key.
     pub fn new(certificate: &[u8], key: &[u8]) -> Result<Self, Error> {
         let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>();
         let chain = chain.ok().filter(|chain| !chain.is_empty());

@@ -1,4 +1,4 @@
-//! Reports in: the one path that has to be fast.
+//! The way in of reports, the one path that has to be fast.
 //!
 //! The answer depends on the address and the length alone, never on what is inside a report.
 
@@ -41,7 +41,7 @@ async fn take(node: &Node, party: &Party, epoch: u64, body: Body) -> Result<(), 
     Ok(party.submit(epoch, &reports, node.now())?.await?)
 }
 
-/// Reads a body of at most so many bytes without keeping it.
+/// Reads a body of at most `most` bytes without keeping it.
 async fn drained(mut body: Body, most: usize) -> Result<(), Problem> {
     let mut left = most;
     while let Some(bytes) = next(&mut body).await? {
@@ -50,7 +50,7 @@ async fn drained(mut body: Body, most: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The whole body, which is not read beyond `most` bytes.
+/// Reads the whole body, of at most `most` bytes.
 pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > most as u64 {
         // Whoever is a little over should get the answer, not a broken connection.
@@ -72,7 +72,7 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     if bytes.len() > most { Err(throng_mix::Error::TooLarge.into()) } else { Ok(bytes.into()) }
 }
 
-/// The next bytes of a body, if there are more.
+/// Reads the next bytes of a body, if there are more.
 pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     while let Some(frame) = body.frame().await {
         // What is not data are trailers, which nobody asked for.
@@ -83,5 +83,5 @@ pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     Ok(None)
 }
 
-/// Bytes beyond the limit that are read, and not kept, before the answer.
+/// The number of bytes beyond the limit that are read, and not kept, before the answer.
 const LINGER: usize = 4 << 20;

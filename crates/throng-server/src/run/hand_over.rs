@@ -10,7 +10,7 @@ use throng_mix::{Outgoing, Slot, Stage};
 use throng_wire::Receipt;
 
 impl Task {
-    /// Hands over, for ever. A batch that the next party does not take holds up no other.
+    /// Hands batches over, for ever. A batch that the next party does not take holds up no other.
     pub async fn hand_over(self, peers: Peers) {
         let mut troubles: BTreeMap<u64, Trouble> = BTreeMap::new();
         loop {
@@ -62,5 +62,5 @@ impl Task {
     }
 }
 
-/// Bytes of a receipt at most.
+/// The most bytes of a receipt.
 const RECEIPT: usize = 256;

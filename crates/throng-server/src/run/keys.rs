@@ -30,7 +30,7 @@ impl Task {
         }
     }
 
-    /// Whatever this party has that is missing here.
+    /// Asks for whatever the other party has that is missing here.
     async fn ask(&self, peers: &Peers, hop: u8, url: &str) -> Result<(), Missing> {
         let (route, keyring) = (self.party.route(), &self.party.course.keyring);
         let base = format!("{url}/v1/collections/{}", self.party.id());
@@ -78,7 +78,7 @@ impl Task {
     }
 }
 
-/// What is missing is not there, or not good.
+/// The reason why something is still missing: the other party does not have it, or it is not good.
 enum Missing {
     Peer(Failure),
     Here(Error),
@@ -105,7 +105,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Bytes of a statement at most.
+/// The most bytes of a statement.
 const STATEMENT: usize = 256;
 
 const SIGNATURE: usize = 64;

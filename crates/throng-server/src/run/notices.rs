@@ -1,4 +1,5 @@
-//! Asking one mix to sign what a board showed, and whether it dropped what never came.
+//! Asking one mix to sign the notices of a board, and whether it dropped the rounds that never
+//! came.
 
 use super::peers::{Failure, Peers};
 use super::trouble::Trouble;
@@ -24,7 +25,7 @@ impl Task {
         }
     }
 
-    /// A notice that the mix does not sign holds up no other.
+    /// Asks for signatures. A notice that the mix does not sign holds up no other.
     async fn ask_for_signatures(&self, mix: &Asked, troubles: &mut BTreeMap<u64, Trouble>) {
         let unsigned = self.party.noticeboard().and_then(|board| board.unsigned(mix.hop));
         let unsigned = unsigned.unwrap_or_default();
@@ -66,7 +67,7 @@ impl Task {
         Ok(())
     }
 
-    /// Whether the mix dropped what never came, so that nobody waits in vain.
+    /// Asks whether the mix dropped the rounds that never came, so that nobody waits in vain.
     async fn ask_for_rounds(&self, mix: &Asked, waits: &mut BTreeMap<u64, Trouble>) {
         let awaited = self.awaited();
         waits.retain(|round, _| awaited.contains(round));
@@ -85,14 +86,15 @@ impl Task {
         }
     }
 
-    /// The last rounds that nothing is heard of: who waits for a bulletin, waits for one of them.
+    /// The last rounds of which nothing is heard: whoever waits for a bulletin waits for one of
+    /// them.
     fn awaited(&self) -> Vec<u64> {
         let Ok(board) = self.party.noticeboard() else { return Vec::new() };
         board.awaited(self.node.now()).take(AWAITED).collect()
     }
 }
 
-/// A mix, and where it answers for this board.
+/// A mix, and the address at which it answers for this board.
 struct Asked {
     peers: Peers,
     hop: u8,
@@ -101,5 +103,5 @@ struct Asked {
 
 const SIGNATURE: usize = 64;
 
-/// Rounds that are asked for at the same time.
+/// The most rounds that are asked for at the same time.
 const AWAITED: usize = 16;

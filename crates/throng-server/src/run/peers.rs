@@ -13,23 +13,23 @@ use throng_mix::store::Blob;
 use tokio::select;
 use tokio::time::sleep;
 
-/// Asks and sends.
+/// The client that asks the other parties and sends to them.
 #[derive(Clone)]
 pub(crate) struct Peers {
     http: Client,
     patience: Duration,
 }
 
-/// Why there is no answer. No address, and nothing of what was said.
+/// The reason why there is no answer. It holds no address, and nothing of what was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Nobody there, or not who should be.
+    /// Nobody is there, or not who should be.
     Unreachable,
-    /// Nothing for too long.
+    /// Nothing came for too long.
     Slow,
     /// The connection ended, or more came than there can be.
     Broken,
-    /// Another status than 200.
+    /// The status is another than 200.
     Status(u16),
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Without its address.
+/// The address in the error is left out.
 impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
         if error.is_timeout() {
@@ -58,7 +58,7 @@ impl From<reqwest::Error> for Failure {
 }
 
 impl Peers {
-    /// Trusts the given roots in PEM alone, or those of the system.
+    /// A client that trusts the given roots in PEM alone, or those of the system.
     pub fn new(authority: Option<&[u8]>, patience: Duration) -> Result<Self, Error> {
         let mut http = Client::builder()
             // Parties answer for themselves, at the address that everybody knows.
@@ -75,7 +75,7 @@ impl Peers {
         Ok(Self { http, patience })
     }
 
-    /// A short answer.
+    /// Asks for a short answer.
     pub async fn get(&self, url: &str, most: usize) -> Result<Vec<u8>, Failure> {
         let response = self.http.get(url).timeout(self.patience).send().await;
         short(response?, most).await
@@ -87,7 +87,8 @@ impl Peers {
         short(response?, most).await
     }
 
-    /// Sends a beginning and then a blob, without ever holding all of it, and returns a short answer.
+    /// Sends a beginning and then a blob, without ever holding all of it, and returns a short
+    /// answer.
     pub async fn put(
         &self,
         url: &str,
@@ -115,7 +116,7 @@ impl Peers {
     }
 }
 
-/// Whether what is said to an address passes other machines without TLS.
+/// True if messages to an address pass other machines without TLS.
 pub(crate) fn in_the_open(url: &str) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -137,8 +138,8 @@ async fn short(mut response: Response, most: usize) -> Result<Vec<u8>, Failure> 
     Ok(bytes)
 }
 
-/// Times the patience that the other side has to write the end of a batch.
+/// The time that the other side has to write the end of a batch, in multiples of the patience.
 const WRITING: u32 = 10;
 
-/// Pieces on their way.
+/// The number of pieces on their way.
 const AHEAD: usize = 16;

@@ -1,31 +1,31 @@
-//! What fails again and again is said once, and tried less and less often.
+//! Failures that repeat themselves: they are logged once, and tried again less and less often.
 
 use std::time::Duration;
 use throng_wire::CollectionId;
 use tokio::time::Instant;
 
-/// Whether something works.
+/// The state of something that is tried again and again.
 pub struct Trouble {
     task: &'static str,
     collection: CollectionId,
-    /// What is wrong, if anything is.
+    /// The reason of the last failure, if it has not worked since.
     reason: Option<String>,
     delay: Duration,
     again: Instant,
 }
 
 impl Trouble {
-    /// Nothing is wrong yet.
+    /// A state in which nothing is wrong yet.
     pub fn new(task: &'static str, collection: CollectionId) -> Self {
         Self { task, collection, reason: None, delay: FIRST, again: Instant::now() }
     }
 
-    /// Whether it is time to try.
+    /// True if it is time to try.
     pub fn due(&self) -> bool {
         Instant::now() >= self.again
     }
 
-    /// It failed. The reason holds no address and nothing that was sent.
+    /// Notes a failure. The reason holds no address and nothing that was sent.
     pub fn met(&mut self, reason: &str) {
         if self.reason.as_deref() != Some(reason) {
             let (task, collection) = (self.task, self.collection);
@@ -35,13 +35,13 @@ impl Trouble {
         self.wait();
     }
 
-    /// It is not there yet, which is nothing to speak of.
+    /// Notes that it is not there yet, which is not worth a line in the log.
     pub fn wait(&mut self) {
         self.again = Instant::now() + self.delay;
         self.delay = (self.delay * 2).min(LAST);
     }
 
-    /// It worked.
+    /// Notes a success.
     pub fn over(&mut self) {
         if self.reason.take().is_some() {
             tracing::info!(collection = %self.collection, task = self.task, "works again");

@@ -1,8 +1,8 @@
-//! Whether the other parties are there, and how full the running epoch is: asked for now and then, to be
-//! shown to people. Nothing else depends on it.
+//! The health of the other parties and the progress of running epochs, asked for now and then, to
+//! be shown to people. Nothing else depends on it.
 //!
-//! Who is not there is spoken of in the log by the tasks that need it, not here, and nowhere with its
-//! address.
+//! Who is not there is spoken of in the log by the tasks that need it, not here, and nowhere with
+//! its address.
 
 use super::peers::{Failure, Peers};
 use crate::Role;
@@ -17,35 +17,35 @@ use throng_wire::CollectionId;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// What was last heard.
+/// The last answers of the other parties.
 #[derive(Default)]
 pub(crate) struct Watch(Mutex<Heard>);
 
 #[derive(Default)]
 struct Heard {
-    /// By address.
+    /// The health of the parties, by address.
     parties: BTreeMap<String, Health>,
     open: BTreeMap<CollectionId, Progress>,
 }
 
-/// Whether a party answers.
+/// The health of a party: whether it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Health {
-    /// What went wrong the last time, if anything did.
+    /// The failure of the last attempt, if it failed.
     pub trouble: Option<Failure>,
-    /// Since when it answers, or does not.
+    /// The time since when it answers, or does not.
     pub since: u64,
-    /// When it last answered.
+    /// The time of its last answer.
     pub answered: Option<u64>,
 }
 
 impl Watch {
-    /// What is known of the party at an address, once it was asked.
+    /// The health of the party at an address, once it was asked.
     pub fn party(&self, url: &str) -> Option<Health> {
         self.lock().parties.get(url).copied()
     }
 
-    /// What the first mix last said of the running epoch of a collection, if it tells.
+    /// The progress of the running epoch of a collection, if the first mix tells it.
     pub fn progress(&self, collection: &CollectionId) -> Option<Progress> {
         self.lock().open.get(collection).copied()
     }
@@ -136,13 +136,14 @@ fn progress(status: &[u8]) -> Option<Progress> {
 
 const EVERY: Duration = Duration::from_secs(15);
 
-/// People wait for no answer, so that a late one is as good as none.
+/// The time that a party has for an answer. People look at it later, so that a late one is as good
+/// as none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Questions that are open at the same time.
+/// The number of questions that are open at the same time.
 const AT_ONCE: usize = 16;
 
-/// Bytes of an answer at most. A status has a line for every batch.
+/// The most bytes of an answer about health. A status may be longer: it has a line for every batch.
 const HEALTH: usize = 256;
 const STATUS: usize = 4 << 20;
 

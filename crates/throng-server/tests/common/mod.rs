@@ -16,7 +16,7 @@ use throng_wire::{
     SignedManifest,
 };
 
-/// What differs from one test to the next.
+/// The settings that differ from one test to the next.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub mixes: u8,
@@ -42,15 +42,15 @@ impl Default for Setup {
     }
 }
 
-/// One byte per message, and some bytes that no client sends. Tests seal categories as they are, so
-/// that every report can be told from every other.
+/// A mechanism with one byte per message, and some bytes that no client sends. Tests seal
+/// categories as they are, so that every report can be told from every other.
 pub fn categories() -> Mechanism {
     let local = Epsilon::new(5.0).unwrap();
     Mechanism::KaryResponse(KaryResponse::local(CATEGORIES, local).unwrap())
 }
 
 impl Setup {
-    /// Epoch e begins at `START + e·EVERY`.
+    /// The collection, in which epoch e begins at `START + e·EVERY`.
     pub fn collection(&self) -> Collection {
         let party = |hop: u8| Party {
             name: format!("party {hop}"),
@@ -104,7 +104,7 @@ impl Setup {
 /// All parties, and one time for all of them.
 pub struct Network {
     pub collection: Arc<Collection>,
-    /// Hop 1 first, the analyzer last.
+    /// The parties, hop 1 first and the analyzer last.
     pub nodes: Vec<Member>,
     pub now: u64,
     pub rng: ChaCha12Rng,
@@ -126,7 +126,7 @@ impl Network {
         }
     }
 
-    /// Every party with every other.
+    /// The pairs of every party with every other.
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let n = self.nodes.len();
         (0..n).flat_map(move |from| (0..n).filter(move |to| *to != from).map(move |to| (from, to)))
@@ -170,7 +170,7 @@ impl Network {
         reports
     }
 
-    /// Goes on to when an epoch is over.
+    /// Sets the time to when an epoch is over.
     pub fn close(&mut self, epoch: u64) {
         self.now = self.now.max(self.collection.schedule.deadline(epoch));
     }
@@ -225,7 +225,7 @@ impl Network {
         }
     }
 
-    /// How often each category was counted, release by release.
+    /// The number of times that each category was counted, release by release.
     pub fn counted(&self) -> Vec<Vec<(u8, u64)>> {
         let terms = &self.collection.terms;
         self.releases().iter().map(|release| counts(terms, release)).collect()
@@ -243,7 +243,7 @@ pub struct Member {
     pub hop: u8,
     pub store: MemoryStore,
     pub collection: Arc<Collection>,
-    /// None while the machine is down.
+    /// The role, or `None` while the machine is down.
     pub role: Option<Role>,
 }
 
@@ -337,8 +337,8 @@ pub fn hand_over(to: &Course, batch: &[u8]) -> Result<Receipt, throng_mix::Error
     }
 }
 
-/// How often each category was counted in a release: estimates are increasing in counts, so that each
-/// estimate belongs to one count.
+/// The number of times that each category was counted in a release: estimates are increasing in
+/// counts, so that each estimate belongs to one count.
 pub fn counts(terms: &Terms, release: &serde_json::Value) -> Vec<(u8, u64)> {
     let reports = release["reports"].as_u64().unwrap();
     let estimates = release["estimates"].as_array().unwrap();
@@ -368,7 +368,7 @@ pub fn limits() -> Limits {
     Limits { threads: 1, drain: DRAIN, ..Limits::default() }
 }
 
-/// Of which messages have one byte.
+/// The number of categories, whose messages have one byte.
 pub const CATEGORIES: u32 = 250;
 pub const START: u64 = 1_000;
 pub const EVERY: u64 = 100;

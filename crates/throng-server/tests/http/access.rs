@@ -1,4 +1,4 @@
-//! Who may read what, and what pages are made of.
+//! Access by tokens, and the content of pages.
 
 use crate::world::{START, World, limits};
 use reqwest::Response;

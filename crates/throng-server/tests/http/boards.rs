@@ -9,7 +9,7 @@ use throng_wire::{Bag, Bulletin, Identity, Notice, PublicIdentity, Seal, SignedD
 
 const CROWD: usize = 5;
 
-/// Three rounds through the chain of the question.
+/// A board with three rounds through the chain of the question.
 pub fn board(collection: &Collection) -> Board {
     Board {
         about: "Keys of <you>".into(),
@@ -34,7 +34,7 @@ fn parties(world: &World) -> Vec<PublicIdentity> {
     world.identities.iter().map(Identity::public).collect()
 }
 
-/// Reports of a round, and all messages in them.
+/// The reports of a round, and all messages in them.
 async fn reports(world: &World, round: u64, count: usize) -> (Vec<Vec<u8>>, Vec<u8>) {
     let (board, url) = (&world.boards[0], at(world, 0, &format!("/directories/{round}")));
     let bytes = eventually(async || {
@@ -59,12 +59,12 @@ async fn post(world: &World, round: u64, reports: &[Vec<u8>]) {
     assert_eq!(answer.status(), 202);
 }
 
-/// Goes on to when a round is over.
+/// Sets the time to when a round is over.
 fn close(world: &World, round: u64) {
     world.clock.set(START + 100 * (round + 1) + 10);
 }
 
-/// The status of a bulletin, and which problem it is.
+/// The status and the problem of a bulletin that is missing.
 async fn missing(world: &World, hop: usize, round: u64) -> (u16, String) {
     let answer = world.get(&at(world, hop, &format!("/bulletins/{round}"))).await;
     let status = answer.status().as_u16();

@@ -90,7 +90,8 @@ async fn the_keys_of_a_window_that_is_over_are_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_that_is_documented_is_there() {
-    // Nobody posted anything on the board while it was open, so that the first mix dropped its rounds.
+    // Nobody posted anything on the board while it was open, so that the first mix dropped its
+    // rounds.
     let over = |collection: &Collection| {
         let mut board = crate::boards::board(collection);
         board.schedule.start = START - 1_000;

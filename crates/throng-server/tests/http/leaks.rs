@@ -1,4 +1,4 @@
-//! What a server must not write down: who reported, and what, be it in its log or on its disk.
+//! The things that a server must not write to its log or its disk: who reported, and what.
 
 use crate::world::{START, World, limits};
 use std::fs;
@@ -76,7 +76,7 @@ impl World {
     }
 }
 
-/// No file below the directory holds one of these.
+/// Checks that no file below the directory holds one of these.
 fn scan(directory: &Path, needles: &[Vec<u8>]) {
     let mut files = 0;
     let mut directories = vec![directory.to_owned()];

@@ -1,4 +1,4 @@
-//! What parties tell of the running epoch and of each other, and what pages make of it.
+//! The words of parties on the running epoch and on each other, and the pages made of them.
 
 use crate::world::{CROWD, START, World, eventually, limits};
 use serde_json::{Value, json};

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 pub const START: u64 = 1_000_000;
 
-/// Honest reports that are shuffled together at least.
+/// The least number of honest reports that are shuffled together.
 pub const CROWD: u64 = 20;
 
 /// Certificate chain and key, and the authority that everyone trusts.
@@ -34,7 +34,7 @@ pub struct World {
     pub id: CollectionId,
     pub identities: Vec<Identity>,
     pub clock: Clock,
-    /// By hop, from 0.
+    /// The parties by hop, from 0.
     pub parties: Vec<Option<Running>>,
     pub addresses: Vec<SocketAddr>,
     pub http: Client,
@@ -51,7 +51,7 @@ impl World {
         Self::made(limits, pem, |_| Vec::new()).await
     }
 
-    /// With boards along the way of the question.
+    /// A world with boards along the chain of the question.
     pub async fn made(
         limits: Limits,
         pem: Option<Pem>,
@@ -99,7 +99,7 @@ impl World {
         world
     }
 
-    /// What a party is made of; hops from 0.
+    /// The parts of a party; hops are counted from 0.
     pub fn parts(&self, hop: usize) -> Parts {
         Parts {
             role: if hop == 2 { Role::Analyzer } else { Role::Mix },
@@ -141,7 +141,7 @@ impl World {
         self.http.post(url).body(body).send().await.unwrap().status().as_u16()
     }
 
-    /// Seals for an epoch, once everybody has signed its keys.
+    /// A seal for an epoch, once everybody has signed its keys.
     pub async fn seal(&self, epoch: u64) -> Seal {
         let url = self.at(0, &format!("/directories/{epoch}"));
         let bytes = eventually(async || {
@@ -200,7 +200,7 @@ impl World {
     }
 }
 
-/// One epoch a hundred seconds long, ten of them.
+/// A collection of ten epochs, each a hundred seconds long.
 pub fn collection(identities: &[Identity], url: impl Fn(usize) -> String) -> Collection {
     let party = |hop: usize| Party {
         name: format!("party {hop}"),

@@ -1,4 +1,4 @@
-//! What can happen in a simulation.
+//! The operations of a simulation.
 
 use crate::common::Setup;
 use proptest::collection::vec;
@@ -6,26 +6,27 @@ use proptest::prelude::*;
 use throng_mix::simulated::Fault;
 use throng_wire::Below;
 
-/// One thing that happens. Numbers are taken modulo what there is.
+/// One event. Numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
 pub enum Operation {
-    /// New reports in one body, for the current epoch or one after (or before) it.
+    /// New reports come in one body, for the current epoch or one after (or before) it.
     Upload { count: u8, later: i8, kind: Kind },
-    /// An earlier report once more, acknowledged or not.
+    /// An earlier report comes once more, acknowledged or not.
     Again { which: u8 },
-    /// Every report that was not acknowledged once more.
+    /// Every report that was not acknowledged comes once more.
     Retry,
-    /// An earlier report, for an epoch that it is not for.
+    /// An earlier report comes for an epoch that is not its own.
     Misplace { which: u8, later: i8 },
-    /// One body with a new report, an earlier one twice, and noise.
+    /// One body comes with a new report, an earlier one twice, and noise.
     Bulk { which: u8 },
-    /// Part of a report.
+    /// A part of a report comes.
     Part { bytes: u8 },
     /// Time passes.
     Wait(Wait),
     /// One party does what is due.
     Step { party: u8 },
-    /// Every party does what is due and every mix hands over once; machines that stopped are started.
+    /// Every party does what is due and every mix hands over once; machines that stopped are
+    /// started.
     Work,
     /// A mix hands over one of the batches that wait, in whatever order.
     Deliver { mix: u8, which: u8, how: How },
@@ -37,11 +38,11 @@ pub enum Operation {
     Restart { party: u8 },
     /// The disk of a party will fail at an operation to come.
     Disk { party: u8, after: u8, fault: Fault },
-    /// The clock of a party is behind by so much from now on.
+    /// The clock of a party is behind by this many seconds from now on.
     Back { party: u8, seconds: u16 },
 }
 
-/// What is in an upload.
+/// The content of an upload.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// Honest reports.
@@ -50,20 +51,20 @@ pub enum Kind {
     Noise,
     /// A copy of an honest report that is not sent itself, with one bit turned over.
     Altered,
-    /// Well sealed, but no client would say it.
+    /// Well sealed reports that no client would send.
     Nonsense,
-    /// The layer for the first mix, and noise in it.
+    /// The layer for the first mix, with noise inside.
     Hollow,
 }
 
-/// How a hand-over goes.
+/// The course of a hand-over.
 #[derive(Debug, Clone, Copy)]
 pub enum How {
     Well,
     RequestLost,
     AnswerLost,
     Twice,
-    /// Lost for now; [`Operation::Late`] brings it.
+    /// The batch is lost for now; [`Operation::Late`] brings it.
     Delayed,
     Cut(u16),
     Flipped(u32),
@@ -72,9 +73,9 @@ pub enum How {
 #[derive(Debug, Clone, Copy)]
 pub enum Wait {
     Little,
-    /// Until the next epoch begins.
+    /// Time passes until the next epoch begins.
     Epoch,
-    /// Until the next deadline.
+    /// Time passes until the next deadline.
     Deadline,
     Far,
 }

@@ -1,4 +1,4 @@
-//! A chain, all that is known about it from outside, and what must hold of both.
+//! A chain, all that is known about it from outside, and the properties that both must have.
 
 use crate::common::{CATEGORIES, DRAIN, Network, Role, Setup, counts, hand_over, tell, wire};
 use crate::operations::{How, Kind, Operation, Wait};
@@ -18,14 +18,14 @@ use throng_wire::{
 pub struct World {
     network: Network,
     quorum: u64,
-    /// How far each party's clock is behind.
+    /// The seconds by which each party's clock is behind.
     behind: Vec<u64>,
     disks: Vec<Arc<Mutex<Disk>>>,
     reports: Vec<Report>,
     next_id: u8,
     /// Copies of batches that are still in the network, and for whom.
     post: Vec<(usize, Vec<u8>)>,
-    /// All that ever left a mix, by hop and first epoch.
+    /// The batches that ever left a mix, by hop and first epoch.
     left: BTreeMap<(u8, u64), Vec<u8>>,
     secrets: BTreeMap<(u8, u64), LayerSecret>,
     cosignatures: BTreeMap<(u8, u64), [u8; 64]>,
@@ -34,12 +34,12 @@ pub struct World {
     rows: BTreeMap<String, Vec<u8>>,
     ledger: Vec<Entry>,
     counted: BTreeMap<u8, u64>,
-    /// By first epoch.
+    /// The releases by their first epoch.
     pub releases: BTreeMap<u64, Value>,
     pub crashes: u64,
 }
 
-/// Something that a client sent, or tried to.
+/// A report that a client sent, or tried to send.
 struct Report {
     epoch: u64,
     id: u8,
@@ -48,12 +48,12 @@ struct Report {
     acknowledged: bool,
 }
 
-/// What the disk of a party will do.
+/// The plan of what the disk of a party will do.
 #[derive(Default)]
 struct Disk {
     operations: u64,
     faults: BTreeMap<u64, Fault>,
-    /// The simulation itself is looking.
+    /// True while the simulation itself is looking.
     observed: bool,
 }
 
@@ -68,7 +68,7 @@ impl Disk {
 }
 
 impl World {
-    /// All machines, switched off.
+    /// A world with all machines switched off.
     pub fn new(setup: &Setup, seed: u64) -> Self {
         let network = setup.machines(seed);
         let disks = network.nodes.iter().map(|node| {
@@ -98,7 +98,7 @@ impl World {
         }
     }
 
-    /// Switches everything on and tells all keys: twice, for one fault may be among it.
+    /// Switches everything on and tells all keys, twice because there may be one fault.
     pub fn start(&mut self) {
         for _ in 0..2 {
             self.revive();
@@ -117,17 +117,17 @@ impl World {
         self.bury();
     }
 
-    /// The disk of a party fails at its operation of this number.
+    /// Makes the disk of a party fail at its operation of this number.
     pub fn set_fault(&mut self, party: usize, at: u64, fault: Fault) {
         self.disks[party].lock().unwrap().faults.insert(at, fault);
     }
 
-    /// How much the disk of a party did so far.
+    /// The number of operations of the disk of a party so far.
     pub fn operations(&self, party: usize) -> u64 {
         self.disks[party].lock().unwrap().operations
     }
 
-    /// Believes in a report that was never sent.
+    /// Adds a report that was never sent to those that are known.
     pub fn imagine(&mut self) {
         let report = self.report(0, Kind::Valid).unwrap();
         self.reports[report].acknowledged = true;
@@ -213,7 +213,7 @@ impl World {
         self.bury();
     }
 
-    /// Faults stop and time goes on: everything ends, without anything more being sent.
+    /// Stops faults and lets time go on: everything ends, without anything more being sent.
     pub fn drain(&mut self) {
         self.behind.fill(0);
         self.disks.iter().for_each(|disk| disk.lock().unwrap().faults.clear());
@@ -236,7 +236,7 @@ impl World {
         self.check_end();
     }
 
-    /// Why slots were dropped, at all parties.
+    /// The reasons why slots were dropped, at all parties.
     pub fn dropped(&self) -> Vec<Why> {
         let slots = self.network.nodes.iter().flat_map(|node| node.role().slots());
         let why = |slot: Slot| match slot.stage {
@@ -246,13 +246,13 @@ impl World {
         slots.filter_map(why).collect()
     }
 
-    /// Replays that releases speak of.
+    /// The number of replays that releases tell of.
     pub fn replays(&self) -> u64 {
         let mixes = self.releases.values().flat_map(|r| r["dropped"]["mixes"].as_array().unwrap());
         mixes.map(|mix| mix["replayed"].as_u64().unwrap()).sum()
     }
 
-    /// What must hold at all times.
+    /// Checks what must hold at all times.
     pub fn check(&mut self) {
         for disk in &self.disks {
             disk.lock().unwrap().observed = true;
@@ -396,7 +396,7 @@ impl World {
         }
     }
 
-    /// One hand-over, and whether anything came of it.
+    /// Makes one hand-over, and returns true if anything came of it.
     fn deliver(&mut self, party: usize, which: usize, how: How) -> bool {
         let Some(Role::Mix(mix)) = &self.network.nodes[party].role else { return false };
         let sealed = |slot: &Slot| matches!(slot.stage, Stage::Sealed(_)).then_some(slot.first);
@@ -452,7 +452,7 @@ impl World {
         }
     }
 
-    /// All that can be done now without faults; whether anything was.
+    /// Does all that can be done now without faults; true if there was anything.
     fn work(&mut self) -> bool {
         let mut worked = false;
         for party in 0..self.network.nodes.len() {
@@ -463,7 +463,7 @@ impl World {
         worked
     }
 
-    /// A machine whose disk stopped stops.
+    /// Stops machines whose disk stopped.
     fn bury(&mut self) {
         for node in &mut self.network.nodes {
             if node.store.crashed() && node.role.take().is_some() {
@@ -472,7 +472,7 @@ impl World {
         }
     }
 
-    /// (i)
+    /// Checks (i).
     fn check_keys(&mut self, party: usize) {
         let node = &self.network.nodes[party];
         let Some(role) = &node.role else { return };
@@ -501,7 +501,7 @@ impl World {
         }
     }
 
-    /// (b), (c), (f), (h)
+    /// Checks (b), (c), (f) and (h).
     fn check_releases(&mut self) {
         let node = self.network.nodes.last().unwrap();
         if node.role.is_none() {
@@ -550,7 +550,7 @@ impl World {
         }
     }
 
-    /// (c), (d)
+    /// Checks (c) and (d).
     fn check_left(&mut self, hop: u8, first: u64, batch: &[u8]) {
         if let Some(before) = self.left.get(&(hop, first)) {
             assert!(before == batch, "other bytes leave hop {hop} for epoch {first}");
@@ -595,7 +595,7 @@ impl World {
         Some(record[0])
     }
 
-    /// (g)
+    /// Checks (g).
     fn check_receipt(&self, party: usize, receipt: &Receipt) {
         self.disks[party].lock().unwrap().observed = true;
         let node = &self.network.nodes[party];
@@ -610,7 +610,7 @@ impl World {
         self.disks[party].lock().unwrap().observed = false;
     }
 
-    /// (a), (e), and that nothing is left over.
+    /// Checks (a), (e), and that nothing is left over.
     fn check_end(&self) {
         for node in &self.network.nodes {
             let (hop, role) = (node.hop, node.role());
@@ -672,7 +672,7 @@ impl World {
         panic!("report {id} has no end");
     }
 
-    /// A slot is dropped for a reason that is one.
+    /// Checks that a slot was dropped for a good reason.
     fn check_dropped(&self, hop: u8, slot: &Slot, why: Why, reports: u64) {
         let hops = self.network.collection.chain.hops();
         let counts = |kind: Kind| match kind {

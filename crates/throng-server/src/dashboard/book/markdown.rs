@@ -11,7 +11,7 @@ pub struct Chapter {
     pub title: String,
     /// Headings of the second level: the anchor and the text.
     pub sections: Vec<(String, String)>,
-    /// Everything.
+    /// The whole page.
     pub html: String,
 }
 
@@ -56,22 +56,22 @@ pub fn chapter(source: &str, target: impl Fn(&str) -> Option<String>) -> Chapter
     page
 }
 
-/// What has to be remembered from one event to the next.
+/// The state that is kept from one event to the next.
 #[derive(Default)]
 struct Writer {
-    /// Anchors that are taken, and how often.
+    /// The anchors that are taken, with the number of times.
     anchors: BTreeMap<String, u32>,
-    /// Of links and pictures that are open, whether they are kept.
+    /// For each link or picture that is open, whether it is kept.
     kept: Vec<bool>,
-    /// How the columns of a table are set.
+    /// The alignment of the columns of a table.
     columns: Vec<Alignment>,
     column: usize,
     head: bool,
 }
 
 impl Writer {
-    /// The anchor of a heading, by GitHub's rule: letters, digits, `-` and `_` in lower case, a hyphen
-    /// for each space, and a number from the second one on.
+    /// The anchor of a heading, by GitHub's rule: letters, digits, `-` and `_` in lower case, a
+    /// hyphen for each space, and a number from the second one on.
     fn anchor(&mut self, text: &str) -> String {
         let kept = |c: &char| c.is_alphabetic() || c.is_ascii_digit() || " -_".contains(*c);
         let slug: String = text.to_lowercase().chars().filter(kept).collect();
@@ -81,7 +81,7 @@ impl Writer {
         if *before == 1 { slug } else { format!("{slug}-{}", *before - 1) }
     }
 
-    /// A link or picture with its address here, or nothing where there is none.
+    /// A link or picture with its address here, or nothing if it leads nowhere.
     fn link<'a>(
         &mut self,
         event: &Event<'a>,
@@ -97,7 +97,7 @@ impl Writer {
         self.kept.pop().unwrap_or(false).then_some(event)
     }
 
-    /// A table with classes in place of styles.
+    /// A part of a table, with classes in place of styles.
     fn cell(&mut self, event: &Event) -> Option<String> {
         Some(match event {
             Event::Start(Tag::Table(columns)) => {
@@ -144,7 +144,7 @@ fn heading(events: &[Event]) -> String {
     texts.collect()
 }
 
-/// Of blocks that say in which language they are, if the word is one.
+/// The attribute with the language of a code block, if the block names one.
 fn language(kind: &CodeBlockKind) -> String {
     match kind {
         CodeBlockKind::Fenced(name)

@@ -1,4 +1,4 @@
-//! What is chosen on the planner's form: sliders over lists of values, or exact numbers.
+//! The choices on the planner's form: sliders over lists of values, or exact numbers.
 
 use crate::dashboard::query::Query;
 use std::fmt::Write;
@@ -6,11 +6,11 @@ use throng_account::show::Count;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Ask, Kind, Question};
 
-/// What is wished for. Everything in it is within the ends of its list, whatever the query said.
+/// The state of the form. Every number is within the ends of its list, whatever the query said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
     pub value: Kind,
-    /// One for each of [`DIALS`].
+    /// The numbers, one for each of [`DIALS`].
     chosen: [Chosen; DIALS.len()],
     pub fragile: bool,
 }
@@ -19,7 +19,7 @@ pub struct Choice {
 pub struct Dial {
     pub name: &'static str,
     pub label: &'static str,
-    /// The values of which it is, where it is not for all.
+    /// The kinds of value that it applies to, if not all.
     pub only: &'static str,
     pub steps: &'static [f64],
     usual: f64,
@@ -28,12 +28,12 @@ pub struct Dial {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Chosen {
     number: f64,
-    /// Typed, not slid.
+    /// True if the number was typed, and not slid.
     exact: bool,
 }
 
 impl Choice {
-    /// From a query: of each quantity the number itself, or else the place in its list.
+    /// Reads a query: for each quantity the number itself, or else the place in its list.
     pub fn parse(query: &Query) -> Self {
         Self {
             value: query.get("value").and_then(Kind::named).unwrap_or(Kind::Bit),
@@ -42,7 +42,7 @@ impl Choice {
         }
     }
 
-    /// As a question to the mechanisms.
+    /// The question to the mechanisms.
     pub fn ask(&self) -> Result<Ask, throng_account::Error> {
         let reports = self.number("n") as u64;
         let floor = self.number("local_floor");
@@ -55,7 +55,7 @@ impl Choice {
             .with_fragile(self.fragile))
     }
 
-    /// The same on the command line.
+    /// The same question as a command line.
     pub fn command(&self) -> String {
         let mut command = format!(
             "throng plan --value {} --n {} --epsilon {} --delta {:e}",
@@ -87,7 +87,7 @@ impl Choice {
         command
     }
 
-    /// The place of the slider that is nearest.
+    /// The place of the slider that is nearest to the number.
     pub fn place(&self, dial: &Dial) -> usize {
         let number = self.number(dial.name);
         let far = |step: &f64| if *step == number { 0.0 } else { (step - number).abs() };
@@ -95,7 +95,7 @@ impl Choice {
         places.min_by(|a, b| far(a.1).total_cmp(&far(b.1))).map_or(0, |(place, _)| place)
     }
 
-    /// The number that counts.
+    /// The number that counts, in words.
     pub fn words(&self, dial: &Dial) -> String {
         words(self.number(dial.name))
     }
@@ -120,7 +120,7 @@ impl Choice {
         }
     }
 
-    /// What a filter can hold, and periods that form a tree.
+    /// The size, within what a filter can hold, or such that periods form a tree.
     fn size(&self) -> u32 {
         let size = self.number("size") as u32;
         match self.value {
@@ -175,7 +175,7 @@ fn words(number: f64) -> String {
     }
 }
 
-/// Everything with a slider. The ends bound what a query can ask for.
+/// Every quantity with a slider. The ends of the lists bound what a query can ask for.
 pub const DIALS: [Dial; 8] = [
     Dial { name: "n", label: "Reports in one release", only: "", steps: &CROWDS, usual: 1e5 },
     Dial { name: "epsilon", label: "ε to reach", only: "", steps: &EPSILONS, usual: 1.0 },

@@ -1,5 +1,5 @@
-//! Where mechanisms are calibrated: two at a time for the whole server, each ask once, with bounds on
-//! everything that waits.
+//! A desk where mechanisms are calibrated: two at a time for the whole server, each ask once, with
+//! bounds on everything that waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,38 +8,39 @@ use std::thread;
 use std::time::{Duration, Instant};
 use throng_mechanism::{Ask, Error, Key, Offer};
 
-/// What a mechanism offers, or why it does not.
+/// The offers of a mechanism, or the reason why it has none.
 pub type Found = Result<Vec<Offer>, Error>;
 
-/// What was found before, and what is being looked for.
+/// The answers that are known, and the work that is under way.
 #[derive(Default)]
 pub struct Desk(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Something was found.
+    /// Signals that an answer was found.
     news: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     known: BTreeMap<Id, Found>,
-    /// What is known, oldest first.
+    /// The names of the known answers, oldest first.
     order: VecDeque<Id>,
     lanes: [Lane; 2],
-    /// Requests that wait for an answer.
+    /// The number of requests that wait for an answer.
     waiting: usize,
 }
 
-/// One thread's work. What is slow has a lane of its own, so that the rest is not held up by it.
+/// One thread's work. Slow mechanisms have a lane of their own, so that they do not hold up the
+/// rest.
 #[derive(Default)]
 struct Lane {
-    /// What was asked for last comes first: whoever asked before has moved on, or asks again.
+    /// The jobs, the latest ask first: whoever asked before has moved on, or asks again.
     queue: VecDeque<Job>,
-    /// Whether there is a thread.
+    /// True if there is a thread.
     busy: bool,
-    /// What it is at.
+    /// The job that is under way.
     at: Option<Id>,
 }
 
@@ -50,11 +51,12 @@ struct Job {
     key: Key,
 }
 
-/// An ask and a key as text: numbers that are not whole have no order.
+/// The name of an ask and a key, as text because fractional numbers have no total order.
 type Id = String;
 
 impl Desk {
-    /// What is known of every mechanism that answers the question, after waiting for at most so long.
+    /// The answers that are known for every mechanism that fits the question, after waiting for at
+    /// most `patience`.
     pub fn look(&self, ask: &Ask, patience: Duration) -> Vec<(Key, Option<Found>)> {
         let until = Instant::now() + patience;
         let jobs: Vec<Job> = ask.question.keys().iter().map(|key| Job::new(ask, *key)).collect();
@@ -115,8 +117,8 @@ impl Shared {
 }
 
 impl State {
-    /// Puts what is not known in front of the queues. What falls off their ends is asked for again if
-    /// somebody still wants it.
+    /// Puts the jobs that are not known in front of the queues. Those that fall off the ends are
+    /// asked for again if somebody still wants them.
     fn queue(&mut self, jobs: &[Job]) {
         for job in jobs.iter().rev().filter(|job| !self.known.contains_key(&job.id)) {
             let lane = &mut self.lanes[usize::from(job.key.is_slow())];
@@ -148,11 +150,11 @@ impl Job {
 }
 
 const LANES: usize = 2;
-/// Jobs that wait in a lane.
+/// The most jobs that wait in a lane.
 const QUEUE: usize = 32;
-/// Requests that wait for an answer; others are told what is known at once.
+/// The most requests that wait for an answer; others are told at once what is known.
 const WAITING: usize = 32;
-/// Answers that are kept.
+/// The most answers that are kept.
 const KNOWN: usize = 1_024;
 
 #[cfg(test)]

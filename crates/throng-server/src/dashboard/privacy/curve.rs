@@ -13,14 +13,14 @@ use throng_wire::CollectionId;
 #[derive(Default)]
 pub(crate) struct Curves(Mutex<VecDeque<(Name, Arc<Curve>)>>);
 
-/// A collection and honest reports.
+/// The name of a curve: a collection and the number of honest reports.
 type Name = (CollectionId, Crowd);
 
 /// Points of a privacy profile, ε rising from 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve(pub Vec<Place>);
 
-/// δ lies within the band at this ε, which is a number of four digits.
+/// A point of a curve: δ lies within the band at this ε, which is a number of four digits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub epsilon: f64,
@@ -28,8 +28,8 @@ pub struct Place {
 }
 
 impl Curves {
-    /// The curve of one report among so many honest ones, whose ε is what was reached. One is computed at a time: a page that is
-    /// asked for often takes no more than one processor.
+    /// The curve of one report among `honest` ones, for a release that reached this ε. One curve is
+    /// computed at a time, so that a page that is asked for often takes no more than one processor.
     pub fn of(
         &self,
         id: CollectionId,
@@ -49,7 +49,8 @@ impl Curves {
 }
 
 impl Curve {
-    /// Up to half more than the ε of the release, and to the promised one if that is near.
+    /// Computes a curve up to half more than the ε of the release, and up to the promised one if
+    /// that is near.
     pub fn new(terms: &Terms, honest: Crowd, reached: f64) -> Result<Self, Error> {
         let profile = terms.profile(honest)?;
         let promised = 1.05 * terms.promise.epsilon.get();
@@ -57,15 +58,16 @@ impl Curve {
             if promised <= 3.0 * reached { promised.max(1.5 * reached) } else { 1.5 * reached };
         let step = Upper(end.max(LEAST) / STEPS).rounded(2);
         let place = |number: u32| {
-            // The number that a table shows, so that what stands beside it is about that very number.
+            // The number that a table shows, so that what stands beside it is about that very
+            // number.
             let epsilon = Epsilon::new(Near(f64::from(number) * step).rounded(4))?;
             Ok(Place { epsilon: epsilon.get(), delta: profile.delta(epsilon) })
         };
         (0..=STEPS as u32).map(place).collect::<Result<_, Error>>().map(Self)
     }
 
-    /// What it says of a person with a report in each of so many epochs, by [`group`] privacy. Nothing
-    /// is known from below.
+    /// The curve of a person with a report in each of `epochs` epochs, by [`group`] privacy.
+    /// Nothing is known from below.
     pub fn together(&self, epochs: u64) -> Self {
         let place = |Place { epsilon, delta }: &Place| {
             let (epsilon, upper) = group(*epsilon, delta.upper, epochs);
@@ -77,17 +79,17 @@ impl Curve {
         }
     }
 
-    /// Whether anything is known from below.
+    /// True if anything is known from below.
     pub fn has_lower(&self) -> bool {
         self.0.iter().any(|place| place.delta.lower > 0.0)
     }
 }
 
-/// Points beside the first. Two digits times so many have four.
+/// The number of points beside the first. Its product with a number of two digits has four.
 const STEPS: f64 = 60.0;
-/// The shortest axis.
+/// The length of the shortest axis.
 const LEAST: f64 = 1e-3;
-/// Curves in memory, each of some 1,500 bytes.
+/// The most curves in memory, each of some 1,500 bytes.
 const KEPT: usize = 256;
 
 #[cfg(test)]

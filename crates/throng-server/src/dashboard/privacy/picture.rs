@@ -8,12 +8,12 @@ use throng_account::show::{Count, Lower, Near, Upper};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_collection::{Promise, Release, Terms};
 
-/// A chart and the same as a table.
+/// A chart, and its numbers as a table.
 pub struct Picture {
     pub svg: String,
     pub head: Vec<&'static str>,
     pub rows: Vec<Vec<String>>,
-    /// What was left out of the table.
+    /// The number of rows that were left out of the table.
     pub left_out: usize,
 }
 
@@ -93,7 +93,7 @@ pub fn trade_off(curve: &Curve) -> (Picture, String) {
     (picture, meaning)
 }
 
-/// What is left of the lifetime's ε after each release.
+/// The rest of the lifetime's ε after each release.
 pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
     let limit = promise.lifetime.0.get();
     let left = |entry: &Entry| (limit - entry.total.get()).max(0.0);
@@ -135,7 +135,7 @@ pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
 
 const ALPHAS: [f64; 15] =
     [0.0, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
-/// Releases whose points can be pointed at.
+/// The most releases whose points can be pointed at.
 const NOTED: usize = 200;
-/// Rows of the ledger in the table.
+/// The most rows of the ledger in the table.
 const ROWS: usize = 200;

@@ -1,4 +1,5 @@
-//! How well anybody can tell two neighbouring inputs apart: missed detections against false alarms.
+//! The trade-off for anybody who tells two neighbouring inputs apart: missed detections against
+//! false alarms.
 //!
 //! Who says "it was x, not y" too readily raises false alarms, with probability α; who says it too
 //! rarely misses, with probability β. A profile bounds β from below: (ε, δ)-DP holds if and only if
@@ -7,9 +8,10 @@
 //! β ≥ max(0, 1 − δ − e^ε·α, e^−ε·(1 − δ − α))
 //! ```
 //!
-//! for every test (Dong, Roth, Su, "Gaussian Differential Privacy", 2019, section 2). Every point of the curve gives such a bound, so all of them hold at once, and
-//! fewer points only make it weaker. The best of them is a polygon; its corners are computed, not
-//! sampled, since a line between two samples of a convex function lies above it.
+//! for every test (Dong, Roth, Su, "Gaussian Differential Privacy", 2019, section 2). Every point
+//! of the curve gives such a bound, so all of them hold at once, and fewer points only make it
+//! weaker. The best of them is a polygon; its corners are computed, not sampled, since a line
+//! between two samples of a convex function lies above it.
 
 use super::curve::Curve;
 use throng_account::round;
@@ -19,7 +21,7 @@ use throng_account::round;
 pub struct Bound(pub Vec<(f64, f64)>);
 
 impl Bound {
-    /// The best that all points of a curve say together.
+    /// The best bound that all points of a curve give together.
     pub fn new(curve: &Curve) -> Self {
         let points = curve.0.iter().filter(|place| place.delta.upper < 1.0);
         let pair = |(epsilon, delta): (f64, f64)| {
@@ -54,7 +56,7 @@ impl Bound {
         Self(alphas.map(height).collect())
     }
 
-    /// β at least, at this α.
+    /// The lower bound on β at this α.
     pub fn beta(&self, alpha: f64) -> f64 {
         let after =
             self.0.partition_point(|(corner, _)| *corner < alpha).clamp(1, self.0.len() - 1);
@@ -63,7 +65,7 @@ impl Bound {
     }
 }
 
-/// Slope and height at 0.
+/// A line: its slope and its height at 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line(f64, f64);
 
@@ -72,7 +74,7 @@ impl Line {
         self.0 * alpha + self.1
     }
 
-    /// Where it meets a flatter line.
+    /// The place where it meets a flatter line.
     fn meets(self, other: Self) -> f64 {
         (self.1 - other.1) / (other.0 - self.0)
     }
@@ -110,8 +112,8 @@ mod tests {
                         "n = {n}, {points} points, {alpha}: {drawn} > {truth}"
                     );
                 }
-                // The truth is the least of many curves and need not be convex; a profile says as much
-                // as its convex hull.
+                // The truth is the least of many curves and need not be convex; a profile says as
+                // much as its convex hull.
                 let hull = hull(&truth);
                 for alpha in alphas().filter(|_| points == 60) {
                     let (drawn, hull) = (bound.beta(alpha), hull.beta(alpha));
