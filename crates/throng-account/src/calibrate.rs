@@ -24,8 +24,7 @@ use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 /// A mechanism that keeps `(ε, δ)`, with the coin its sampler throws.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::calibrate;
+/// use throng_account::{Crowd, Delta, Epsilon, calibrate};
 ///
 /// let (crowd, epsilon, delta) = (Crowd::new(100)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let found = calibrate::bit_sum(crowd, epsilon, delta)?;
@@ -47,8 +46,7 @@ pub struct Calibrated<M> {
 /// A mechanism that keeps `(ε, δ)` and carries its own integer weights.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::{Profile, calibrate};
+/// use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
 ///
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let found = calibrate::coin_count(crowd, epsilon, delta)?;
@@ -67,8 +65,8 @@ pub struct Fitted<M> {
 /// The least p, up to ½, for `two-message-count`. The coin sends the extra 1.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::two_message_count;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let found = two_message_count(Crowd::new(1_000)?, epsilon, delta)?;
@@ -106,8 +104,8 @@ pub fn two_message_count(
 /// The largest ε₀ that a crowd hides down to (ε, δ), for any ε₀-LDP randomizer, rounded down.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::{crowd, local_epsilon};
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // A thousand users hide ε₀ = 2.3 down to ½.
 /// let (epsilon, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
@@ -126,9 +124,8 @@ pub fn local_epsilon(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Eps
 /// The largest ε₀ for k-ary response. The coin replaces the value by a uniform one of the k.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// # use throng_account::Profile;
 /// use throng_account::calibrate::{kary_response, local_epsilon};
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// // Of three categories more may be said than by any randomizer: ε₀ = 0.90 instead of 0.80.
 /// let (crowd, epsilon, delta) = (Crowd::new(20)?, Epsilon::new(0.5)?, Delta::new(1e-3)?);
@@ -167,10 +164,9 @@ pub fn kary_response(
 /// The smallest crowd that hides an ε₀-LDP randomizer down to (ε, δ).
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// # use throng_account::profile::ClonePair;
-/// # use throng_account::Profile;
 /// use throng_account::calibrate::crowd;
+/// use throng_account::profile::ClonePair;
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// let (local, epsilon, delta) = (Epsilon::new(1.0)?, Epsilon::new(0.1)?, Delta::new(1e-6)?);
 /// let needed = crowd(local, epsilon, delta)?;

@@ -13,9 +13,8 @@ use crate::{Band, Crowd, Delta, Epsilon, Error};
 /// Both are non-increasing in ε, up to the outward rounding.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::profile::{ClonePair, TwoMessageCount};
-/// use throng_account::{Probability, Profile};
+/// use throng_account::{Crowd, Delta, Epsilon, Probability, Profile};
 ///
 /// // δ at ε and ε at δ are two views of one curve, whatever the mechanism.
 /// let crowd = Crowd::new(1_000)?;
@@ -98,9 +97,8 @@ pub trait Profile {
 /// The upper side of a profile, for a mechanism that it bounds without being reached by it.
 ///
 /// ```
-/// # use throng_account::profile::TwoMessageCount;
-/// # use throng_account::{Band, Crowd, Epsilon, Probability};
-/// use throng_account::{Profile, UpperOnly};
+/// use throng_account::profile::TwoMessageCount;
+/// use throng_account::{Band, Crowd, Epsilon, Probability, Profile, UpperOnly};
 ///
 /// let exact = TwoMessageCount::new(Crowd::new(100)?, Probability::new("p", 0.25)?);
 /// let (epsilon, bound) = (Epsilon::new(0.5)?, UpperOnly(exact));
@@ -140,8 +138,9 @@ impl<P: Profile> Profile for UpperOnly<P> {
 /// `(ε, δ)` against whoever sees the shuffled reports, with its reason.
 ///
 /// ```
-/// # use throng_account::profile::BitSum;
-/// # use throng_account::{Crowd, Delta, Neighbours, Profile, Theorem};
+/// use throng_account::profile::BitSum;
+/// use throng_account::{Crowd, Delta, Neighbours, Profile, Theorem};
+///
 /// let crowd = Crowd::new(1_000)?;
 /// let guarantee = BitSum::new(crowd, 100.0)?.epsilon(Delta::new(1e-6)?)?;
 /// assert_eq!(guarantee.theorem, Theorem::ExactBag);
@@ -180,8 +179,9 @@ impl Guarantee {
 /// A dataset on which ε cannot be smaller.
 ///
 /// ```
-/// # use throng_account::profile::BitSum;
-/// # use throng_account::{Crowd, Delta, Profile};
+/// use throng_account::profile::BitSum;
+/// use throng_account::{Crowd, Delta, Profile};
+///
 /// let guarantee = BitSum::new(Crowd::new(1_000)?, 100.0)?.epsilon(Delta::new(1e-6)?)?;
 /// let witness = guarantee.lower.unwrap();
 /// assert_eq!(witness.dataset.to_string(), "999 of the other 999 bits are 1");
@@ -202,9 +202,8 @@ pub struct Witness {
 /// user is never hidden.
 ///
 /// ```
-/// # use throng_account::profile::ClonePair;
-/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
-/// use throng_account::Neighbours;
+/// use throng_account::profile::ClonePair;
+/// use throng_account::{Crowd, Delta, Epsilon, Neighbours, Profile};
 ///
 /// let pair = ClonePair::strong(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
 /// assert_eq!(pair.epsilon(Delta::new(1e-6)?)?.neighbours, Neighbours::ReplaceOne);
@@ -433,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn the_local_floor_agrees_with_fifty_digits_and_covers_the_mechanism() {
+    fn the_local_floor_agrees_with_eighty_digits_and_covers_the_mechanism() {
         let rows = vectors("published.json");
         for row in rows.iter().filter(|row| row.text("name") == "local_floor") {
             let declared = Declared::new(Epsilon::at(row.f64("epsilon")), 0.0).unwrap();

@@ -8,7 +8,6 @@
 //! use throng_account::profile::Shuffled;
 //! use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
 //!
-//! # fn main() -> Result<(), throng_account::Error> {
 //! let crowd = Crowd::new(10_000)?;
 //! let delta = Delta::new(1e-6)?;
 //!
@@ -22,8 +21,7 @@
 //! let calibrated = calibrate::bit_sum(crowd, Epsilon::new(1.0)?, delta)?;
 //! assert!((calibrated.mechanism.lambda() - 67.5).abs() < 0.1);
 //! assert!(calibrated.mechanism.standard_error() < 5.9);
-//! # Ok(())
-//! # }
+//! # Ok::<(), throng_account::Error>(())
 //! ```
 //!
 //! Every answer is a [`Guarantee`]: ε rounded up, δ, the neighbouring relation, the theorem, and beside it

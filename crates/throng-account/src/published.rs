@@ -17,8 +17,8 @@ use crate::{Crowd, Delta, Epsilon, Error};
 /// for δ = 10⁻⁶ from n = 1 425 at ε₀ = ½, 19 086 at 1, 3.8 million at 2.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::published::swap_general;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // From 1,425 users on it is below the ε₀ = ½ that holds anyway.
 /// let (local, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
@@ -44,8 +44,8 @@ pub fn swap_general(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, E
 /// Upper bound. Erlingsson et al. (2019), Theorem 7.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::published::swap_second;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// let delta = Delta::new(1e-6)?;
 /// let epsilon = swap_second(Crowd::new(100_000)?, Epsilon::new(0.5)?, delta)?;
@@ -70,8 +70,8 @@ pub fn swap_second(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Er
 /// Upper bound there, and below the truth outside. Erlingsson et al. (2019), Theorem 7.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::published::swap_third;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// let (crowd, delta) = (Crowd::new(100_000)?, Delta::new(1e-6)?);
 /// assert!((swap_third(crowd, Epsilon::new(0.4)?, delta)? - 0.056419).abs() < 1e-6);
@@ -103,8 +103,8 @@ pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Err
 /// Upper bound. Erlingsson et al. (2019), Remark 1, with the conversion of [`renyi_epsilon`].
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::published::{swap_renyi, swap_second};
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// let (crowd, local, delta) = (Crowd::new(100_000)?, Epsilon::new(0.5)?, Delta::new(1e-6)?);
 /// let renyi = swap_renyi(crowd, local, delta);
@@ -118,8 +118,8 @@ pub fn swap_renyi(crowd: Crowd, local: Epsilon, delta: Delta) -> f64 {
 /// The same of several rounds, whose Rényi divergences add up: ρ is multiplied by their number.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::published::{swap_renyi, swap_renyi_rounds};
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // Four rounds among four times as many users cost as much as one.
 /// let (local, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
@@ -143,8 +143,8 @@ pub fn swap_renyi_rounds(crowd: Crowd, local: Epsilon, rounds: u64, delta: Delta
 /// 3 to 6 times the standard pair, 4 to 7 times the strong one.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::published::clones_closed;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// let (local, delta) = (Epsilon::new(4.0)?, Delta::new(1e-6)?);
 /// let epsilon = clones_closed(Crowd::new(100_000)?, local, delta)?;
@@ -176,9 +176,9 @@ pub fn clones_closed(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, 
 /// Interpretations and Rényi Differential Privacy" (2020), Theorem 21.
 ///
 /// ```
-/// # use throng_account::Delta;
-/// # use throng_account::tradeoff::gaussian_delta;
+/// use throng_account::Delta;
 /// use throng_account::published::renyi_epsilon;
+/// use throng_account::tradeoff::gaussian_delta;
 ///
 /// // Gaussian noise with μ = 1 has Rényi divergence α/2. The exact ε at 10⁻⁵ is 4.38.
 /// let delta = Delta::new(1e-5)?;
@@ -212,10 +212,9 @@ pub fn renyi_epsilon(divergence: impl Fn(f64) -> f64, delta: Delta) -> f64 {
 /// Upper bound, at δ = 10⁻⁶ 4 to 5 times the exact one. Cheu et al. (2019), Corollary 17 (Claim 16).
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta};
-/// # use throng_account::profile::BitSum;
-/// # use throng_account::Profile;
+/// use throng_account::profile::BitSum;
 /// use throng_account::published::bit_sum_closed;
+/// use throng_account::{Crowd, Delta, Profile};
 ///
 /// let (crowd, delta) = (Crowd::new(100_000)?, Delta::new(1e-6)?);
 /// let closed = bit_sum_closed(crowd, 1_000.0, delta)?;
@@ -260,8 +259,8 @@ pub fn bit_sum_least_delta(lambda: f64) -> Result<Delta, Error> {
 /// Sufficient, 4 to 35 times what is needed. Cheu et al. (2019), Lemma 18.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::{calibrate, published::bit_sum_lambda};
+/// use throng_account::published::bit_sum_lambda;
+/// use throng_account::{Crowd, Delta, Epsilon, calibrate};
 ///
 /// let (crowd, epsilon, delta) = (Crowd::new(100_000)?, Epsilon::new(0.5)?, Delta::new(1e-6)?);
 /// let sufficient = bit_sum_lambda(crowd, epsilon, delta)?;
@@ -298,7 +297,7 @@ pub fn bit_sum_lambda(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<f6
 /// Upper bound. Cheu et al. (2019), Claim 14.
 ///
 /// ```
-/// # use throng_account::Delta;
+/// use throng_account::Delta;
 /// use throng_account::published::coins_closed;
 ///
 /// let delta = Delta::new(1e-6)?;
@@ -333,8 +332,8 @@ pub fn coins_least_delta(coins: u64) -> Result<Delta, Error> {
 /// Upper bound. Cheu et al. (2019), Claim 15.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta};
 /// use throng_account::published::chosen_coins_closed;
+/// use throng_account::{Crowd, Delta};
 ///
 /// let epsilon = chosen_coins_closed(Crowd::new(10_000)?, 1_000, Delta::new(1e-6)?)?;
 /// assert!((epsilon - 0.62772).abs() < 1e-5);
@@ -355,8 +354,8 @@ pub fn chosen_coins_closed(crowd: Crowd, coins: u64, delta: Delta) -> Result<f64
 /// ε = 1, δ = 10⁻⁶; the one-bag law needs a hundredth of the noise.
 ///
 /// ```
-/// # use throng_account::{Delta, Epsilon};
 /// use throng_account::published::real_sum_split;
+/// use throng_account::{Delta, Epsilon};
 ///
 /// // Ten bit-sums for a half: each of them gets 0.0147.
 /// let (epsilon, delta) = real_sum_split(Epsilon::new(0.5)?, Delta::new(1e-6)?, 10)?;
@@ -380,10 +379,10 @@ pub fn real_sum_split(epsilon: Epsilon, delta: Delta, bits: u64) -> Result<(f64,
 /// 0.0702. Use [`crate::tradeoff::TradeOff`].
 ///
 /// ```
-/// # use throng_account::profile::BitSum;
-/// # use throng_account::tradeoff::TradeOff;
-/// # use throng_account::Crowd;
+/// use throng_account::Crowd;
+/// use throng_account::profile::BitSum;
 /// use throng_account::published::chen_long_curve;
+/// use throng_account::tradeoff::TradeOff;
 ///
 /// let stated = chen_long_curve(10, 2.0, 0.6513)?;
 /// let truth = TradeOff::new(&BitSum::new(Crowd::new(10)?, 2.0)?)?.beta(0.6513)?;
@@ -419,8 +418,8 @@ pub fn coins_curve(coins: u64, alpha: f64) -> Result<f64, Error> {
 /// Exact. Warner, "Randomized Response" (1965).
 ///
 /// ```
-/// # use throng_account::{Crowd, Epsilon};
 /// use throng_account::published::response_error;
+/// use throng_account::{Crowd, Epsilon};
 ///
 /// let error = response_error(Crowd::new(10_000)?, Epsilon::new(1.0)?);
 /// assert!((error - 95.952).abs() < 1e-3);
@@ -440,7 +439,7 @@ pub fn response_error(crowd: Crowd, local: Epsilon) -> f64 {
 /// Exact. Ghosh, Roughgarden, Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms" (2009).
 ///
 /// ```
-/// # use throng_account::Epsilon;
+/// use throng_account::Epsilon;
 /// use throng_account::published::geometric_error;
 ///
 /// assert!((geometric_error(Epsilon::new(1.0)?) - 1.357).abs() < 1e-3);
@@ -502,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_forms_agree_with_fifty_digits() {
+    fn closed_forms_agree_with_eighty_digits() {
         let mut checked = 0;
         for row in vectors("published.json") {
             let local = || Epsilon::at(row.f64("epsilon0"));

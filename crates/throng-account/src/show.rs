@@ -46,7 +46,8 @@ impl Upper {
     /// The least number of so many significant digits that is not below.
     ///
     /// ```
-    /// # use throng_account::show::Upper;
+    /// use throng_account::show::Upper;
+    ///
     /// assert_eq!((Upper(0.12341).rounded(4), Upper(12_341.0).rounded(4)), (0.1235, 12_350.0));
     /// assert_eq!(Upper(0.3).rounded(4), 0.3);
     /// ```
@@ -57,7 +58,8 @@ impl Upper {
     /// The number with so many digits after the point.
     ///
     /// ```
-    /// # use throng_account::show::Upper;
+    /// use throng_account::show::Upper;
+    ///
     /// assert_eq!(format!("{} {}", Upper(1_f64.exp()).places(2), Upper(0.5).places(3)), "2.72 0.500");
     /// ```
     pub fn places(self, places: usize) -> impl fmt::Display {
@@ -69,7 +71,8 @@ impl Lower {
     /// The largest number of so many significant digits that is not above.
     ///
     /// ```
-    /// # use throng_account::show::Lower;
+    /// use throng_account::show::Lower;
+    ///
     /// assert_eq!((Lower(0.12349).rounded(4), Lower(99_999.0).rounded(4)), (0.1234, 99_990.0));
     /// ```
     pub fn rounded(self, digits: usize) -> f64 {
@@ -81,7 +84,8 @@ impl Near {
     /// The nearest number of so many significant digits.
     ///
     /// ```
-    /// # use throng_account::show::Near;
+    /// use throng_account::show::Near;
+    ///
     /// assert_eq!((Near(0.12346).rounded(4), Near(99_999.0).rounded(4)), (0.1235, 100_000.0));
     /// ```
     pub fn rounded(self, digits: usize) -> f64 {

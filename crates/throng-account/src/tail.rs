@@ -16,7 +16,7 @@ use crate::{Band, Delta, Probability};
 /// Binomial" (1934); conservative. Found by bisection on exact tails, the safe end returned.
 ///
 /// ```
-/// # use throng_account::Delta;
+/// use throng_account::Delta;
 /// use throng_account::tail::success_band;
 ///
 /// // Nobody of a hundred: with 95 % confidence fewer than three in a hundred. 1 − 0.05^(1/100)

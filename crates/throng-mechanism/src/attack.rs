@@ -11,11 +11,11 @@ use throng_account::{Crowd, Dataset, Epsilon, Profile};
 /// Everyone's values but one user's, the two values that user may hold, and the score.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Crowd, Delta, Threshold};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Crowd, Delta, Threshold};
 /// use throng_mechanism::{Attack, Audit, BinaryResponse, Mechanism};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // A user alone, whose bit is flipped once in four times: ε is ln 3 = 1.0986.
 /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
 /// let crowd = Crowd::new(1)?;
@@ -43,7 +43,7 @@ pub type Score = Box<dyn Fn(&Tally) -> f64 + Send + Sync>;
 /// The crowd of an audit, for [`Claims::score`](crate::Claims::score).
 ///
 /// ```
-/// # use throng_account::{Crowd, Threshold};
+/// use throng_account::{Crowd, Threshold};
 /// use throng_mechanism::{Claims, CoinCount, Scene};
 ///
 /// // Of 99 others 40 hold a one. Where the likelihood ratio of the bag is known, it is the score.

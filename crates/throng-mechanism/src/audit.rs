@@ -13,8 +13,8 @@ use throng_account::{Band, Delta, Epsilon, Profile};
 /// What an audit found.
 ///
 /// ```
-/// # use throng_account::profile::Declared;
-/// # use throng_account::{Delta, Epsilon};
+/// use throng_account::profile::Declared;
+/// use throng_account::{Delta, Epsilon};
 /// use throng_mechanism::Audit;
 ///
 /// // Scores that tell the two worlds apart nine times out of ten: ε is about ln 9 = 2.2.

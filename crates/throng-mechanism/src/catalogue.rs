@@ -66,11 +66,11 @@ pub enum Key {
 /// A mechanism with its parameters: all a client needs to report and an analyzer to estimate.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Crowd, Delta, Probability, Threshold};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Crowd, Delta, Probability, Threshold};
 /// use throng_mechanism::{BinaryResponse, Mechanism, Value};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 60)?)?);
 ///
 /// // A device's half.

@@ -15,7 +15,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 /// The audit (`throng audit`, `tests/audited.rs`) holds the claims against the real encoder.
 ///
 /// ```
-/// # use throng_account::Threshold;
+/// use throng_account::Threshold;
 /// use throng_mechanism::{BinaryResponse, Claims};
 ///
 /// // One answer in four is flipped: a liar weighs as much as two, and 1200 reports are off by 30.
@@ -134,7 +134,7 @@ pub trait Claims {
 /// How the losses of several epochs add up.
 ///
 /// ```
-/// # use throng_account::{Epsilon, Threshold};
+/// use throng_account::{Epsilon, Threshold};
 /// use throng_mechanism::{BinaryResponse, Claims, Longitudinal, Spending};
 ///
 /// let response = BinaryResponse::new(Threshold::new(1 << 62)?)?;

@@ -3,11 +3,11 @@
 /// No variant holds the value or the message itself: what a user holds never reaches an error.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::Threshold;
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::Threshold;
 /// use throng_mechanism::{BinaryResponse, Error, Mechanism, Value};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
 /// let error = mechanism.encode(Value::Real(0.7), &mut rng, &mut Vec::new()).unwrap_err();
 /// // It says what would fit, and nothing of what was given.

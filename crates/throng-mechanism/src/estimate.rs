@@ -10,7 +10,7 @@ use throng_account::tail::normal_reach;
 /// releases stay right.
 ///
 /// ```
-/// # use throng_account::Probability;
+/// use throng_account::Probability;
 /// use throng_mechanism::Estimate;
 ///
 /// let estimate = Estimate::normal(300.0, 10.0, 0.0, Probability::new("confidence", 0.95)?);
@@ -66,7 +66,7 @@ impl Estimate {
 /// otherwise.
 ///
 /// ```
-/// # use throng_account::Probability;
+/// use throng_account::Probability;
 /// use throng_mechanism::Noise;
 ///
 /// // A hundred fair coins: from 40 to 60 heads in 96 % of cases, from 41 to 59 in 94 %.

@@ -7,7 +7,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 /// A mechanism of which a profile says all there is to say, as `throng account` asks about it.
 ///
 /// ```
-/// # use throng_account::{Crowd, Epsilon};
+/// use throng_account::{Crowd, Epsilon};
 /// use throng_mechanism::{Key, Setting, Settings};
 ///
 /// let inquiry = Key::CoinCount.inquiry().unwrap();

@@ -2,11 +2,10 @@
 //! half of each in one file, with a planner, a simulator and an auditor on top.
 //!
 //! ```
+//! use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 //! use throng_account::{Crowd, Delta, Epsilon, Probability};
 //! use throng_mechanism::{Ask, Plan, Question, Values, simulate};
-//! # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 //!
-//! # fn main() -> Result<(), throng_mechanism::Error> {
 //! // How many of 10,000 people say yes, so that nobody learns more than (1, 1e-6) about one of them?
 //! let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
 //! let ask = Ask::new(Question::Bit, Crowd::new(10_000)?, epsilon, delta);
@@ -20,8 +19,7 @@
 //! let tally = simulate(mechanism, &values, 0..10_000, &mut rng)?;
 //! let estimate = mechanism.estimate(&tally, Probability::new("confidence", 0.999)?)[0];
 //! assert!((estimate.value - 3_000.0).abs() <= estimate.half_width);
-//! # Ok(())
-//! # }
+//! # Ok::<(), throng_mechanism::Error>(())
 //! ```
 //!
 //! | users hold | keys |

@@ -28,11 +28,11 @@ impl Mechanism {
     /// refused, nothing is appended and the memory is to be thrown away.
     ///
     /// ```
-    /// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// # use throng_account::Epsilon;
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_account::Epsilon;
     /// use throng_mechanism::{Longitudinal, Mechanism, Value};
     ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
     /// let local = Longitudinal::local(4, 1, Epsilon::new(1.0)?)?;
     /// let mechanism = Mechanism::Longitudinal(local);
     /// let (mut memory, mut report) = (Vec::new(), Vec::new());
@@ -251,8 +251,9 @@ impl Mechanism {
     /// The same mechanism with its noise `factor` times as rare: a bug for an audit to find.
     ///
     /// ```
-    /// # use throng_account::Threshold;
-    /// # use throng_mechanism::{BinaryResponse, Mechanism};
+    /// use throng_account::Threshold;
+    /// use throng_mechanism::{BinaryResponse, Mechanism};
+    ///
     /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
     /// let weak = mechanism.weakened(2.0)?;
     /// assert_eq!(weak.parameters(), [("flip", vec![1 << 61])]);

@@ -104,7 +104,7 @@ impl Question {
 /// A question, who answers it, and what they are promised.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_mechanism::{Ask, Key, Question};
 ///
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
@@ -188,10 +188,10 @@ impl Ask {
 /// A calibrated mechanism and what to expect of it.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_mechanism::{Ask, Key, Question};
 ///
-/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let ask = Ask::new(Question::Bit, Crowd::new(1000)?, epsilon, delta);
 /// let offer = ask.offers(Key::BitSum)?.remove(0);
 /// assert!((offer.half_width / offer.standard_error - 1.96).abs() < 0.001);
@@ -212,10 +212,10 @@ pub struct Offer {
 /// Every mechanism for a question, the recommended first, those that cannot keep the promise last.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_mechanism::{Ask, Key, Plan, Question};
 ///
-/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let ask = Ask::new(Question::Bit, Crowd::new(1000)?, epsilon, delta);
 /// // Of two mechanisms for a bit; `Plan::new` calibrates all of them.
 /// let found = [Key::BitSum, Key::CoinCount].map(|key| (key, ask.offers(key)));

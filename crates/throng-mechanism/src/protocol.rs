@@ -15,7 +15,7 @@ use throng_account::Probability;
 /// its standard error on average.
 ///
 /// ```
-/// # use throng_account::{Probability, Threshold};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{BinaryResponse, Protocol, Tally, TwoMessageCount};
 ///
 /// /// The mean of the estimate from one report, over everything that `encode` may draw.
@@ -85,7 +85,7 @@ pub type Law = BTreeMap<Vec<u64>, f64>;
 /// What is counted of a bag of messages. Tallies of parts add up to the tally of the whole.
 ///
 /// ```
-/// # use throng_account::Threshold;
+/// use throng_account::Threshold;
 /// use throng_mechanism::{BinaryResponse, Tally};
 ///
 /// let response = BinaryResponse::new(Threshold::new(1 << 62)?)?;

@@ -11,11 +11,11 @@ use throng_account::{Probability, Threshold};
 /// True with probability `threshold/2⁶⁴`.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Delta, Threshold};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Delta, Threshold};
 /// use throng_mechanism::sample::coin;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let quarter = Threshold::new(1 << 62)?;
 /// let heads = (0..10_000).filter(|_| coin(quarter, &mut rng)).count();
 /// // Six standard deviations of √(10⁴·¼·¾) = 43.
@@ -34,11 +34,11 @@ pub fn coin(threshold: Threshold, rng: &mut impl CryptoRng) -> bool {
 /// left, and once all are decided no more digits are drawn.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::Threshold;
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::Threshold;
 /// use throng_mechanism::sample::coins;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let quarter = Threshold::new(1 << 62)?;
 /// let heads: u32 = (0..200).map(|_| coins(quarter, &mut rng).count_ones()).sum();
 /// // 12,800 coins, within six standard deviations of 49.
@@ -65,10 +65,10 @@ pub fn coins(threshold: Threshold, rng: &mut impl CryptoRng) -> u64 {
 /// Interval", 2019).
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_mechanism::sample::below;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let mut seen = [0; 6];
 /// (0..600).for_each(|_| seen[below(6, &mut rng) as usize] += 1);
 /// assert!(seen.iter().all(|count| (45..155).contains(count)));
@@ -90,10 +90,10 @@ pub fn below(n: u64, rng: &mut impl CryptoRng) -> u64 {
 /// This is the rounding of a value before noise, not the noise: privacy does not rest on it.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_mechanism::sample::fraction;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // 2.3 is rounded to 3 about every third time.
 /// let up = (0..1_000).filter(|_| fraction(0.3, &mut rng)).count();
 /// assert!((213..387).contains(&up));
@@ -108,10 +108,10 @@ pub fn fraction(fraction: f64, rng: &mut impl CryptoRng) -> bool {
 /// One of finitely many events, each with an integer weight out of 2⁶⁴, or none of them.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_mechanism::sample::Catalogue;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // Events 0 and 1 with chance ¼ each, and else none, which is 2.
 /// let catalogue = Catalogue::new([1 << 62, 1 << 62]).unwrap();
 /// let mut seen = [0; 3];
@@ -148,10 +148,10 @@ impl Catalogue {
 /// One of finitely many events, each with an integer weight out of 2¹²⁸, or none of them.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_mechanism::sample::WideCatalogue;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // A chance of 2⁻¹²⁷, which an f64 next to 1 could not hold, and one of ½.
 /// let catalogue = WideCatalogue::new([2, 1 << 127]).unwrap();
 /// assert_eq!(catalogue.weights().collect::<Vec<_>>(), [2, 1 << 127]);
@@ -197,7 +197,7 @@ impl WideCatalogue {
 /// A fair coin at a time, 64 from each random word.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::{Rng, SeedableRng}};
+/// use chacha20::{ChaCha12Rng, rand_core::{Rng, SeedableRng}};
 /// use throng_mechanism::sample::FairBits;
 ///
 /// let [mut rng, mut same] = [1, 1].map(ChaCha12Rng::seed_from_u64);
@@ -232,10 +232,10 @@ impl FairBits {
 /// largest `u64`, which no draw comes near.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_mechanism::sample::geometric;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // x = 2: zero with chance 1 − e^−2 = 0.8647.
 /// let zeros = (0..1_000).filter(|_| geometric(2, 1, &mut rng) == 0).count();
 /// assert!((800..930).contains(&zeros));
@@ -259,10 +259,10 @@ pub fn geometric(num: u64, den: u64, rng: &mut impl CryptoRng) -> u64 {
 /// `P[k] ∝ e^{−|k|·num/den}` over all integers, without a float.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_mechanism::sample::discrete_laplace;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // x = ½: both signs alike, and a variance of 2e^−½/(1 − e^−½)² = 7.8.
 /// let draws: Vec<_> = (0..2_000).map(|_| discrete_laplace(1, 2, &mut rng)).collect();
 /// let square = draws.iter().map(|x| x * x).sum::<i64>() as f64 / 2_000.0;
@@ -304,11 +304,11 @@ fn ratio_coin(num: u64, den: u64, k: u64, rng: &mut impl CryptoRng) -> bool {
 /// added or taken away until the size is right.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_mechanism::packed::ones;
 /// use throng_mechanism::sample::subset;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let mut bits = [u64::MAX; 2];
 /// subset(100, 30, &mut bits, &mut rng);
 /// assert_eq!((ones(&bits), bits[1] >> 36), (30, 0));
@@ -346,10 +346,10 @@ pub fn subset(n: u32, size: u32, bits: &mut [u64], rng: &mut impl CryptoRng) {
 /// Puts `items`, in groups of `width`, into uniformly random order.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_mechanism::sample::shuffle;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // Messages of two words stay whole.
 /// let mut items: Vec<u64> = (0..200).collect();
 /// shuffle(&mut items, 2, &mut rng);

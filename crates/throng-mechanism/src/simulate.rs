@@ -10,11 +10,11 @@ use rand_core::CryptoRng;
 /// several ranges, from several threads, are merged.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Probability, Threshold};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{BinaryResponse, Mechanism, Values, simulate};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 60)?)?);
 /// let values = Values::Bits((0..1_000).map(|user| user < 300).collect());
 ///

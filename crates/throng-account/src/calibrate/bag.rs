@@ -10,8 +10,8 @@ use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 /// The least λ for `bit-sum`. The coin flips a bit.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::bit_sum;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // Among a thousand one bit in 33 is flipped; the count is then good to ±5.8.
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
@@ -28,8 +28,8 @@ pub fn bit_sum(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Calibrate
 /// The least λ for `real-sum` with `bits` bits per user. The coin flips a bit.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::{bit_sum, real_sum};
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // With one bit per user it is `bit_sum`. Four bits share a bag, and each needs more noise.
 /// let (crowd, epsilon, delta) = (Crowd::new(100)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
@@ -52,8 +52,8 @@ pub fn real_sum(
 /// The least λ for columns of which `changing` change together. The coin flips a bit.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::{bit_sum, columns};
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // One column is a `bit_sum`.
 /// let (crowd, epsilon, delta) = (Crowd::new(100)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);

@@ -25,8 +25,8 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile};
 /// user.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::{burst_count, coin_count};
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // Four slots for bursts: less than half the error of coins at the same promise.
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
@@ -70,8 +70,8 @@ pub fn burst_count(
 /// category, and more for smaller ε.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::{Error, calibrate::burst_histogram};
+/// use throng_account::calibrate::burst_histogram;
+/// use throng_account::{Crowd, Delta, Epsilon, Error};
 ///
 /// // Twenty users cannot hide ten categories, at whatever noise.
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);

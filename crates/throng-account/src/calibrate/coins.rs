@@ -8,8 +8,8 @@ use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 /// The fewest slots, and in them the fewest coins, for `coin-count`.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::coin_count;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // 85 fair coins among a thousand users hide one bit: √85/2 = 4.6.
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
@@ -30,8 +30,8 @@ pub fn coin_count(
 /// The fewest slots, and in them the fewest drawn categories, for `additive-histogram`.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::{additive_histogram, coin_count};
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // Two of four categories get half of what is drawn: twice as much has to be.
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);

@@ -19,8 +19,8 @@ pub struct Remedy {
 /// take more than that: the promise may come from somebody who wants to hold up its reader.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::{Profile, calibrate, profile::ClonePair};
+/// use throng_account::profile::ClonePair;
+/// use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
 ///
 /// // ε₀ = 1 among a thousand is not hidden down to 0.1; among 2,096 it is.
 /// let profile = |crowd| {

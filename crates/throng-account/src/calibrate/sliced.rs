@@ -15,8 +15,8 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile};
 /// messages.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::calibrate::sliced_sum;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// let (epsilon, delta) = (Epsilon::new(2.0)?, Delta::new(1e-4)?);
 /// let found = sliced_sum(Crowd::new(100)?, epsilon, delta, 4)?;

@@ -189,7 +189,7 @@ mod tests {
     use crate::testing::{assert_close, vectors};
 
     #[test]
-    fn pmf_and_tails_agree_with_fifty_digits() {
+    fn pmf_and_tails_agree_with_eighty_digits() {
         for row in vectors("special.json") {
             let name = row.text("fn");
             if !name.contains("binomial") {

@@ -33,8 +33,8 @@ use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, The
 /// The pair of laws that dominates `crowd` shuffled reports of an ε₀-LDP randomizer.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
 /// use throng_account::profile::ClonePair;
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// let (crowd, local, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let strong = ClonePair::strong(crowd, local)?.epsilon(delta)?.epsilon.get();
@@ -340,7 +340,7 @@ mod tests {
     use crate::testing::{assert_close, vectors};
 
     #[test]
-    fn the_profile_agrees_with_direct_summation_in_fifty_digits() {
+    fn the_profile_agrees_with_direct_summation_in_eighty_digits() {
         for row in vectors("clone_pair.json") {
             let (crowd, local) =
                 (Crowd::new(row.u64("n")).unwrap(), Epsilon::at(row.f64("epsilon0")));

@@ -96,7 +96,7 @@ mod tests {
     use crate::testing::{assert_close, vectors};
 
     #[test]
-    fn the_normal_law_agrees_with_fifty_digits() {
+    fn the_normal_law_agrees_with_eighty_digits() {
         for row in vectors("special.json") {
             let value = row.f64("value");
             match row.text("fn").as_str() {

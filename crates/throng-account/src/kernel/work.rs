@@ -8,9 +8,8 @@ thread_local!(static TERMS: Cell<u64> = const { Cell::new(0) });
 /// characteristic-function values) it has evaluated: its cost, the same on every machine.
 ///
 /// ```
-/// # use throng_account::profile::BitSum;
-/// # use throng_account::{Crowd, Epsilon, Profile};
-/// use throng_account::measured;
+/// use throng_account::profile::BitSum;
+/// use throng_account::{Crowd, Epsilon, Profile, measured};
 ///
 /// let sum = BitSum::new(Crowd::new(1_000_000)?, 100.0)?;
 /// let epsilon = Epsilon::new(1.0)?;

@@ -14,8 +14,8 @@ use crate::{
 /// explicit datasets: binary response, and ternary response with everyone else on the third value.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
 /// use throng_account::profile::Shuffled;
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// // Whatever the randomizer, ε₀ = 1 among a thousand is at most 0.149. Some randomizer has 0.13.
 /// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
@@ -34,9 +34,8 @@ pub struct Shuffled {
 /// One bound on ε among several.
 ///
 /// ```
-/// # use throng_account::profile::Shuffled;
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// use throng_account::Theorem;
+/// use throng_account::profile::Shuffled;
+/// use throng_account::{Crowd, Delta, Epsilon, Theorem};
 ///
 /// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
 /// let bounds = shuffled.bounds(Delta::new(1e-6)?)?;

@@ -10,8 +10,8 @@ use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, The
 /// The protocol with its crowd.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
 /// use throng_account::profile::BitSum;
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// // Of a thousand users a hundred answer by a coin, so that one bit in twenty is flipped.
 /// let protocol = BitSum::new(Crowd::new(1_000)?, 100.0)?;
@@ -76,8 +76,9 @@ impl BitSum {
     /// Exact up to the outward rounding.
     ///
     /// ```
-    /// # use throng_account::profile::BitSum;
-    /// # use throng_account::{Crowd, Epsilon, Profile};
+    /// use throng_account::profile::BitSum;
+    /// use throng_account::{Crowd, Epsilon, Profile};
+    ///
     /// // Ten users. The worst dataset is not the one where all others hold a 1.
     /// let protocol = BitSum::new(Crowd::new(10)?, 2.0)?;
     /// let epsilon = Epsilon::new(0.5)?;

@@ -27,8 +27,8 @@ use crate::{
 /// The blanket of one randomizer, shared by `crowd` users.
 ///
 /// ```
-/// # use throng_account::{Crowd, Epsilon, Profile};
 /// use throng_account::profile::{Blanket, ClonePair};
+/// use throng_account::{Crowd, Epsilon, Profile};
 ///
 /// // Ten categories hide a user better than two: δ at ε = 0.08 for ε₀ = 1 among a thousand.
 /// let (crowd, local) = (Crowd::new(1_000)?, Epsilon::new(1.0)?);
@@ -113,8 +113,9 @@ impl Blanket {
     /// has *at most* 1/g collisions does not reach the bound for exactly 1/g.
     ///
     /// ```
-    /// # use throng_account::profile::Blanket;
-    /// # use throng_account::{Crowd, Epsilon, Profile};
+    /// use throng_account::profile::Blanket;
+    /// use throng_account::{Crowd, Epsilon, Profile};
+    ///
     /// let (crowd, local) = (Crowd::new(1_000)?, Epsilon::new(1.0)?);
     /// let at = |collision| Blanket::local_hashing(crowd, local, 4, collision);
     /// let epsilon = Epsilon::new(0.1)?;
@@ -152,8 +153,9 @@ impl Blanket {
     /// probability `set`. RAPPOR's one-time response has this form with one hash function.
     ///
     /// ```
-    /// # use throng_account::profile::Blanket;
-    /// # use throng_account::{Crowd, Probability, Profile};
+    /// use throng_account::profile::Blanket;
+    /// use throng_account::{Crowd, Probability, Profile};
+    ///
     /// let (keep, set) = (Probability::new("keep", 0.5)?, Probability::new("set", 0.25)?);
     /// let unary = Blanket::unary_encoding(Crowd::new(1_000)?, keep, set)?;
     /// // (½·¾)/(¼·½) = 3.

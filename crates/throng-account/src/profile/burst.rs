@@ -100,8 +100,8 @@ impl Bursts {
 /// The protocol with its crowd.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
 /// use throng_account::profile::{BurstCount, Bursts};
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// let sixteenth = 1 << 60;
 /// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth; 2], vec![sixteenth; 2])?;
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_agree_with_fifty_digits() {
+    fn both_directions_agree_with_eighty_digits() {
         for row in vectors("burst.json").iter().filter(|row| row.text("kind") == "count") {
             let protocol =
                 BurstCount::new(Crowd::new(row.u64("n")).unwrap(), row_bursts(row)).unwrap();

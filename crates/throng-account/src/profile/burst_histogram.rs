@@ -25,8 +25,8 @@ use crate::{
 /// The protocol with its crowd.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Profile};
 /// use throng_account::profile::{BurstHistogram, Bursts};
+/// use throng_account::{Crowd, Delta, Profile};
 ///
 /// let sixteenth = 1 << 60;
 /// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth], vec![sixteenth])?;

@@ -31,9 +31,8 @@ use std::f64::consts::LN_2;
 /// probability `chance` a fair coin.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Profile, Threshold};
 /// use throng_account::profile::CoinCount;
-/// use throng_account::Error;
+/// use throng_account::{Crowd, Delta, Error, Profile, Threshold};
 ///
 /// // A hundred users, each with a fair coin every other time: √50/2.
 /// let count = CoinCount::new(Crowd::new(100)?, 1, Threshold::new(1 << 63)?)?;
@@ -121,8 +120,8 @@ impl Profile for CoinCount {
 /// probability `2·chance/categories`.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Profile, Threshold};
 /// use throng_account::profile::{AdditiveHistogram, CoinCount};
+/// use throng_account::{Crowd, Delta, Profile, Threshold};
 ///
 /// // Two categories of four see half of what is drawn: as private as half the coins for a bit.
 /// let (crowd, delta) = (Crowd::new(100)?, Delta::new(1e-3)?);
@@ -431,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn d_and_delta_agree_with_fifty_digits() {
+    fn d_and_delta_agree_with_eighty_digits() {
         for row in vectors("coins.json") {
             let coins = match row.text("kind").as_str() {
                 "coin" => Coins::Binomial { slots: row.u64("trials"), chance: row.f64("p") },

@@ -15,8 +15,8 @@ use crate::{Band, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 /// The columns that change together.
 ///
 /// ```
-/// # use throng_account::{Crowd, Epsilon, Profile};
 /// use throng_account::profile::{BitSum, Columns};
+/// use throng_account::{Crowd, Epsilon, Profile};
 ///
 /// let column = BitSum::new(Crowd::new(100)?, 50.0)?;
 /// let (one, two) = (Columns::new(column, 1)?, Columns::new(column, 2)?);

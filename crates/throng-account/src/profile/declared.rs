@@ -13,8 +13,8 @@ use crate::{Band, Dataset, Epsilon, Error, Profile, Theorem};
 /// every (ε₀, δ₀)-DP mechanism is a post-processing of this one.
 ///
 /// ```
-/// # use throng_account::{Epsilon, Profile};
 /// use throng_account::profile::Declared;
+/// use throng_account::{Epsilon, Profile};
 ///
 /// // The best guess at a bit from an answer with ε₀ = 1 is right more often than wrong by tanh ½.
 /// let declared = Declared::new(Epsilon::new(1.0)?, 0.0)?;

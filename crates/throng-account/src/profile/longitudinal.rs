@@ -11,8 +11,8 @@ use crate::{Crowd, Epsilon, Error};
 /// The protocol with the parameter `c` of its coin.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
 /// use throng_account::profile::Longitudinal;
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// // Sixteen periods, five levels, and ε = 1 for all that a client ever sends.
 /// let protocol = Longitudinal::new(16, Epsilon::new(1.0)?)?;

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn all_three_guarantees_agree_with_fifty_digits() {
+    fn all_three_guarantees_agree_with_eighty_digits() {
         for row in vectors("published.json") {
             let name = row.text("name");
             if !name.starts_with("rappor") {

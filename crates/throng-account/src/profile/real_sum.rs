@@ -12,8 +12,8 @@ use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, The
 /// The protocol with its crowd.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Profile};
 /// use throng_account::profile::RealSum;
+/// use throng_account::{Crowd, Delta, Profile};
 ///
 /// // Four bits each, one in twenty flipped: noise of 3.8 and rounding of at most 4.
 /// let sum = RealSum::new(Crowd::new(1_000)?, 100.0, 4)?;

@@ -29,7 +29,7 @@ use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, The
 /// The protocol with its crowd.
 ///
 /// ```
-/// # use throng_account::Crowd;
+/// use throng_account::Crowd;
 /// use throng_account::profile::SlicedSum;
 ///
 /// // Three binary digits, two slots; the lowest digit is hidden by coins in one slot of sixteen.

@@ -11,9 +11,8 @@ use crate::{Band, Crowd, Dataset, Epsilon, Probability, Profile, Theorem};
 /// The protocol with its crowd.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Profile};
 /// use throng_account::profile::TwoMessageCount;
-/// use throng_account::Probability;
+/// use throng_account::{Crowd, Delta, Epsilon, Probability, Profile};
 ///
 /// let count = TwoMessageCount::new(Crowd::new(100)?, Probability::new("p", 0.25)?);
 /// // √(100·¼·¾), and ε = 0.62 at δ = 10⁻³.

@@ -7,7 +7,7 @@ use crate::{Delta, Epsilon};
 /// `T` rounds of (ε, δ)-DP are (Tε, Tδ)-DP.
 ///
 /// ```
-/// # use throng_account::Epsilon;
+/// use throng_account::Epsilon;
 /// use throng_account::spend::closed_form::basic;
 ///
 /// let (epsilon, delta) = basic(Epsilon::new(0.1)?, 1e-7, 10);
@@ -29,8 +29,8 @@ pub fn basic(epsilon: Epsilon, delta: f64, rounds: u64) -> (f64, f64) {
 /// Lemma 10 loses a factor T in the first term and is false.
 ///
 /// ```
-/// # use throng_account::{Delta, Epsilon};
 /// use throng_account::spend::closed_form::{advanced, basic};
+/// use throng_account::{Delta, Epsilon};
 ///
 /// // A hundred rounds of ε = 0.1: 6.3 instead of 10. Of ten rounds it makes more than there is.
 /// let (epsilon, slack) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
@@ -49,8 +49,8 @@ pub fn advanced(epsilon: Epsilon, rounds: u64, slack: Delta) -> f64 {
 /// the conversion of [`renyi_epsilon`].
 ///
 /// ```
-/// # use throng_account::{Delta, Epsilon};
 /// use throng_account::spend::closed_form::{advanced, concentrated};
+/// use throng_account::{Delta, Epsilon};
 ///
 /// let (epsilon, delta) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
 /// let rounds = concentrated(epsilon, 100, delta);
@@ -77,7 +77,7 @@ mod tests {
     use crate::testing::{assert_close, vectors};
 
     #[test]
-    fn advanced_composition_agrees_with_fifty_digits() {
+    fn advanced_composition_agrees_with_eighty_digits() {
         let rows = vectors("published.json");
         for row in rows.iter().filter(|row| row.text("name") == "advanced") {
             let slack = Delta::new(row.f64("delta")).unwrap();

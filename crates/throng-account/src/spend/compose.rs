@@ -18,9 +18,9 @@ use crate::{
 /// A sequence of rounds, each with a profile of its own.
 ///
 /// ```
-/// # use throng_account::{Delta, Epsilon};
 /// use throng_account::profile::Declared;
 /// use throng_account::spend::{Composition, closed_form};
+/// use throng_account::{Delta, Epsilon};
 ///
 /// // Thirty rounds of which nothing but ε = 0.1 is known.
 /// let (epsilon, delta) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
@@ -117,8 +117,8 @@ impl<'a> Composition<'a> {
 /// count over all rounds an adversary could watch.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_account::spend::shuffled_rounds;
+/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // Once 0.149, and four times 0.31: twice as much.
 /// let (crowd, local, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);

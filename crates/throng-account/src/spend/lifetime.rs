@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 /// One release that has been made.
 ///
 /// ```
-/// # use throng_account::Crowd;
+/// use throng_account::Crowd;
 /// use throng_account::spend::Spent;
 ///
 /// // Two epochs merged into one release show two reports of one person.
 /// let release = Spent { epochs: 2, honest: Crowd::new(10_000)? };
-/// # let _ = release;
+/// assert_eq!(release.honest.get(), 10_000);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,10 +27,9 @@ pub struct Spent {
 /// What all releases of a collection cost together. It keeps the profiles it has looked at.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Error};
 /// use throng_account::profile::ClonePair;
 /// use throng_account::spend::{Lifetime, Spent};
-/// use throng_account::Profile;
+/// use throng_account::{Crowd, Delta, Epsilon, Error, Profile};
 ///
 /// // Reports with ε₀ = 1, drawn anew in each of ten epochs, among a thousand or more.
 /// let profile = |honest| -> Result<Box<dyn Profile>, Error> {
@@ -128,7 +127,7 @@ impl Lifetime {
 /// no more than a smaller one.
 ///
 /// ```
-/// # use throng_account::Crowd;
+/// use throng_account::Crowd;
 /// use throng_account::spend::{Spent, every_epoch};
 ///
 /// // Seven epochs, of which up to three are merged.
@@ -147,9 +146,9 @@ pub fn every_epoch(epochs: u64, window: u64, honest: Crowd) -> Vec<(Spent, u64)>
 /// groups need where up to `window` epochs are merged. It may be above 1, where there is none.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Error};
+/// use throng_account::profile::ClonePair;
 /// use throng_account::spend::ample_delta;
-/// use throng_account::{Profile, profile::ClonePair};
+/// use throng_account::{Crowd, Delta, Epsilon, Error, Profile};
 ///
 /// let profile = || -> Result<Box<dyn Profile>, Error> {
 ///     Ok(Box::new(ClonePair::strong(Crowd::new(1_000)?, Epsilon::new(1.0)?)?))

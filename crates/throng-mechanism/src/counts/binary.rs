@@ -24,7 +24,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate,
 /// One message: the bit, flipped with the probability of a coin below ½.
 ///
 /// ```
-/// # use throng_account::{Probability, Threshold};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{BinaryResponse, Protocol, Tally};
 ///
 /// // One answer in four is flipped: a yes is three times as likely to come from a yes.

@@ -39,7 +39,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
 /// Symbols 0 for '−', 1 for '+', 2 for null: the user's bit, then the slots.
 ///
 /// ```
-/// # use throng_account::profile::Bursts;
+/// use throng_account::profile::Bursts;
 /// use throng_mechanism::{BurstCount, Claims, Protocol};
 ///
 /// // A pair with chance ¼, a lone plus or a lone minus with chance ⅛ each. Null is symbol 2.

@@ -29,7 +29,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate}
 /// Symbols 0 and 1 for bits, 2 for null: the user's bit, then the slots.
 ///
 /// ```
-/// # use throng_account::Threshold;
+/// use throng_account::Threshold;
 /// use throng_mechanism::{Claims, CoinCount, Protocol};
 ///
 /// // The bit, and every other time a fair coin beside it. Null is symbol 2.

@@ -21,7 +21,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate}
 /// The true bit and a noise bit.
 ///
 /// ```
-/// # use throng_account::{Probability, Threshold};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{Protocol, Tally, TwoMessageCount};
 ///
 /// let count = TwoMessageCount::new(Threshold::new(1 << 62)?);

@@ -30,7 +30,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate}
 /// Symbols `0..k` for categories, k for null: the user's category, then the slots.
 ///
 /// ```
-/// # use throng_account::Threshold;
+/// use throng_account::Threshold;
 /// use throng_mechanism::{AdditiveHistogram, Claims, Protocol};
 ///
 /// // Two categories, and every other time a random one of them in the slot. Null is symbol 2.

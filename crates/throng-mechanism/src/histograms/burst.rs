@@ -27,8 +27,8 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
 /// slots.
 ///
 /// ```
-/// # use throng_account::Probability;
-/// # use throng_account::profile::Bursts;
+/// use throng_account::Probability;
+/// use throng_account::profile::Bursts;
 /// use throng_mechanism::{BurstHistogram, Protocol, Tally};
 ///
 /// let bursts = Bursts::new(vec![1 << 62], vec![1 << 61], vec![1 << 61])?;

@@ -29,7 +29,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate}
 /// What both have in common: so many columns, and the coin that flips a bit.
 ///
 /// ```
-/// # use throng_account::Threshold;
+/// use throng_account::Threshold;
 /// use throng_mechanism::Columns;
 ///
 /// // √(n·b(1−b))/(1 − 2b), the same in each of the columns.
@@ -172,7 +172,7 @@ impl Columns {
 /// `histogram`: a user holds one category, counted from 0.
 ///
 /// ```
-/// # use throng_account::Threshold;
+/// use throng_account::Threshold;
 /// use throng_mechanism::{Columns, Histogram, Protocol};
 ///
 /// // A bit for each of three categories, flipped one time in four; column j sends 2j or 2j + 1.

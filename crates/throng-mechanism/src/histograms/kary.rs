@@ -24,7 +24,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate,
 /// One message: a category, from 0 to k − 1.
 ///
 /// ```
-/// # use throng_account::Epsilon;
+/// use throng_account::Epsilon;
 /// use throng_mechanism::{Claims, KaryResponse, Protocol};
 ///
 /// // The truth with chance ½, each of the other three with ⅙: at most three times as likely.

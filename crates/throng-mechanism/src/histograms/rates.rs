@@ -48,7 +48,7 @@ mod tests {
     use throng_account::{Epsilon, Threshold};
 
     #[test]
-    fn variances_agree_with_fifty_digits() {
+    fn variances_agree_with_eighty_digits() {
         let path = format!("{}/../../vectors/estimators.json", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         let file: Value = serde_json::from_str(&text).unwrap();

@@ -26,7 +26,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, round};
 /// One message of ⌈k/64⌉ words: bit `v % 64` of word `v / 64` is set if category v is in the set.
 ///
 /// ```
-/// # use throng_account::Epsilon;
+/// use throng_account::Epsilon;
 /// use throng_mechanism::{Protocol, SubsetSelection};
 ///
 /// // Sets of two of eight categories. Half of them hold the truth, so each of the 7 sets with it is

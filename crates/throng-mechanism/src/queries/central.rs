@@ -21,11 +21,11 @@ use throng_account::{Epsilon, Probability, round};
 /// sensitivity; a count is the sum of bits, with sensitivity 1.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Epsilon, Probability};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Epsilon, Probability};
 /// use throng_mechanism::CentralSum;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // A count by someone who holds all data: ε = 1 costs ±1.36, whatever the crowd.
 /// let count = CentralSum::new(Epsilon::new(1.0)?, 1)?;
 /// assert!((count.standard_error() - 1.357).abs() < 1e-3);
@@ -80,11 +80,11 @@ impl CentralSum {
 /// most 1, some up and some down.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Epsilon, Probability};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Epsilon, Probability};
 /// use throng_mechanism::CentralSelection;
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let selection = CentralSelection::new(Epsilon::new(1.0)?)?;
 /// // Behind by 500, another is chosen with probability e^−250.
 /// assert_eq!(selection.select(&[100, 600, 100], &mut rng)?, 1);

@@ -18,7 +18,7 @@ use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 /// Sums of several coordinates from −1 to 1, each by `real-sum` in a bag of its own.
 ///
 /// ```
-/// # use throng_account::Threshold;
+/// use throng_account::Threshold;
 /// use throng_mechanism::{Claims, Protocol, UnarySum, VectorSum};
 ///
 /// // Two coordinates of three bits each, one in four of them flipped.
@@ -141,7 +141,7 @@ impl Protocol for VectorSum {
 /// How to learn.
 ///
 /// ```
-/// # use throng_account::{Delta, Epsilon};
+/// use throng_account::{Delta, Epsilon};
 /// use throng_mechanism::Training;
 ///
 /// let training = Training {
@@ -183,11 +183,11 @@ pub type Example<'a> = (&'a [f64], bool);
 /// private for replacing one user's features and label, all rounds together.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Delta, Epsilon};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Delta, Epsilon};
 /// use throng_mechanism::{Training, dot, logistic, logistic_regression};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // Two thousand users whose label is the sign of their only feature; one step of descent.
 /// let users: Vec<([f64; 1], bool)> =
 ///     (0..2_000).map(|user| if user % 2 == 0 { ([1.0], true) } else { ([-1.0], false) }).collect();

@@ -18,7 +18,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile};
 /// `selection`: a user holds a bit for every column.
 ///
 /// ```
-/// # use throng_account::{Probability, Threshold};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{Claims, Columns, Protocol, Selection, Tally};
 ///
 /// let selection = Selection::new(Columns::new(2, Threshold::new(1 << 62)?)?);
@@ -71,7 +71,7 @@ impl Selection {
 /// Which column is the commonest.
 ///
 /// ```
-/// # use throng_account::{Probability, Threshold};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{Claims, Columns, Estimate, Selection, Winner};
 ///
 /// let selection = Selection::new(Columns::new(3, Threshold::new(1 << 62)?)?);

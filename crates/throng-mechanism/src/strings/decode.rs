@@ -63,7 +63,7 @@ impl Control {
 /// How to decode.
 ///
 /// ```
-/// # use throng_account::Probability;
+/// use throng_account::Probability;
 /// use throng_mechanism::{Control, DecodeOptions};
 ///
 /// // At most one time in twenty an absent string is found, over the whole list.
@@ -116,11 +116,11 @@ pub struct Decoded {
 /// hash. At most a quarter as many candidates are returned as there are cells, and 1024.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Probability, Threshold};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{Bloom, Control, DecodeOptions, Protocol, Rappor, Tally, decode};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
 /// let rappor = Rappor::new(Bloom::new(32, 2, 8, 1)?, coin(0.1)?, coin(0.1)?, coin(0.9)?)?;
 /// let mut report = Vec::new();

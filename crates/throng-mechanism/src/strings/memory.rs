@@ -13,11 +13,11 @@ use rand_core::CryptoRng;
 /// The memory tells which strings a user reported. It is to be kept as safe as these.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Probability, Threshold};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{Bloom, Memory, Rappor};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
 /// let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.25)?, coin(0.75)?)?;
 /// let mut memory = Memory::new(&rappor, 1, &mut rng);

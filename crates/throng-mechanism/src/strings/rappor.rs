@@ -41,11 +41,11 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, UpperOnly}
 /// One message: the cohort, then the bits that are shown.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Probability, Threshold};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{Bloom, Memory, Rappor};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
 /// let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
 ///

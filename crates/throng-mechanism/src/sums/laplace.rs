@@ -29,7 +29,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, UpperOnly, round};
 /// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be no less than 0.
 ///
 /// ```
-/// # use throng_account::Epsilon;
+/// use throng_account::Epsilon;
 /// use throng_mechanism::{LaplaceMean, Protocol};
 ///
 /// // Noise falls off by e^−¼ with each of four steps: from one end of the range to the other by e.

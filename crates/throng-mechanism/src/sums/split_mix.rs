@@ -46,11 +46,11 @@ use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, UpperOnly, rou
 /// m messages below q = 2^bits, which add up to the value and a share of the noise.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::{Crowd, Delta, Epsilon};
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::{Crowd, Delta, Epsilon};
 /// use throng_mechanism::{Protocol, SplitAndMix};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let split = SplitAndMix::fragile(Crowd::new(1_000)?, epsilon, delta, 1_000)?;
 /// let (kept, failing) = split.guarantee();

@@ -29,7 +29,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate}
 /// `bits` messages of one bit each.
 ///
 /// ```
-/// # use throng_account::{Probability, Threshold};
+/// use throng_account::{Probability, Threshold};
 /// use throng_mechanism::{Protocol, Tally, UnarySum};
 ///
 /// // Numbers as two bits, one in four of them flipped.

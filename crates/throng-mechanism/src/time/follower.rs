@@ -10,11 +10,11 @@ use std::fmt;
 /// The level is no secret: it shows in every answer. The rest tells about the user.
 ///
 /// ```
-/// # use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// # use throng_account::Epsilon;
+/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+/// use throng_account::Epsilon;
 /// use throng_mechanism::{Follower, Longitudinal};
 ///
+/// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let protocol = Longitudinal::local(4, 1, Epsilon::new(1.0)?)?;
 /// let mut follower = Follower::new(&protocol, &mut rng);
 /// for bit in [false, true] {

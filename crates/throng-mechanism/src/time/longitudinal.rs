@@ -38,7 +38,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, UpperOnly,
 /// for null and `1 + 2·level + sign` for an answer.
 ///
 /// ```
-/// # use throng_account::Epsilon;
+/// use throng_account::Epsilon;
 /// use throng_mechanism::Longitudinal;
 ///
 /// // Sixteen periods: a tree of five levels, of which every client answers on one.
