@@ -27,7 +27,7 @@ pub const CLIENT_STATE: Target = Target {
     },
 };
 
-/// What is restored is kept as it was, and never makes a report for an epoch that had one.
+/// Checks that a restored state is kept as it was, and never makes a second report for an epoch.
 fn restore(collection: &Collection, state: &[u8]) {
     let Ok(mut client) = Client::restore(collection.clone(), state) else { return };
     assert_eq!(client.state(), state);
@@ -54,7 +54,7 @@ fn restore(collection: &Collection, state: &[u8]) {
     assert_eq!(again.state(), client.state());
 }
 
-/// Before the first report, with one on its way, with one delivered, and switched off.
+/// The states before the first report, with one on its way, with one delivered, and switched off.
 fn states(place: u8, collection: &Collection) -> Vec<Vec<u8>> {
     let mut rng = ChaCha12Rng::seed_from_u64(place.into());
     let mut client = Client::new(collection.clone()).unwrap();
@@ -82,7 +82,7 @@ fn directory(collection: &Collection, window: u64) -> SignedDirectory {
     SignedDirectory::new(directory, signatures)
 }
 
-/// Without memory, with the memory of a string, with that of a life.
+/// Collections without memory, with the memory of a string, and with that of a lifetime.
 static COLLECTIONS: LazyLock<Vec<Collection>> =
     LazyLock::new(|| [Key::BitSum, Key::Rappor, Key::Longitudinal].map(world::collection).to_vec());
 

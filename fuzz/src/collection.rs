@@ -1,8 +1,8 @@
 //! Collection files.
 //!
-//! Whether a promise is kept is computed, and that takes seconds where a crowd or a mechanism is large.
-//! The computation is no decoder: a file that asks for much of it is read without its promise, up to
-//! the complaint that it is missing.
+//! Whether a promise is kept is computed, and that takes seconds where a crowd or a mechanism is
+//! large. The computation is no decoder: a file that asks for much of it is read without its
+//! promise, up to the complaint that it is missing.
 
 use crate::target::Target;
 use crate::world;
@@ -52,7 +52,7 @@ fn board() -> Board {
     Board { about: "Keys".into(), messages: 3, payload: 18, crowd: 5, rounds: 2, schedule, chain }
 }
 
-/// What is read is written and read again as it was, and can be worked with.
+/// Checks that a file that is read is written and read again as it was, and can be worked with.
 fn read(text: &str) {
     if let Ok(collection) = Collection::parse(text) {
         let again = Collection::parse(&collection.to_toml()).unwrap();
@@ -69,7 +69,7 @@ fn read(text: &str) {
     }
 }
 
-/// Whether its promise is computed in milliseconds: one epoch, or several that are charged once.
+/// True if the promise is computed in milliseconds: one epoch, or several that are charged once.
 fn is_cheap(table: &Table) -> bool {
     let integer = |section: &str, key: &str| table.get(section)?.get(key)?.as_integer();
     let key = table.get("mechanism").and_then(|mechanism| mechanism.get("key"));
@@ -95,7 +95,7 @@ fn seeds() -> Vec<Vec<u8>> {
     files.chain(every).chain([draft]).map(String::into_bytes).collect()
 }
 
-/// Whose promises take milliseconds, whatever the parameters.
+/// The mechanisms whose promises take milliseconds, whatever the parameters.
 const CHEAP: &[Key] = &[
     Key::RandomizedResponse,
     Key::LaplaceMean,

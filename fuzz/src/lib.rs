@@ -12,7 +12,7 @@ pub mod target;
 pub mod wire;
 mod world;
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [target::Target; 15] = [
     wire::BATCH,
     wire::RECEIPT,

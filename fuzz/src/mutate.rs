@@ -7,7 +7,7 @@ use chacha20::rand_core::{Rng, SeedableRng};
 pub struct Mutator(ChaCha12Rng);
 
 impl Mutator {
-    /// The same number makes the same inputs.
+    /// A mutator that makes the same inputs from the same number.
     pub fn new(number: u64) -> Self {
         Self(ChaCha12Rng::seed_from_u64(number))
     }
@@ -68,7 +68,7 @@ impl Mutator {
         }
     }
 
-    /// An integer on which decoders fail, in binary, over what is there.
+    /// Writes an integer on which decoders fail, in binary, over what is there.
     fn integer(&mut self, bytes: &mut [u8], at: usize) {
         let number = self.interesting();
         let width = 1 << self.below(4);
@@ -79,7 +79,7 @@ impl Mutator {
         }
     }
 
-    /// Such an integer, in decimal, for a run of digits.
+    /// Puts such an integer, in decimal, in the place of a run of digits.
     fn decimal(&mut self, bytes: &mut Vec<u8>) {
         let starts: Vec<usize> = (0..bytes.len())
             .filter(|&at| {
@@ -93,7 +93,7 @@ impl Mutator {
         bytes.splice(start..start + digits, number.into_bytes());
     }
 
-    /// A line left out, doubled or moved.
+    /// Leaves out, doubles or moves a line.
     fn line(&mut self, bytes: &mut Vec<u8>) {
         let mut lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         let line = lines.remove(self.below(lines.len()));
@@ -119,7 +119,7 @@ impl Mutator {
         noise
     }
 
-    /// Mostly short.
+    /// A range that is mostly short.
     fn range(&mut self, length: usize) -> (usize, usize) {
         let start = self.below(length + 1);
         let most = if self.below(4) == 0 { length } else { 16 };

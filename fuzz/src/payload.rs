@@ -1,6 +1,7 @@
-//! What whoever seals to the analyzer may seal: payloads of every mechanism.
+//! Payloads of every mechanism, as anyone who seals to the analyzer may make them.
 //!
-//! Every message is counted, as valid or as malformed, whatever its bytes are; and estimates come out.
+//! Every message is counted, as valid or as malformed, whatever its bytes are; and estimates come
+//! out.
 
 use crate::target::Target;
 use crate::world;
@@ -55,7 +56,7 @@ fn absorb(terms: &Terms, payload: &[u8], epoch: u64) {
     }
 }
 
-/// Words that are encoded at all are decoded as they were.
+/// Checks that words that are encoded at all are decoded as they were.
 fn encode(terms: &Terms, bytes: &[u8]) {
     let words: Vec<u64> =
         bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
@@ -69,7 +70,7 @@ fn encode(terms: &Terms, bytes: &[u8]) {
     assert_eq!(decoded.len(), words.len());
 }
 
-/// What a client sends.
+/// The bytes that a client sends.
 fn sent(place: u8, terms: &Terms) -> Vec<u8> {
     let mut rng = ChaCha12Rng::seed_from_u64(place.into());
     let mut words = Vec::new();

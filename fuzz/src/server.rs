@@ -93,7 +93,7 @@ pub const LOG: Target = Target {
     },
 };
 
-/// What a log holds after damage is where it began, or it is refused.
+/// Checks that a damaged log holds the beginning of its records, or is refused.
 fn recover(log: &LogName) -> Option<Vec<u8>> {
     match content(log) {
         Ok(kept) => {
@@ -107,8 +107,8 @@ fn recover(log: &LogName) -> Option<Vec<u8>> {
     }
 }
 
-/// What can be read is gone on with. What cannot may be, if only its last segment is sound, but is not
-/// read after that either.
+/// Appends to a log. One that can be read goes on from there. One that cannot may take more, if its
+/// last segment is sound, but is not read after that either.
 fn append(log: &LogName, kept: Option<Vec<u8>>) {
     let more = [0xee; EACH];
     let taken = DISK.0.logs.append(log, &key(), &more, EACH);
@@ -248,5 +248,5 @@ patience = "7s"
 
 /// Bytes of a record.
 const EACH: usize = 20;
-/// Where parts of a segment begin.
+/// The bytes at whose multiples parts of a segment begin.
 const SECTOR: usize = 512;

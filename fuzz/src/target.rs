@@ -7,19 +7,19 @@ use std::thread;
 
 /// A decoder under test.
 pub struct Target {
-    /// What the binary and the corpus are called.
+    /// The name of the binary and of the corpus.
     pub name: &'static str,
     /// Inputs of the short run.
     pub rounds: u32,
-    /// What is valid, and what has been trouble.
+    /// Inputs that are valid, and inputs that have been trouble.
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Panics if the decoder does, or if it breaks its word.
     pub body: fn(&[u8]),
 }
 
 impl Target {
-    /// The seeds as they are, then mutations of them. The inputs are the same in every run, unless
-    /// `THRONG_FUZZ_SEED` is another number or `fresh`.
+    /// Runs the seeds as they are, then mutations of them. The inputs are the same in every run,
+    /// unless `THRONG_FUZZ_SEED` is another number or `fresh`.
     pub fn smoke(&self) {
         let (seeds, number) = ((self.seeds)(), number());
         let mut mutator = Mutator::new(number);
@@ -53,7 +53,7 @@ impl Drop for Witness<'_> {
     }
 }
 
-/// Where mutations start.
+/// The number that mutations start from.
 fn number() -> u64 {
     match env::var("THRONG_FUZZ_SEED").as_deref() {
         Ok("fresh") => {

@@ -1,7 +1,7 @@
 //! Targets of `throng-wire`: what peers send each other.
 //!
-//! Whatever decodes encodes to the same bytes. What was signed here once is all that ever verifies: an
-//! input that verifies and is not a seed is a forgery.
+//! Whatever decodes encodes to the same bytes. What was signed here once is all that ever verifies:
+//! an input that verifies and is not a seed is a forgery.
 
 use crate::target::Target;
 use crate::world::identity;

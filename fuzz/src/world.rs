@@ -11,7 +11,7 @@ pub fn identity(hop: u8) -> Identity {
     Identity::from_seed(&[hop; 32])
 }
 
-/// Two mixes and an analyzer, eight epochs, windows of one epoch.
+/// A collection with two mixes and an analyzer, eight epochs, and windows of one epoch.
 pub fn collection(key: Key) -> Collection {
     let party = |name: &str, hop| Party {
         name: name.into(),
@@ -40,7 +40,8 @@ pub fn terms(key: Key) -> Terms {
     }
 }
 
-/// Calibrated, but for bursts: that takes a second, and no target asks for their promise.
+/// The mechanism, calibrated, except for bursts: those take a second, and no target asks for their
+/// promise.
 fn mechanism(key: Key) -> Mechanism {
     let bursts =
         || Bursts::new(vec![1 << 60, 1 << 59], vec![1 << 58; 3], vec![1 << 58; 3]).unwrap();

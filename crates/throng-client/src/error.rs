@@ -1,4 +1,4 @@
-//! Why a device does not report.
+//! The reasons why a device does not report.
 
 use thiserror::Error;
 
@@ -21,7 +21,7 @@ pub enum Error {
     /// The off switch is on.
     #[error("reporting is switched off on this device")]
     Disabled,
-    /// All reports that the promise covers are spent.
+    /// The reports that the promise covers are all spent.
     #[error("the odometer is at {reports} reports, and the promise covers no more")]
     Spent {
         /// Reports so far.
@@ -43,7 +43,7 @@ pub enum Error {
         /// The latest epoch of this device.
         last: u64,
     },
-    /// There is one report for each epoch, and this one's is gone from the device.
+    /// This epoch has had its one report, and the report is gone from the device.
     #[error("this device has reported in epoch {epoch}, and there is one report for each")]
     Reported {
         /// The epoch.

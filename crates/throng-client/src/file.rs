@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 /// A state file, held by this client alone for as long as it lives.
 pub(crate) struct StateFile {
     path: PathBuf,
-    /// Apart from the file itself, which renaming replaces.
+    /// A file of its own, since renaming replaces the state file.
     _lock: File,
 }
 
@@ -35,7 +35,7 @@ impl StateFile {
         Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
-    /// Its contents, or nothing if it is not there.
+    /// The contents, or `None` if the file is not there.
     pub fn read(&self) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
         let fail = |error| file_error(&self.path, &error);
         let mut file = match File::open(&self.path) {

@@ -81,11 +81,11 @@ impl Patience {
     }
 }
 
-/// Why one attempt failed.
+/// The reason why one attempt failed.
 pub(crate) enum Failure {
-    /// Trying again will not help.
+    /// A failure that trying again will not mend.
     Final(Error),
-    /// It may, after so long if the mix said so.
+    /// A failure that may pass, after this time if the mix said so.
     Passing(Trouble, Option<Duration>),
 }
 

@@ -11,7 +11,7 @@ use throng_wire::CollectionId;
 use throng_wire::bytes::Reader;
 use zeroize::Zeroizing;
 
-/// What answers rest on, wiped when dropped.
+/// The words that answers rest on, wiped when dropped.
 pub(crate) type Words = Zeroizing<Vec<u64>>;
 
 /// Off switch, odometer, memory, and the report that is on its way.
@@ -111,7 +111,7 @@ fn read(reader: &mut Reader<'_>) -> Result<State, throng_wire::Error> {
 
 const MAGIC: &[u8] = b"throng client state\0";
 const VERSION: u8 = 1;
-/// All but the memory and the report.
+/// Bytes of everything but the memory and the report.
 const FIXED: usize = MAGIC.len() + 1 + 32 + 1 + 8 + 8 + 4 + 4 + 32;
 
 const SWITCH: &str = "a switch that is off or on";

@@ -20,7 +20,7 @@ pub struct World {
 }
 
 impl World {
-    /// Two mixes, ten epochs, windows of one epoch.
+    /// A world of two mixes and ten epochs, with windows of one epoch.
     pub fn new(mechanism: Mechanism) -> Self {
         let identities: Vec<_> = (1..=3).map(|i| Identity::from_seed(&[i; 32])).collect();
         let party = |hop: usize| Party {
@@ -113,7 +113,7 @@ impl World {
     }
 }
 
-/// Each mechanism for a small question.
+/// The mechanisms, each for a small question.
 pub fn every_mechanism() -> impl Iterator<Item = Mechanism> {
     Key::ALL.into_iter().map(|key| {
         let question = match key.kind() {

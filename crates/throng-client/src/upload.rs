@@ -28,7 +28,7 @@ pub struct Uploader {
     http: reqwest::Client,
     /// `{url of mix 1}/v1/collections/{id}`.
     mix: String,
-    /// The same at the analyzer.
+    /// `{url of the analyzer}/v1/collections/{id}`.
     analyzer: String,
     route: Route,
     patience: Patience,
@@ -122,7 +122,7 @@ impl Uploader {
         Ok(())
     }
 
-    /// All of it: learns the keys if need be, randomizes and seals, sends, and lets go of the
+    /// Does everything: learns the keys if need be, randomizes and seals, sends, and lets go of the
     /// report once the mix has it. Calling again after an error, or a crash, sends the same bytes;
     /// calling again after success does nothing.
     ///
@@ -359,7 +359,7 @@ mod tests {
         Ok((line, bytes.split_off(head)))
     }
 
-    /// It may be spawned.
+    /// Fails to compile for a future that cannot be spawned.
     fn assert_send(_: &impl Send) {}
 
     fn ok(body: &[u8]) -> Vec<u8> {

@@ -9,9 +9,9 @@ use throng_account::show::Count;
 use throng_wire::bytes::Writer;
 use throng_wire::{Below, Chain, CollectionId, Route, Schedule, Shape};
 
-/// A collection that asks nothing: participants post messages, and everyone sees the shuffled bag of
-/// each round. What must stay secret is for the messages themselves to hide; that a message cannot be
-/// traced to who sent it is what the mixes see to.
+/// A collection that asks nothing: participants post messages, and everyone sees the shuffled bag
+/// of each round. The messages themselves have to hide what must stay secret; the mixes see to it
+/// that no message can be traced to its sender.
 ///
 /// ```
 /// use throng_collection::Board;
@@ -47,11 +47,11 @@ use throng_wire::{Below, Chain, CollectionId, Route, Schedule, Shape};
 /// // A crowd that waits for the next round would answer questions of the last.
 /// let merged = file.replace("below = \"expire\"", "below = \"merge\"\nwindow = 2");
 /// assert!(Board::parse(&merged).is_err());
-/// # Ok::<(), throng_wire::Error>(())
+/// # Ok::<(), throng_collection::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
-    /// What it is about, in words.
+    /// The subject, in words.
     pub about: String,
     /// Messages in every report.
     pub messages: u32,
@@ -61,14 +61,14 @@ pub struct Board {
     pub crowd: u64,
     /// Rounds in all, numbered from 0.
     pub rounds: u64,
-    /// When a round begins and ends.
+    /// The times at which rounds begin and end.
     pub schedule: Schedule,
-    /// Through whom.
+    /// The parties that carry the messages.
     pub chain: Chain,
 }
 
 impl Board {
-    /// Whether a file is one of a board rather than of a question.
+    /// True if a file is one of a board rather than of a question.
     pub fn is_in(text: &str) -> bool {
         table(text).is_ok_and(|all| all.contains_key("board"))
     }
@@ -109,7 +109,7 @@ impl Board {
         Ok(board)
     }
 
-    /// As a file that [`Board::parse`] reads.
+    /// The board as a file that [`Board::parse`] reads.
     pub fn to_toml(&self) -> String {
         let mut out = Lines::default();
         out.section("[board]");
@@ -126,13 +126,13 @@ impl Board {
         Shape { mixes, messages: self.messages, payload: self.payload }
     }
 
-    /// SHA-256 of all it says. No question has the same.
+    /// SHA-256 of [`Board::canonical`]. No question has the same.
     pub fn id(&self) -> CollectionId {
         canonical::id(canonical::BOARD, &self.canonical())
     }
 
-    /// All it says: `about ‖ messages ‖ payload ‖ crowd ‖ rounds`, then schedule and chain as in a
-    /// question's.
+    /// All fields as bytes: `about ‖ messages ‖ payload ‖ crowd ‖ rounds`, then schedule and chain
+    /// as in those of a question.
     pub fn canonical(&self) -> Vec<u8> {
         let mut to = Writer::default();
         to.text(&self.about).u32(self.messages).u32(self.payload).u64(self.crowd).u64(self.rounds);
@@ -140,7 +140,7 @@ impl Board {
         to.0
     }
 
-    /// What takes place, and on what it rests, in plain words.
+    /// The course of a round, and what its secrecy rests on, in plain words.
     pub fn plain(&self) -> Vec<String> {
         let mixes: Vec<&str> = self.chain.mixes.iter().map(|mix| mix.name.as_str()).collect();
         let honest = match &mixes[..] {
@@ -154,17 +154,18 @@ impl Board {
         vec![
             format!("The board is about: {}", self.about),
             format!(
-                "{times} your device posts {} messages of {} bytes, {} bytes in all, whatever is in them.",
+                "{times} your device posts {} messages of {} bytes, {} bytes in all, whatever is \
+                 in them.",
                 Count(self.messages.into()),
                 Count(self.payload.into()),
                 Count(self.shape().report_bytes() as u64)
             ),
-            "Everybody sees all messages of a round, in no order. There is no noise in them: what must \
-             stay secret is for the messages to hide."
+            "Everybody sees all messages of a round, in no order. There is no noise in them: what \
+             must stay secret is for the messages to hide."
                 .into(),
             format!(
-                "Nobody can tell which messages came from one device as long as {honest}. The mixes and {} \
-                 sign what is shown, so all see the same.",
+                "Nobody can tell which messages came from one device as long as {honest}. The \
+                 mixes and {} sign what is shown, so all see the same.",
                 self.chain.analyzer.name
             ),
             format!(
@@ -197,7 +198,7 @@ pub(crate) mod testing {
     use super::*;
     use crate::collection::testing::collection;
 
-    /// Through the chain of [`collection`].
+    /// A board with the chain of [`collection`].
     pub fn board() -> Board {
         let crate::Collection { schedule, chain, .. } = collection();
         let about = "Keys".into();

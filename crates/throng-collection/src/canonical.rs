@@ -8,7 +8,8 @@ use throng_wire::bytes::Writer;
 use throng_wire::{Below, Chain, CollectionId, Party, Schedule};
 
 impl Collection {
-    /// All it says. Integers are big-endian, floats their 64 bits, texts and lists counted by a `u32`.
+    /// All fields as bytes. Integers are big-endian, floats their 64 bits, texts and lists counted
+    /// by a `u32`.
     ///
     /// ```text
     /// text ‖ value ‖ low ‖ high ‖ unit ‖ labels
@@ -31,7 +32,8 @@ pub(crate) fn id(label: &str, canonical: &[u8]) -> CollectionId {
     CollectionId::new(hash.finalize().into())
 }
 
-/// `start ‖ every ‖ grace ‖ window (0: expire) ‖ mixes, each: name ‖ url ‖ identity ‖ analyzer: the same`.
+/// Writes `start ‖ every ‖ grace ‖ window (0: expire)`, then the mixes, each as `name ‖ url ‖
+/// identity`, and the analyzer in the same way.
 pub(crate) fn course(to: &mut Writer, schedule: &Schedule, chain: &Chain) {
     let window = match schedule.below {
         Below::Expire => 0,

@@ -1,5 +1,5 @@
-//! A collection: a question, a promise, the mechanism that keeps it, when it is asked, and who carries
-//! the answers.
+//! A collection: a question, a promise, the mechanism that keeps it, when it is asked, and who
+//! carries the answers.
 
 use crate::{canonical, payload};
 use std::ops::Range;
@@ -7,16 +7,10 @@ use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::Mechanism;
 use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
 
-/// What is asked, what is promised, and the mechanism that keeps the promise. A draft of a collection.
+/// A question, its promise, and the mechanism that keeps the promise: the draft of a collection.
 ///
 /// ```
-/// # use throng_collection::Terms;
-/// # let terms = Terms::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # "#)?;
+/// let terms = throng_collection::example::terms();
 /// // One bit in one message of one byte: 145 bytes through two mixes.
 /// assert_eq!((terms.messages(), terms.payload()), (1, 1));
 /// assert_eq!(terms.shape(2).report_bytes(), 145);
@@ -25,26 +19,25 @@ use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
 /// let mut wary = terms.clone();
 /// wary.promise.corrupt = 0.1;
 /// assert_eq!((terms.quorum(), wary.quorum()), (1000, 1112));
-/// # Ok::<(), throng_wire::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// What users are asked.
+    /// The question to the users.
     pub question: Prompt,
-    /// What they are promised.
+    /// The promise to them.
     pub promise: Promise,
-    /// How they answer.
+    /// The mechanism by which they answer.
     pub mechanism: Mechanism,
 }
 
 impl Terms {
-    /// The lengths of everything, through so many mixes.
+    /// The lengths of everything, through this number of mixes.
     pub fn shape(&self, mixes: u8) -> Shape {
         payload::shape(&self.mechanism, mixes)
     }
 
-    /// Distinct valid reports that make up the promised crowd, when the fraction that may be corrupt
-    /// is: the least n with [`Crowd::honest`] of n at least the crowd.
+    /// Distinct valid reports that make up the promised crowd, however many of the fraction that
+    /// may be corrupt are: the least n with [`Crowd::honest`] of n at least the crowd.
     pub fn quorum(&self) -> u64 {
         let Promise { crowd, corrupt, .. } = self.promise;
         let enough = |n: u64| Crowd::honest(n, corrupt).is_ok_and(|honest| honest >= crowd);
@@ -68,7 +61,8 @@ impl Terms {
 /// ```
 /// use throng_collection::Prompt;
 ///
-/// let prompt = Prompt { high: 24.0, unit: "hours".into(), ..Prompt::new("How long do you sleep?") };
+/// let sleep = Prompt::new("How long do you sleep?");
+/// let prompt = Prompt { high: 24.0, unit: "hours".into(), ..sleep };
 /// assert_eq!((prompt.low, prompt.high), (0.0, 24.0));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -92,11 +86,12 @@ impl Prompt {
     }
 }
 
-/// What everyone who takes part is promised.
+/// The promise to everyone who takes part.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon};
-/// # use throng_collection::Promise;
+/// use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_collection::Promise;
+///
 /// // Four weeks. What is added up simply covers all of them, whatever the mechanism.
 /// let (epsilon, delta, epochs) = (Epsilon::new(0.1)?, Delta::new(1e-8)?, 4);
 /// let (total, failure) = throng_account::spend::closed_form::basic(epsilon, delta.get(), epochs);
@@ -108,9 +103,9 @@ impl Prompt {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Promise {
-    /// ε of one report against who sees the shuffled messages.
+    /// ε of one report against whoever sees the shuffled messages.
     pub epsilon: Epsilon,
-    /// δ.
+    /// δ at this ε.
     pub delta: Delta,
     /// Honest reports that are shuffled together at least.
     pub crowd: Crowd,
@@ -157,15 +152,15 @@ pub struct Promise {
 /// assert_eq!(Collection::parse(&collection.to_toml())?.id(), collection.id());
 /// let other = Collection::parse(&file.replace("cycle", "walk"))?;
 /// assert_ne!(other.id(), collection.id());
-/// # Ok::<(), throng_wire::Error>(())
+/// # Ok::<(), throng_collection::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collection {
     /// Question, promise and mechanism.
     pub terms: Terms,
-    /// When.
+    /// The times at which it is asked.
     pub schedule: Schedule,
-    /// Through whom.
+    /// The parties that carry the answers.
     pub chain: Chain,
 }
 
@@ -175,7 +170,7 @@ impl Collection {
         self.terms.shape(self.chain.mixes.len() as u8)
     }
 
-    /// SHA-256 of all it says.
+    /// SHA-256 of [`Collection::canonical`].
     pub fn id(&self) -> CollectionId {
         canonical::id(canonical::QUESTION, &self.canonical())
     }
@@ -218,7 +213,7 @@ pub(crate) mod testing {
     use throng_wire::Below;
     use throng_wire::example::party;
 
-    /// What a promise of (ε, 10⁻⁶) among 1,000 takes, asked once.
+    /// Terms with a promise of (ε, 10⁻⁶) among 1,000, asked once.
     pub fn terms(question: Question, key: Key, epsilon: f64) -> Terms {
         let crowd = Crowd::new(1_000).unwrap();
         let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap());

@@ -14,20 +14,20 @@ use thiserror::Error;
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A field of a collection file that is missing or cannot be.
+    /// A field of a collection file that is missing or not valid.
     #[error("{field}: {reason}")]
     Field {
-        /// Where in the file, as `section.name`.
+        /// The place in the file, as `section.name`.
         field: String,
-        /// What is wrong and what would do.
+        /// The fault, and what would do.
         reason: String,
     },
     /// A promise that the mechanism does not keep.
     #[error("the promise is not kept: {reason}; {remedy}")]
     Promise {
-        /// What falls short.
+        /// The part that falls short.
         reason: String,
-        /// What would do.
+        /// A change that would do.
         remedy: String,
     },
     /// A text that no analyzer of the collection wrote.

@@ -131,5 +131,5 @@ pub fn directory(of: impl Into<Route>) -> SignedDirectory {
     example::keys(&of.into(), 0).1
 }
 
-/// The numbers above are in range.
+/// The reason why the numbers above are accepted.
 const VALID: &str = "in range";

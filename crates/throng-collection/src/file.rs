@@ -1,7 +1,7 @@
 //! A collection as a TOML file.
 //!
-//! A key that is not known is refused: a typing error must not change a promise in silence. What the
-//! file may leave out is said at [`Collection::parse`].
+//! A key that is not known is refused: a typing error must not change a promise in silence. What
+//! the file may leave out is said at [`Collection::parse`].
 
 use crate::section::{Lines, Section, field, known, line};
 use crate::{Collection, Error, Promise, Prompt, Terms};
@@ -35,7 +35,7 @@ impl Terms {
     /// // A crowd a fifth smaller does not hide a person that well, and the error says what would.
     /// let error = Terms::parse(&draft.replace("crowd = 1000", "crowd = 800")).unwrap_err();
     /// assert!(error.to_string().contains("the promise is not kept"));
-    /// # Ok::<(), throng_wire::Error>(())
+    /// # Ok::<(), throng_collection::Error>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, Error> {
         let all = table(text)?;
@@ -48,7 +48,7 @@ impl Terms {
         Ok(terms)
     }
 
-    /// As a draft.
+    /// The terms as a draft that [`Terms::parse`] reads.
     pub fn to_toml(&self) -> String {
         let Self { question, promise, mechanism } = self;
         let mut out = Lines::default();
@@ -104,7 +104,8 @@ impl Collection {
     /// ```text
     /// [question]   text, value = bit | real | category | string | attributes | state
     ///              low, high (real only); unit, labels may be left out
-    /// [promise]    epsilon, delta, crowd, corrupt (0 if left out), epochs, lifetime_epsilon, lifetime_delta
+    /// [promise]    epsilon, delta, crowd, corrupt (0 if left out), epochs, lifetime_epsilon,
+    ///              lifetime_delta
     /// [mechanism]  key, and its integers as `throng plan --write` writes them
     /// [schedule]   start (Unix seconds), every = "24h", grace = "15m", below = "expire" | "merge",
     ///              window (merge only)
@@ -124,14 +125,14 @@ impl Collection {
         Ok(collection)
     }
 
-    /// As a file that [`Collection::parse`] reads.
+    /// The collection as a file that [`Collection::parse`] reads.
     pub fn to_toml(&self) -> String {
         let mut out = Lines(self.terms.to_toml());
         out.course(&self.schedule, &self.chain);
         out.0
     }
 
-    /// What only the whole can say.
+    /// Checks what concerns several sections at once.
     fn fits(&self) -> Result<(), Error> {
         let merges = matches!(self.schedule.below, Below::Merge { .. });
         let remembers = match self.terms.spending() {
@@ -169,7 +170,7 @@ pub fn seconds(text: &str) -> Option<u64> {
     digits.then(|| number.parse::<u64>().ok()?.checked_mul(*each)).flatten()
 }
 
-/// The shortest text that [`seconds`] reads so.
+/// The shortest text that [`seconds`] reads as this duration.
 ///
 /// ```
 /// use throng_collection::{duration_text, seconds};
@@ -347,7 +348,8 @@ fn party(section: &Section<'_>) -> Result<Party, Error> {
     section.known(&["name", "url", "identity"])?;
     let url = section.line("url")?;
     if !is_url(&url) {
-        let reason = "http://host or https://host, perhaps with a port and a path, without a slash at the end";
+        let reason = "http://host or https://host, perhaps with a port and a path, without a slash \
+                      at the end";
         return Err(section.wrong("url", reason));
     }
     let identity = section.text("identity")?.parse::<PublicIdentity>();
@@ -396,5 +398,5 @@ pub(crate) const MAX_EPOCHS: u64 = 1_000_000;
 const MAX_DURATION: u64 = 366 * 86_400;
 /// Some 34,000 years.
 const MAX_START: u64 = 1 << 40;
-/// A report of several megabytes is a mistake.
+/// The largest report: one of several megabytes is a mistake.
 pub(crate) const MAX_REPORT: usize = 1 << 24;

@@ -1,7 +1,8 @@
 //! A collection: what is asked, what is promised, and who carries the answers.
 //!
 //! It is a TOML file that everyone holds and nobody changes: its id is bound into every layer of
-//! every report (`docs/protocol.md`, 2). A file whose promise the mechanism does not keep is refused.
+//! every report (`docs/protocol.md`, 2). A file whose promise the mechanism does not keep is
+//! refused.
 //!
 //! ```
 //! use throng_collection::{Collection, example};
@@ -28,6 +29,8 @@
 //! | `release` | [`Release`]: estimates with their errors, and what holds for their batch |
 //! | `board` | [`Board`]: a collection that asks nothing and publishes what is posted |
 //! | [`example`] | one small collection with its parties |
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod board;
 mod canonical;

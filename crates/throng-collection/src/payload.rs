@@ -4,8 +4,8 @@
 //! P = 8·words if a message has several words, else ⌈message bits/8⌉;   words are little-endian
 //! ```
 //!
-//! Where a report is spread over epochs (`longitudinal`), a message is the symbol alone. Its period is the
-//! epoch's, which the analyzer knows and nobody else needs to.
+//! Where a report is spread over epochs (`longitudinal`), a message is the symbol alone. Its period
+//! is the epoch's, which the analyzer knows and nobody else needs to.
 
 use crate::Terms;
 use throng_mechanism::Mechanism;
@@ -22,16 +22,11 @@ impl Terms {
         payload(&self.mechanism)
     }
 
-    /// Appends the bytes of whole messages, as [`respond`](throng_mechanism::Mechanism::respond) makes them.
+    /// Appends the bytes of whole messages, as [`respond`](throng_mechanism::Mechanism::respond)
+    /// makes them.
     ///
     /// ```
-    /// # use throng_collection::Terms;
-    /// # let terms = Terms::parse(r#"
-    /// # question = { text = "Do you cycle to work?", value = "bit" }
-    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-    /// #             lifetime_delta = 1e-6 }
-    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    /// # "#)?;
+    /// let terms = throng_collection::example::terms();
     /// let mut bytes = Vec::new();
     /// terms.encode_payload(&[1, 0], &mut bytes)?;
     /// assert_eq!(bytes, [1, 0]);
@@ -78,21 +73,19 @@ impl Terms {
     }
 }
 
-/// Bytes of one sealed report of a mechanism through so many mixes, as the planner counts them.
+/// Bytes of one sealed report of a mechanism through `mixes` mixes, as the planner counts them.
 ///
 /// ```
-/// # use throng_account::Threshold;
-/// # use throng_mechanism::{BinaryResponse, Mechanism};
+/// use throng_collection::{example, report_bytes};
+///
 /// // One byte in three layers of 48.
-/// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
-/// assert_eq!(throng_wire::report_bytes(&mechanism, 2), 145);
-/// # Ok::<(), throng_wire::Error>(())
+/// assert_eq!(report_bytes(&example::terms().mechanism, 2), 145);
 /// ```
 pub fn report_bytes(mechanism: &Mechanism, mixes: u8) -> u64 {
     shape(mechanism, mixes).report_bytes() as u64
 }
 
-/// The lengths of everything, through so many mixes.
+/// The lengths of everything, through this number of mixes.
 pub(super) fn shape(mechanism: &Mechanism, mixes: u8) -> Shape {
     Shape {
         mixes,
@@ -119,7 +112,8 @@ mod tests {
     use chacha20::rand_core::{Rng, SeedableRng};
     use throng_mechanism::{Key, Question, Value};
 
-    /// Every mechanism, in several sizes where the size decides how words are laid out.
+    /// The terms of every mechanism, in several sizes where the size decides how words are laid
+    /// out.
     fn all() -> Vec<Terms> {
         let text = |bits| Question::Text { bits, hashes: 2, cohorts: 64 };
         let mut questions = vec![Question::Bit, Question::Real];

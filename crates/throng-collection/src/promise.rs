@@ -1,4 +1,4 @@
-//! Whether a mechanism keeps its promise, and what a person spends over many epochs.
+//! The promise of a mechanism, and the budget that a person spends over many epochs.
 
 use crate::{Error, Promise, Terms};
 use throng_account::show::Upper;
@@ -9,26 +9,22 @@ use throng_mechanism::Spending;
 pub use throng_account::spend::Spent;
 
 impl Terms {
-    /// How the losses of several epochs add up. A memory that is used once changes nothing.
+    /// The way in which the losses of several epochs add up. A memory that is used once changes
+    /// nothing.
     ///
     /// ```
-    /// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
-    /// # use throng_mechanism::{Bloom, Mechanism, Rappor};
-    /// # use throng_collection::{Promise, Prompt, Terms};
-    /// # use throng_mechanism::Spending;
-    /// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
-    /// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
-    /// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-    /// # let lifetime = (rappor.privacy().forever(), delta);
-    /// # let promise =
-    /// #     Promise { epsilon, delta, crowd: Crowd::new(1000)?, corrupt: 0.0, epochs: 10, lifetime };
-    /// # let question = Prompt::new("Which browser is it?");
-    /// # let terms = Terms { question, promise, mechanism: Mechanism::Rappor(rappor) };
-    /// // `rappor` in ten epochs, and in one.
+    /// use throng_account::{Probability, Threshold};
+    /// use throng_collection::example;
+    /// use throng_mechanism::{Bloom, Mechanism, Rappor, Spending};
+    ///
+    /// let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+    /// let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+    /// let mut terms = example::terms();
+    /// terms.mechanism = Mechanism::Rappor(rappor);
+    /// assert_eq!((terms.promise.epochs, terms.spending()), (1, Spending::PerEpoch));
+    /// terms.promise.epochs = 10;
     /// assert_eq!(terms.spending(), Spending::Memoized);
-    /// let once = Terms { promise: Promise { epochs: 1, ..terms.promise }, ..terms };
-    /// assert_eq!(once.spending(), Spending::PerEpoch);
-    /// # Ok::<(), throng_wire::Error>(())
+    /// # Ok::<(), throng_collection::Error>(())
     /// ```
     pub fn spending(&self) -> Spending {
         match self.mechanism.spending() {
@@ -37,8 +33,8 @@ impl Terms {
         }
     }
 
-    /// The profile of one report among `honest` ones. Where the accountant cannot reckon with so many,
-    /// fewer are taken, down to the promised crowd: a bound for every larger one.
+    /// The profile of one report among `honest` ones. Where the accountant cannot reckon with so
+    /// many, fewer are taken, down to the promised crowd: a bound for every larger one.
     pub fn profile(&self, honest: Crowd) -> Result<Box<dyn Profile>, Error> {
         let mut crowd = honest;
         loop {
@@ -51,18 +47,14 @@ impl Terms {
         }
     }
 
-    /// What one release among `honest` reports costs a person who has a report in each of its `epochs`,
-    /// rounded up: ε at the promised δ for one epoch, and by group privacy for several.
+    /// The cost of one release among `honest` reports for a person who has a report in each of its
+    /// `epochs`, rounded up: ε at the promised δ for one epoch, and by group privacy for several.
     ///
     /// ```
-    /// # use throng_account::Crowd;
-    /// # use throng_wire::{Spent, Terms};
-    /// # let terms = Terms::parse(r#"
-    /// # question = { text = "Do you cycle to work?", value = "bit" }
-    /// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-    /// #             lifetime_delta = 1e-6 }
-    /// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    /// # "#)?;
+    /// use throng_account::Crowd;
+    /// use throng_collection::{Spent, example};
+    ///
+    /// let terms = example::terms();
     /// // Promised is ε = 1 among a thousand. Among ten thousand, the same report costs a third.
     /// let (epsilon, _) = terms.cost(Spent { epochs: 1, honest: Crowd::new(10_000)? })?;
     /// assert!(epsilon.get() < 0.34);
@@ -70,7 +62,7 @@ impl Terms {
     /// // Two epochs merged into one release show two reports of one person.
     /// let (both, _) = terms.cost(Spent { epochs: 2, honest: Crowd::new(10_000)? })?;
     /// assert!(both.get() >= 2.0 * epsilon.get());
-    /// # Ok::<(), throng_wire::Error>(())
+    /// # Ok::<(), throng_collection::Error>(())
     /// ```
     pub fn cost(&self, Spent { epochs, honest }: Spent) -> Result<(Epsilon, Delta), Error> {
         let guarantee = self.profile(honest)?.epsilon(self.promise.delta)?;
@@ -84,14 +76,14 @@ impl Terms {
         }
     }
 
-    /// What all these releases cost together, as [`Account::total`].
+    /// The cost of all these releases together, as [`Account::total`].
     pub fn spent(&self, releases: &[Spent]) -> Result<Epsilon, Error> {
         Account::new(self).total(releases)
     }
 
-    /// The lifetime to promise when up to `window` epochs may be merged: what all epochs cost at the
-    /// promised crowd, ε rounded up to four digits. Without a `delta` one is chosen: twice the sum of
-    /// those of all epochs, or what groups need.
+    /// The lifetime to promise when up to `window` epochs may be merged: what all epochs cost at
+    /// the promised crowd, ε rounded up to four digits. Without a `delta` one is chosen: twice the
+    /// sum of those of all epochs, or what groups need.
     pub fn lifetime(&self, window: u64, delta: Option<Delta>) -> Result<(Epsilon, Delta), Error> {
         if self.charged_once() && delta.is_none_or(|delta| delta >= self.promise.delta) {
             return Ok((self.promise.epsilon, delta.unwrap_or(self.promise.delta)));
@@ -152,8 +144,8 @@ impl Terms {
         Ok(())
     }
 
-    /// What would do instead: a crowd of at most a thousand times the promised one, or another ε. It is
-    /// not looked for long, as a file may be made to hold up its readers.
+    /// A change that would do: a crowd of at most a thousand times the promised one, or another ε.
+    /// The search is short, as a file may be made to hold up its readers.
     fn remedy(&self) -> String {
         let Promise { epsilon, delta, crowd, .. } = self.promise;
         let profile = |crowd| self.mechanism.profile(crowd).ok();
@@ -183,29 +175,29 @@ impl Terms {
     }
 }
 
-/// What a person who takes part in every epoch has spent. It keeps the profiles it has looked at.
+/// The budget spent by a person who takes part in every epoch. It keeps the profiles it has
+/// computed.
 ///
 /// ```
-/// # use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
-/// # use throng_mechanism::{Bloom, Mechanism, Rappor};
-/// # use throng_collection::{Account, Promise, Prompt, Spent, Terms};
-/// # let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
-/// # let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
-/// # let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// # let lifetime = (rappor.privacy().forever(), delta);
-/// # let promise =
-/// #     Promise { epsilon, delta, crowd: Crowd::new(1000)?, corrupt: 0.0, epochs: 10, lifetime };
-/// # let question = Prompt::new("Which browser is it?");
-/// # let terms = Terms { question, promise, mechanism: Mechanism::Rappor(rappor) };
-/// // With `rappor` a device shows one memoized response again and again: each release costs less than
-/// // the one before, and all of them at most 4·ln 3.
+/// use throng_account::{Crowd, Probability, Threshold};
+/// use throng_collection::{Account, Spent, example};
+/// use throng_mechanism::{Bloom, Mechanism, Rappor};
+///
+/// // With `rappor` a device shows one memoized response again and again: each release costs less
+/// // than the one before, and all of them at most 4·ln 3.
+/// let coin = |p| Probability::new("coin", p).map(Threshold::at_least);
+/// let rappor = Rappor::new(Bloom::new(64, 2, 4, 7)?, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
+/// let mut terms = example::terms();
+/// terms.mechanism = Mechanism::Rappor(rappor);
+/// terms.promise.epochs = 10;
+///
 /// let mut account = Account::new(&terms);
 /// let release = Spent { epochs: 1, honest: Crowd::new(1000)? };
 /// let one = account.total(&[release])?.get();
 /// let two = account.total(&[release; 2])?.get();
 /// let ten = account.total(&[release; 10])?.get();
 /// assert!(one < two && two < 2.0 * one && ten < 4.0 * 3_f64.ln());
-/// # Ok::<(), throng_wire::Error>(())
+/// # Ok::<(), throng_collection::Error>(())
 /// ```
 pub struct Account {
     terms: Terms,
@@ -213,12 +205,12 @@ pub struct Account {
 }
 
 impl Account {
-    /// At the δ of the promised lifetime.
+    /// An account at the δ of the promised lifetime.
     pub fn new(terms: &Terms) -> Self {
         Self::at(terms, terms.promise.lifetime.1)
     }
 
-    /// At another δ.
+    /// An account at another δ.
     pub fn at(terms: &Terms, delta: Delta) -> Self {
         let Promise { crowd, epochs, .. } = terms.promise;
         let lifetime = match terms.spending() {
@@ -232,19 +224,19 @@ impl Account {
         Self { terms: terms.clone(), lifetime }
     }
 
-    /// What all these releases cost a person who has a report in every epoch of each, as
+    /// The cost of all these releases for a person who has a report in every epoch of each, as
     /// [`Lifetime::total`].
     pub fn total(&mut self, releases: &[Spent]) -> Result<Epsilon, Error> {
         self.lifetime.total(releases, |honest| self.terms.profile(honest))
     }
 
-    /// The same of releases that come so many times.
+    /// The cost of releases that are repeated, each this number of times.
     fn total_of(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, Error> {
         self.lifetime.total_of(releases, |honest| self.terms.profile(honest))
     }
 }
 
-/// Terms of laws that are looked at for what would do: some seconds.
+/// The terms of laws that a search for a remedy may visit: some seconds.
 const SEARCH: u64 = 200_000_000;
 
 #[cfg(test)]
@@ -385,7 +377,8 @@ mod tests {
         assert!(terms.profile(Crowd::new(1).unwrap()).is_err());
     }
 
-    // One ε of this promise takes a hundred looks of 7 million terms each, and files come from others.
+    // One ε of this promise takes a hundred looks of 7 million terms each, and files come from
+    // others.
     #[test]
     fn a_file_does_not_hold_up_its_reader_with_what_would_do() {
         let mut terms = terms(Question::Attributes { count: 64 }, Key::Selection, 1.0);

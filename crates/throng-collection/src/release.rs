@@ -6,8 +6,8 @@
 //! json        the one text of a release, written and read
 //! ```
 //!
-//! The analyzer makes it and keeps its text; pages, tables and tools read that text back into the same
-//! type.
+//! The analyzer makes it and keeps its text; pages, tables and tools read that text back into the
+//! same type.
 
 mod answer;
 mod guarantee;
@@ -49,15 +49,15 @@ pub struct Release {
     pub last: u64,
     /// Distinct valid reports.
     pub reports: u64,
-    /// With this probability an interval has the truth in it.
+    /// The probability with which an interval has the truth in it.
     pub confidence: Probability,
     /// The estimates, in the units of the question.
     pub estimates: Vec<Answer>,
-    /// What holds for this batch.
+    /// The guarantee for this batch.
     pub guarantee: BatchGuarantee,
-    /// What all releases up to this one cost.
+    /// The cost of all releases up to this one.
     pub spent: Budget,
-    /// How far liars move an estimate.
+    /// The distance that liars can move an estimate.
     pub influence: Influence,
     /// Messages that each mix left out, in the order of the chain, and then the analyzer.
     pub losses: Vec<Loss>,
@@ -65,7 +65,7 @@ pub struct Release {
     pub nonsense: u64,
     /// The batch.
     pub batch: BatchId,
-    /// The hash of its entry in the ledger.
+    /// The hash of the batch's entry in the ledger.
     pub ledger: [u8; 32],
 }
 
@@ -82,7 +82,7 @@ impl Release {
     }
 }
 
-/// What was spent of what may be.
+/// The part of the lifetime's budget that is spent.
 ///
 /// ```
 /// use throng_collection::example;
@@ -101,14 +101,14 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// With this total, of the lifetime that was promised.
+    /// The budget of the promised lifetime, with this total spent.
     pub fn of(terms: &Terms, total: Epsilon) -> Self {
         let (lifetime, delta) = terms.promise.lifetime;
         Self { epsilon: total, delta, lifetime }
     }
 }
 
-/// How far liars move an estimate, in its own units.
+/// The distance that liars can move an estimate, in its own units.
 ///
 /// ```
 /// use throng_collection::Influence;
@@ -119,28 +119,28 @@ impl Budget {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Influence {
-    /// How far one liar moves it; `None` is any distance.
+    /// The distance that one liar can move it; `None` is any distance.
     pub of_one: Option<f64>,
     /// Reports that are not counted on as honest.
     pub corrupt: u64,
 }
 
 impl Influence {
-    /// On the estimates of so many distinct valid reports, counted in `tally`.
+    /// The influence on the estimates of `reports` distinct valid reports, counted in `tally`.
     pub fn of(terms: &Terms, reports: u64, tally: &Tally) -> Self {
         let one = terms.mechanism.influence() * unit(terms, tally);
         let honest = Crowd::honest(reports, terms.promise.corrupt).map_or(0, Crowd::get);
         Self { of_one: Some(one).filter(|one| one.is_finite()), corrupt: reports - honest }
     }
 
-    /// How far all of them together move it; `None` is any distance.
+    /// The distance that all of them together can move it; `None` is any distance.
     pub fn of_all_corrupt(&self) -> Option<f64> {
         let all = self.of_one? * self.corrupt as f64;
         Some(all).filter(|all| all.is_finite())
     }
 }
 
-/// What one in the unit of the mechanism is in the unit of the question: a mean is of all reports.
+/// One unit of the mechanism in units of the question: a mean is taken over all reports.
 fn unit(terms: &Terms, tally: &Tally) -> f64 {
     match terms.mechanism.question() {
         Question::Real => {

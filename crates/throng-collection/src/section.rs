@@ -91,13 +91,13 @@ impl Lines {
         self
     }
 
-    /// With all its digits, and few zeros.
+    /// Writes a number with all its digits, and few zeros.
     pub fn number(&mut self, key: &str, number: f64) -> &mut Self {
         let _ = writeln!(self.0, "{key} = {number:?}");
         self
     }
 
-    /// When, and through whom.
+    /// Writes the schedule and the chain.
     pub fn course(&mut self, schedule: &Schedule, chain: &Chain) {
         let Schedule { start, every, grace, below } = *schedule;
         self.section("[schedule]").integer("start", start);
@@ -126,7 +126,7 @@ pub(crate) fn line(text: &str) -> Result<String, String> {
     Ok(text.into())
 }
 
-/// Whether a character ends a line, or turns what follows around so that a promise reads otherwise.
+/// True if a character ends a line, or turns what follows around so that a promise reads otherwise.
 fn disturbs(c: char) -> bool {
     let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')

@@ -6,8 +6,8 @@ use throng_mechanism::{Kind, Question, Spending};
 use throng_wire::Below;
 
 impl Collection {
-    /// What is promised to whom and on what it rests, in short sentences with the numbers. Numbers that
-    /// are bounds are rounded outward.
+    /// The promise, to whom it is made and what it rests on, in short sentences with the numbers.
+    /// Numbers that are bounds are rounded outward.
     pub fn plain(&self) -> Vec<String> {
         let mut lines = vec![self.question_line(), self.schedule_line()];
         lines.push(self.honest_line());
@@ -53,8 +53,8 @@ impl Collection {
             times = format!("It is asked {} times, once every {every}.", Count(epochs));
         }
         format!(
-            "{times} Every time your device mixes chance into your answer, seals it and sends {} bytes, \
-             whatever you answer.",
+            "{times} Every time your device mixes chance into your answer, seals it and sends {} \
+             bytes, whatever you answer.",
             Count(shape.report_bytes() as u64)
         )
     }
@@ -66,8 +66,8 @@ impl Collection {
             several => format!("one of the mixes {} is honest", listed(several)),
         };
         format!(
-            "The promise holds as long as {one}. Everyone else may work together, and so may {}, who counts \
-             the answers.",
+            "The promise holds as long as {one}. Everyone else may work together, and so may {}, \
+             who counts the answers.",
             self.chain.analyzer.name
         )
     }
@@ -75,9 +75,9 @@ impl Collection {
     fn guarantee_line(&self) -> String {
         let Promise { epsilon, delta, .. } = self.terms.promise;
         format!(
-            "Then a result tells nearly the same about you whatever you answered: whatever may be seen in \
-             it is, with one of your answers, at most {} times as likely as with another, and 1 in {} more \
-             (epsilon = {}, delta = {:e}).",
+            "Then a result tells nearly the same about you whatever you answered: whatever may be \
+             seen in it is, with one of your answers, at most {} times as likely as with another, \
+             and 1 in {} more (epsilon = {}, delta = {:e}).",
             Upper(epsilon.get().exp()).rounded(4),
             Count((1.0 / delta.get()).floor() as u64),
             epsilon.get(),
@@ -90,15 +90,15 @@ impl Collection {
         let (crowd, quorum) = (Count(crowd.get()), Count(self.quorum()));
         if corrupt == 0.0 {
             return format!(
-                "It counts on {crowd} honest reports in every result, and each mix waits for as many. \
-                 Reports made by people who work against you are not allowed for."
+                "It counts on {crowd} honest reports in every result, and each mix waits for as \
+                 many. Reports made by people who work against you are not allowed for."
             );
         }
         // Rounded down, as it is what may be assumed; a product may miss its integer by an ulp.
         let share = (1e6 * corrupt * (1.0 + 1e-12)).floor() / 1e4;
         format!(
-            "It counts on {crowd} honest reports in every result. Up to {share} % of the reports may come \
-             from people who work against you, so each mix waits for {quorum}."
+            "It counts on {crowd} honest reports in every result. Up to {share} % of the reports \
+             may come from people who work against you, so each mix waits for {quorum}."
         )
     }
 
@@ -111,14 +111,15 @@ impl Collection {
             Below::Merge { window } => {
                 let merged = self.merged_line(window.min(self.terms.promise.epochs));
                 format!(
-                    "If fewer report in time, their reports wait for the next round, through up to {window} \
-                     rounds, and are thrown away after that. {merged}"
+                    "If fewer report in time, their reports wait for the next round, through up to \
+                     {window} rounds, and are thrown away after that. {merged}"
                 )
             }
         }
     }
 
-    /// Where what group privacy makes of the promised δ passes 1, the δ of the lifetime is told.
+    /// A sentence about merged epochs. If group privacy turns the promised δ into more than 1, it
+    /// tells the δ of the lifetime.
     fn merged_line(&self, epochs: u64) -> String {
         let Promise { crowd: honest, lifetime: (_, delta), .. } = self.terms.promise;
         let release = Spent { epochs, honest };
@@ -130,7 +131,8 @@ impl Collection {
             format!("epsilon = {epsilon}, delta = {delta:e}")
         });
         format!(
-            "A result may then hold {epochs} of your reports; together they are covered by {covered}."
+            "A result may then hold {epochs} of your reports; together they are covered by \
+             {covered}."
         )
     }
 
@@ -139,7 +141,8 @@ impl Collection {
         let everybody = format!("If {} all work together", listed(&names));
         match self.terms.mechanism.local_floor() {
             None => format!(
-                "{everybody}, nothing protects you: they can read your answer (the local epsilon is infinite)."
+                "{everybody}, nothing protects you: they can read your answer (the local epsilon \
+                 is infinite)."
             ),
             Some(floor) => {
                 let what = match self.terms.spending() {
@@ -147,8 +150,8 @@ impl Collection {
                     _ => "a report by itself",
                 };
                 format!(
-                    "{everybody}, only the chance that your device mixes in protects you: {what} keeps \
-                     epsilon = {}.",
+                    "{everybody}, only the chance that your device mixes in protects you: {what} \
+                     keeps epsilon = {}.",
                     Upper(floor.get()).rounded(4)
                 )
             }
@@ -166,16 +169,19 @@ impl Collection {
             Spending::PerEpoch => {
                 let weak = if lifetime.0.get() > WEAK { " That is not much." } else { "" };
                 format!(
-                    "If you answer all {epochs} times, all results together are covered by {pair}.{weak}"
+                    "If you answer all {epochs} times, all results together are covered by \
+                     {pair}.{weak}"
                 )
             }
             Spending::Lifetime => format!(
-                "If you answer all {epochs} times, all results together are covered by {pair}, provided \
-                 that the same others report every time and nobody's answer depends on earlier results."
+                "If you answer all {epochs} times, all results together are covered by {pair}, \
+                 provided that the same others report every time and nobody's answer depends on \
+                 earlier results."
             ),
             Spending::Memoized => format!(
-                "If you answer all {epochs} times, always with the same text, all you send is covered by \
-                 epsilon = {}, even without a crowd. Your device reports no second text.",
+                "If you answer all {epochs} times, always with the same text, all you send is \
+                 covered by epsilon = {}, even without a crowd. Your device reports no second \
+                 text.",
                 lifetime.0.get()
             ),
         }
@@ -194,7 +200,8 @@ impl Collection {
                     Upper(moves * (question.high - question.low) / self.quorum() as f64).rounded(4);
                 let unit = if question.unit.is_empty() { "" } else { " " };
                 format!(
-                    "One person who lies moves the mean by at most {mean}{unit}{} among {} reports.",
+                    "One person who lies moves the mean by at most {mean}{unit}{} among {} \
+                     reports.",
                     question.unit,
                     Count(self.quorum())
                 )
@@ -209,7 +216,7 @@ impl Collection {
     }
 }
 
-/// One after the other, in words.
+/// The names one after the other, in words.
 pub(crate) fn listed(names: &[&str]) -> String {
     match names {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),

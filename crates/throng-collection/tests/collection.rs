@@ -1,5 +1,5 @@
-//! `vectors/collection.json`, which `vectors/collection.py` makes: files, their canonical bytes and ids,
-//! and files that are refused.
+//! `vectors/collection.json`, which `vectors/collection.py` makes: files, their canonical bytes and
+//! ids, and files that are refused.
 
 use serde_json::Value;
 use throng_collection::{Collection, Terms};

@@ -1,4 +1,5 @@
-//! A short run of every fuzz target of files, envelopes and batches. `fuzz/README.md` has the long one.
+//! A short run of every fuzz target of files, envelopes and batches. `fuzz/README.md` has the long
+//! one.
 
 #[path = "../../../fuzz/src/collection.rs"]
 mod collection;

@@ -14,6 +14,8 @@
 //! | `config`, `access`, `clock` | settings, tokens, the time |
 //! | `dashboard`, `metrics` | pages and counters |
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod access;
 mod analyzer;
 mod clock;

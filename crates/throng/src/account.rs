@@ -84,11 +84,15 @@ pub fn run(query: Account) -> anyhow::Result<Report> {
                 .field("hashes", hashes)
                 .line("epsilon_one", "epsilon of one report", Upper(rappor.one_report().get()))
                 .line("reports", "reports on one value", reports)
-                .line("epsilon_reports", "epsilon of that many", Upper(rappor.reports(reports).get()))
+                .line(
+                    "epsilon_reports",
+                    "epsilon of that many",
+                    Upper(rappor.reports(reports).get()),
+                )
                 .line("epsilon_forever", "epsilon for ever", Upper(rappor.forever().get()))
                 .note(
-                    "Per distinct value: a value that changes costs again. Local guarantees, without \
-                     shuffling.",
+                    "Per distinct value: a value that changes costs again. Local guarantees, \
+                     without shuffling.",
                 ))
         }
         Account::Longitudinal { periods, epsilon0, n, delta } => {

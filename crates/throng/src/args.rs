@@ -297,7 +297,7 @@ pub enum Account {
     },
 }
 
-/// What is known of a randomizer.
+/// A randomizer, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Randomizer {
     /// Its local epsilon only
@@ -385,7 +385,7 @@ pub struct Promise {
     pub delta: f64,
 }
 
-/// How many reports are shuffled together.
+/// The number of reports that are shuffled together.
 #[derive(Args, Clone)]
 pub struct CrowdArgs {
     /// Reports shuffled together, the user's own included (1000000 or 1e6)
@@ -396,7 +396,7 @@ pub struct CrowdArgs {
     pub corrupt: f64,
 }
 
-/// How often a bit is flipped.
+/// The probability that a bit is flipped, given in one of two ways.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub struct FlipArgs {
@@ -408,7 +408,7 @@ pub struct FlipArgs {
     pub flip: Option<f64>,
 }
 
-/// Which way to ask.
+/// The side of the question: delta at an epsilon, or epsilon at a delta.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub struct Query {
@@ -459,7 +459,7 @@ mod tests {
         page.get_subcommands().for_each(understood);
     }
 
-    /// As a shell would split it, without comments and redirections.
+    /// Splits an example as a shell would, without comments and redirections.
     fn words(example: &str) -> Vec<String> {
         let identity = Identity::from_seed(&[1; 32]).public().to_string();
         let line = example.split(" #").next().unwrap().split(" >").next().unwrap();

@@ -1,4 +1,4 @@
-//! From arguments to what the planner understands.
+//! Turns arguments into questions for the planner.
 
 use crate::args::{Limits, LooseWish, Promise, Wish};
 use anyhow::{Context, Result};
@@ -18,7 +18,7 @@ impl Wish {
 }
 
 impl LooseWish {
-    /// With the crowd filled in.
+    /// The wish, with its crowd filled in.
     pub fn with(&self, n: u64) -> Wish {
         let crowd = crate::args::CrowdArgs { n, corrupt: self.corrupt };
         let promise = Promise { crowd, epsilon: self.epsilon, delta: self.delta };
@@ -79,7 +79,7 @@ impl Limits {
     }
 }
 
-/// Messages per report that nobody minds.
+/// Messages per report that are allowed if no limit is given.
 const USUAL_LIMIT: u64 = 16;
-/// A mechanism asked for by name may be as long as it is.
+/// Messages per report that are allowed when a mechanism is asked for by name.
 const NO_LIMIT: u64 = 1_000;

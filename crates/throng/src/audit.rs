@@ -82,8 +82,8 @@ pub fn run(request: &Request) -> Result<Report> {
         return Ok(report.field("caught", text.clone()).note(text).failing());
     }
     Ok(report.note(
-        "What happens less than once in as many runs is not seen, so the measured epsilon stays far \
-         below the claimed one at a small delta. A broken claim shows at small epsilon first.",
+        "What happens less than once in as many runs is not seen, so the measured epsilon stays \
+         far below the claimed one at a small delta. A broken claim shows at small epsilon first.",
     ))
 }
 

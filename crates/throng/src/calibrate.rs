@@ -100,7 +100,7 @@ pub fn run(request: Calibrate) -> Result<Report> {
     }
 }
 
-/// A mechanism as a list of integers, with what they give.
+/// A mechanism as a list of integers, with the guarantees that follow from them.
 fn fitted(key: Key, wish: &Wish) -> Result<Report> {
     let ask = wish.about(key)?;
     let mechanism = ask.calibrate(key)?;
@@ -153,7 +153,7 @@ fn binary_response(promise: &Promise, name: &str) -> Result<Report> {
         .line("local_floor", "local floor", Upper(pure(&found.mechanism))))
 }
 
-/// Bits that are flipped: how many are in doubt among all reports, and how often one is.
+/// The flipped bits: how many are in doubt among all reports, and how often one is.
 fn flips(report: Report, promise: &Promise, flip: f64) -> Report {
     let lambda = 2.0 * promise.crowd.n as f64 * flip;
     report.line("lambda", "lambda", Near(lambda)).line("flip", "flip probability", Near(flip))

@@ -85,7 +85,7 @@ pub fn write_new(file: &Path, text: &str) -> Result<()> {
     .with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// An argument that cannot be.
+/// An argument that is not valid.
 #[derive(Debug)]
 pub struct Usage(pub String);
 
@@ -226,7 +226,10 @@ fn check_board(board: &Board) -> Report {
         .line("bytes_per_report", "bytes per report", shape.report_bytes())
         .line("quorum", "reports needed", board.crowd)
         .line("rounds", "rounds", board.rounds)
-        .note("It is a board: messages are posted and shown, and no privacy of their content is promised.")
+        .note(
+            "It is a board: messages are posted and shown, and no privacy of their content is \
+             promised.",
+        )
 }
 
 fn show_board(board: &Board) -> Report {
@@ -239,7 +242,7 @@ fn show_board(board: &Board) -> Report {
     board.plain().into_iter().fold(report, Report::note)
 }
 
-/// What a program or an operator wants to know, under its key and its label.
+/// The numbers that programs and operators ask for, each with its key and its label.
 fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Shown)> {
     let Terms { promise, mechanism, .. } = &collection.terms;
     let shape = collection.shape();
@@ -265,7 +268,7 @@ fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Shown)> 
     ]
 }
 
-/// What the reports of one person in one merged release are covered by.
+/// The epsilon and delta that cover the reports of one person in one merged release.
 fn merged(collection: &Collection) -> Value {
     let Below::Merge { window } = collection.schedule.below else { return Value::Null };
     let spent = Spent { epochs: window, honest: collection.terms.promise.crowd };
@@ -287,7 +290,7 @@ fn party(party: &Party) -> Value {
     json!({"name": party.name, "url": party.url, "identity": party.identity.to_string()})
 }
 
-/// The board in a file, if it is one.
+/// The board in a file, if the file is one of a board.
 fn board(file: &Path) -> Result<Option<Board>> {
     let text = text_of(file)?;
     if !Board::is_in(&text) {
@@ -306,7 +309,7 @@ fn text_of(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// A field that cannot be was an argument.
+/// Turns an error about a field into one about the argument it came from.
 fn usage(error: Error) -> anyhow::Error {
     match error {
         Error::Field { .. } => Usage(error.to_string()).into(),

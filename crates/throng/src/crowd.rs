@@ -17,8 +17,8 @@ pub struct Population {
 }
 
 impl Population {
-    /// Of these clients. Each has its own generator, seeded by the operating system, or for simulations
-    /// that can be repeated by `seed`, the client's place and the epoch.
+    /// A population of these clients. Each has its own generator, seeded by the operating system
+    /// or, for simulations that can be repeated, by `seed`, the client's place and the epoch.
     pub fn new(clients: Vec<Client>, seed: Option<u64>) -> Self {
         Self { clients, seed }
     }
@@ -69,7 +69,7 @@ impl Population {
     }
 }
 
-/// What some clients need to report.
+/// One task of an epoch, which seals and sends for some of the clients.
 struct Job {
     values: Arc<Values>,
     directory: Arc<SignedDirectory>,
@@ -123,7 +123,7 @@ impl Job {
     }
 }
 
-/// A bar on standard error.
+/// A progress bar on standard error.
 pub fn bar(total: u64, what: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(total).with_prefix(what);
     let style = "{prefix} {wide_bar} {pos} of {len}, {per_sec}, {eta} left";

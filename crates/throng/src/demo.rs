@@ -77,7 +77,8 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// All epochs, one after the other. The noise is drawn from `noise`, if there is such a seed.
+    /// Runs all epochs, one after the other. The noise is drawn from the seed `noise`, if there is
+    /// one.
     async fn play(&self, noise: Option<u64>) -> Result<Report> {
         let collection = &self.chain.collection;
         let mut steps = Steps::default();
@@ -122,7 +123,7 @@ impl Scene<'_> {
             .field("collection", collection.id().to_string()))
     }
 
-    /// What the clients did.
+    /// A sentence about what the clients sent.
     fn sent(&self, taken: Duration) -> String {
         let (seconds, bytes) = (taken.as_secs_f64(), self.chain.collection.shape().report_bytes());
         format!(
@@ -133,7 +134,7 @@ impl Scene<'_> {
         )
     }
 
-    /// Every step of the first epoch, and a line for each further one.
+    /// Tells every step of the first epoch, and one line for each further epoch.
     fn tell(&self, steps: &mut Steps, mixes: &[Handed], told: &Told) {
         if told.epoch > 0 {
             return tell::aside(&format!("epoch {}", told.epoch), &sentence(self.story, told));
@@ -190,7 +191,7 @@ fn terms(request: &Demo, clients: u64, epochs: u64) -> Result<Terms> {
     Ok(terms)
 }
 
-/// Ends as other wrong arguments do.
+/// Ends the program as it ends after other wrong arguments.
 fn usage(reason: &str) -> ! {
     Cli::command().error(ErrorKind::ValueValidation, reason).exit()
 }

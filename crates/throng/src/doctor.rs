@@ -7,8 +7,9 @@
 //! --wait SECONDS    the servers should be running: ask again until they are ready
 //! ```
 //!
-//! Every check gives one finding. What a running server holds is asked for, never touched: without `--wait`
-//! a party is looked at before it starts, so its port is bound and its lock taken for a moment.
+//! Every check gives one finding. A running server is asked about what it holds, and nothing of it
+//! is touched: without `--wait` a party is looked at before it starts, so its port is bound and its
+//! lock taken for a moment.
 
 mod certificate;
 mod chain;
@@ -53,5 +54,5 @@ async fn examine(request: &Doctor) -> Findings {
     findings
 }
 
-/// How often everything is asked again.
+/// The pause before everything is asked again.
 const AGAIN: Duration = Duration::from_millis(500);

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 pub struct LocalChain {
     /// The collection they run.
     pub collection: Collection,
-    /// They.
+    /// The servers that run it.
     pub servers: LocalServers,
 }
 
@@ -61,8 +61,8 @@ pub struct LocalServers {
 }
 
 impl LocalServers {
-    /// Makes identities, and starts everyone with what `make` returns for a schedule that begins now and
-    /// this chain.
+    /// Makes identities, and starts everyone with what `make` returns for this chain and a schedule
+    /// that begins now.
     pub async fn start(
         mixes: u8,
         make: impl FnOnce(Schedule, Chain) -> (Vec<Collection>, Vec<Board>),

@@ -1,5 +1,5 @@
-//! `throng`, the command line. It parses, calls, and prints; the mathematics is in `throng-account`, the
-//! mechanisms are in `throng-mechanism`.
+//! `throng`, the command line. It parses, calls, and prints; the mathematics is in
+//! `throng-account`, the mechanisms are in `throng-mechanism`.
 
 mod account;
 mod args;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use zeroize::Zeroizing;
 
-/// Does units 0..`units`, each with a generator of its own that depends on `seed` and the unit alone,
-/// and returns their results in order. A progress bar on standard error says how far it is.
+/// Does units 0..`units`, each with a generator of its own that depends on `seed` and the unit
+/// alone, and returns their results in order. A progress bar on standard error says how far it is.
 pub fn spread<T: Send>(
     what: &'static str,
     units: u64,

@@ -1,4 +1,4 @@
-//! What a command answers: one JSON object for programs, tables for people.
+//! The answer of a command: one JSON object for programs, tables for people.
 
 use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
@@ -58,13 +58,13 @@ impl Report {
         self
     }
 
-    /// The answer is that something is wrong: the command ends with a failure.
+    /// Makes the answer a failure: the command ends with an error code.
     pub fn failing(mut self) -> Self {
         self.failed = true;
         self
     }
 
-    /// To standard output; returns whether all is well. A closed pipe is no error.
+    /// Prints to standard output; returns true if all is well. A closed pipe is no error.
     pub fn print(self, json: bool) -> bool {
         let failed = self.failed;
         let text = if json { format!("{:#}\n", Value::Object(self.json)) } else { self.text() };
@@ -106,10 +106,10 @@ impl Report {
     }
 }
 
-/// A value for programs and for people. A number that is not whole says by its type on which side of it
-/// its digits may lie: there is none of a bare `f64`.
+/// A value for programs and for people. A number that is not whole says by its type on which side
+/// of it its digits may lie, so there is no conversion from a bare `f64`.
 pub struct Shown {
-    /// As programs read it.
+    /// The value as programs read it.
     pub json: Value,
     text: String,
 }

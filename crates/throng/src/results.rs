@@ -68,7 +68,7 @@ pub fn published(release: &Release) -> Result<Value> {
     Ok(serde_json::from_str(&release.to_json())?)
 }
 
-/// What the latest release says of privacy.
+/// Adds what the latest release says about privacy.
 fn privacy(report: Report, release: &Release) -> Report {
     let Release { guarantee, spent, .. } = release;
     let floor = guarantee.local_floor.map_or_else(|| "infinity".into(), |e| digits(Upper(e.get())));
@@ -143,7 +143,7 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// At this address.
+    /// The analyzer at this address.
     pub fn new(url: &str) -> Result<Self> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
             bail!("an address begins with http:// or https://, such as http://127.0.0.1:8003");
@@ -152,7 +152,7 @@ impl Analyzer {
         Ok(Self { http, url: url.trim_end_matches('/').to_owned(), token: None })
     }
 
-    /// With a token to read with. It is not sent past other machines in the clear.
+    /// Adds a token to read with. It is never sent over other machines in the clear.
     pub fn with_token(self, token: Zeroizing<String>) -> Result<Self> {
         if in_the_open(&self.url) {
             bail!("the token would pass other machines in the clear; use an https:// address");
@@ -182,7 +182,7 @@ impl Analyzer {
         rows.iter().map(|row| Ok(Release::parse(&row.to_string(), subjects)?)).collect()
     }
 
-    /// Where a party is with its epochs.
+    /// The status of a party: its epochs and their stages.
     pub async fn status(&self, id: &str) -> Result<Value> {
         Ok(serde_json::from_str(&self.get(&format!("/v1/collections/{id}/status")).await?)?)
     }
@@ -203,13 +203,13 @@ impl Analyzer {
             _ if status.is_success() => Ok(text),
             StatusCode::NOT_FOUND => bail!("{url} is not there; is {} an analyzer?", self.url),
             StatusCode::UNAUTHORIZED if self.token.is_some() => bail!(
-                "{} does not know this token; its operator makes one with `throng token --role viewer`, \
-                 and restarts the analyzer",
+                "{} does not know this token; its operator makes one with `throng token --role \
+                 viewer`, and restarts the analyzer",
                 self.url
             ),
             StatusCode::UNAUTHORIZED => bail!(
-                "{} asks for a token; its operator makes one with `throng token --role viewer`. Give it \
-                 with --token-file FILE or in THRONG_TOKEN",
+                "{} asks for a token; its operator makes one with `throng token --role viewer`. \
+                 Give it with --token-file FILE or in THRONG_TOKEN",
                 self.url
             ),
             StatusCode::FORBIDDEN => bail!("{url} needs the token of an operator"),
@@ -218,7 +218,7 @@ impl Analyzer {
     }
 }
 
-/// Why there is no answer: the reason at the bottom.
+/// The reason why there is no answer: the innermost cause.
 pub fn why(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".into();
@@ -230,7 +230,7 @@ pub fn why(error: &reqwest::Error) -> String {
     reason.to_string()
 }
 
-/// Whether what is said to an address passes other machines without TLS.
+/// True if requests to an address pass other machines without TLS.
 pub fn in_the_open(url: &str) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -238,5 +238,5 @@ pub fn in_the_open(url: &str) -> bool {
     url.scheme() == "http" && !here
 }
 
-/// How often a release is asked for.
+/// The pause before a release is asked for again.
 const AGAIN: Duration = Duration::from_millis(500);

@@ -18,7 +18,7 @@ use std::path::Path;
 use throng_account::show::{Lower, Near, Upper};
 use throng_chart::Chart;
 
-/// Plays one of them through.
+/// Plays one of the protocols through.
 pub fn run(request: &Rounds) -> Result<Report> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -56,17 +56,17 @@ fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Four significant digits, for JSON and people.
+/// A value with four significant digits, for JSON and people.
 fn rounded(value: f64) -> Near {
     Near(Near(value).rounded(4))
 }
 
-/// The same of what is a lower bound.
+/// A lower bound with four significant digits, rounded down.
 fn rounded_down(value: f64) -> Lower {
     Lower(Lower(value).rounded(4))
 }
 
-/// The same of what is an upper bound.
+/// An upper bound with four significant digits, rounded up.
 fn rounded_up(value: f64) -> Upper {
     Upper(Upper(value).rounded(4))
 }

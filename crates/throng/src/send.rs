@@ -43,7 +43,7 @@ pub fn run(request: &Send) -> Result<Report> {
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes()))
 }
 
-/// Before what went wrong.
+/// The context of an error while keys are fetched.
 fn no_keys(request: &Send, collection: &Collection) -> String {
     let mix = collection.chain.mixes.first().map_or("", |mix| &mix.url);
     let file = request.collection.display();
@@ -113,7 +113,7 @@ fn values(request: &Send, collection: &Collection) -> Result<Values> {
     Ok(column.values)
 }
 
-/// One client for each row: those of the state directory, or new ones that are forgotten again.
+/// The clients, one for each row: those of the state directory, or new ones that are not kept.
 fn clients(request: &Send, collection: &Collection, count: usize) -> Result<Vec<Client>> {
     let Some(directory) = &request.state else {
         if collection.terms.promise.epochs > 1 {

@@ -38,7 +38,7 @@ pub fn run(party: &Serve) -> Result<()> {
     })
 }
 
-/// Everything of ours from `info` on, or what `RUST_LOG` says.
+/// Logs everything of ours from `info` on, or what `RUST_LOG` says.
 fn log_to_stderr(json: bool) {
     let filter = EnvFilter::try_from_default_env();
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn,throng_server=info"));

@@ -132,7 +132,7 @@ fn prepare(request: &mut Simulate, seed: u64) -> Result<(Mechanism, Column)> {
     Ok((mechanism, column))
 }
 
-/// One tally per repetition.
+/// The tallies, one for each repetition.
 fn tallies(mechanism: &Mechanism, values: &Values, repeat: u64, seed: u64) -> Result<Vec<Tally>> {
     let blocks = values.len().div_ceil(BLOCK).max(1) as u64;
     let parts = spread("simulating", repeat * blocks, seed, |unit, rng| {
@@ -152,7 +152,7 @@ fn tallies(mechanism: &Mechanism, values: &Values, repeat: u64, seed: u64) -> Re
         .collect())
 }
 
-/// What the estimates should be, and what they are called.
+/// The true values of the estimates, and their names.
 fn truth(mechanism: &Mechanism, column: &Column) -> (Vec<f64>, Vec<String>) {
     if let Values::Texts(texts) = &column.values {
         let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
@@ -191,7 +191,7 @@ fn estimates(
     Ok(estimates)
 }
 
-/// What a reader has to know about the numbers of some mechanisms.
+/// Adds what a reader has to know about the numbers of some mechanisms.
 fn remarks(
     report: Report,
     request: &Simulate,
@@ -205,10 +205,13 @@ fn remarks(
             let found: usize =
                 runs.iter().map(|run| run.iter().filter(|e| is_found(e)).count()).sum();
             let mean = found as f64 / runs.len() as f64;
-            report.line("found", "strings found per run", Near(mean)).line("strings", "of", truth.len()).note(
-                "Error, bias and coverage are those of the strings found, at a false discovery rate \
-                 of 5 %. Strings that just pass are found when they come out large.",
-            )
+            report
+                .line("found", "strings found per run", Near(mean))
+                .line("strings", "of", truth.len())
+                .note(
+                    "Error, bias and coverage are those of the strings found, at a false discovery \
+                     rate of 5 %. Strings that just pass are found when they come out large.",
+                )
         }
         (Question::State { changes: followed, .. }, Values::Rows { bits, width }) => {
             let changes = |row: &[bool]| {
@@ -219,10 +222,13 @@ fn remarks(
             if many == 0 {
                 return Ok(report);
             }
-            report.line("over_changes", "users with more changes than are followed", many).note(format!(
-                "Changes of a user after number {followed} are not followed, so the estimates are biased; \
-                 raise --changes."
-            ))
+            let note = format!(
+                "Changes of a user after number {followed} are not followed, so the estimates are \
+                 biased; raise --changes."
+            );
+            report
+                .line("over_changes", "users with more changes than are followed", many)
+                .note(note)
         }
         (_, Values::Reals(numbers)) => {
             let n = numbers.len() as u64;
@@ -241,7 +247,7 @@ fn remarks(
     })
 }
 
-/// The error after projecting every run onto counts that could be. The raw estimates stay as they are.
+/// The error after projecting every run onto possible counts. The raw estimates stay as they are.
 fn post_processed(
     report: Report,
     mechanism: &Mechanism,
@@ -264,7 +270,7 @@ fn post_processed(
     Ok(report.line("rmse_norm_sub", "after Norm-Sub (post-processing)", Near(rmse)))
 }
 
-/// How often the commonest attribute is found, and how many stay in question.
+/// Adds how often the commonest attribute is found, and how many stay in question.
 fn winner(report: Report, found: &[Winner], truth: &[f64], names: &[String]) -> Report {
     let commonest = truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let share = |hit: &dyn Fn(&Winner) -> bool| {
@@ -286,7 +292,7 @@ fn winner(report: Report, found: &[Winner], truth: &[f64], names: &[String]) -> 
     report
 }
 
-/// What the runs say together.
+/// The error, bias and coverage of all runs together.
 struct Comparison {
     rmse: f64,
     uncertainty: f64,
@@ -328,7 +334,7 @@ impl Comparison {
     }
 }
 
-/// Whether a string stands out at all; other estimates are always there.
+/// True if a string stands out at all, and for every other estimate.
 fn is_found(estimate: &Estimate) -> bool {
     !estimate.value.is_nan()
 }

@@ -73,7 +73,7 @@ fn read(file: &Path) -> Result<Access> {
     }
 }
 
-/// All at once, for its owner alone.
+/// Writes the file in one step, readable by its owner alone.
 fn write(directory: &Path, file: &Path, access: &Access) -> Result<()> {
     let replaced = || -> std::io::Result<()> {
         let mut new = NamedTempFile::new_in(directory)?;

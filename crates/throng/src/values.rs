@@ -11,7 +11,7 @@ use throng_mechanism::{Kind, Question, Range, Values, sample};
 pub struct Column {
     /// The values.
     pub values: Values,
-    /// What the categories, attributes or strings are called.
+    /// The names of the categories, attributes or strings.
     pub names: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl ValuesArgs {
         self.parse(kind, &rows, &copies)
     }
 
-    /// Raw values never reach an error; the line does.
+    /// Parses the rows. An error names the line, never the raw value.
     fn parse(&self, kind: Kind, rows: &[Vec<String>], copies: &[u64]) -> Result<Column> {
         let repeated = || rows.iter().enumerate().zip(copies).filter(|(_, copies)| **copies > 0);
         let mut names = Vec::new();
@@ -160,7 +160,7 @@ fn weights(rows: &[Vec<String>], place: usize) -> Result<Vec<f64>> {
     rows.iter().enumerate().map(weight).collect()
 }
 
-/// Values of `n` users nobody asked: three in ten say yes, numbers are spread evenly, categories and
+/// Invented values of `n` users: three in ten say yes, numbers are spread evenly, categories and
 /// strings follow Zipf's law, attributes get rarer, and states begin at a random period.
 pub fn synthetic(question: Question, n: u64, rng: &mut ChaCha12Rng) -> Column {
     let n = n as usize;

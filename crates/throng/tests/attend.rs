@@ -1,5 +1,5 @@
-//! Taking part with the clock on the wall: three participants, each on its own, through servers that keep
-//! the time themselves.
+//! Taking part with the clock on the wall: three participants, each on its own, through servers
+//! that keep the time themselves.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};

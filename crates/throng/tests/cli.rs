@@ -29,7 +29,8 @@ fn every_account_answers_with_the_fields_of_the_contract() {
             by_delta,
         ),
         (
-            "account amplify --n 1e4 --epsilon0 1 --delta 1e-6 --mechanism subset-selection --k 10 --size 3",
+            "account amplify --n 1e4 --epsilon0 1 --delta 1e-6 --mechanism subset-selection --k 10 \
+             --size 3",
             by_delta,
         ),
         (
@@ -177,7 +178,7 @@ fn completions_know_the_commands() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("two-message-count"));
 }
 
-/// Every mechanism, and what has to be said of its question.
+/// Every mechanism, with the arguments that its question needs.
 fn keys() -> impl Iterator<Item = (Key, String)> {
     Key::ALL.into_iter().map(|key| {
         let size = match key.kind() {
@@ -325,7 +326,8 @@ fn a_plan_recommends_first_and_writes_a_collection_that_can_be_used() {
     // The size of the question is in the file too.
     let sized = folder.join("sized.toml");
     json(&format!(
-        "plan --value category --size 5 --n 2000 --epsilon 1 --delta 1e-6 --max-messages 2 --write {}",
+        "plan --value category --size 5 --n 2000 --epsilon 1 --delta 1e-6 --max-messages 2 --write \
+         {}",
         sized.display()
     ));
     let simulated = json(&format!("simulate --collection {} --repeat 2 --seed 1", sized.display()));
@@ -383,7 +385,8 @@ fn a_collection_is_written_checked_and_shown() {
 
     // From a draft, and simulated as it is.
     json(&format!(
-        "plan --value category --size 3 --n 2000 --epsilon 1 --delta 1e-6 --max-messages 2 --write {}",
+        "plan --value category --size 3 --n 2000 --epsilon 1 --delta 1e-6 --max-messages 2 --write \
+         {}",
         path("draft.toml")
     ));
     let line = format!(
@@ -439,8 +442,8 @@ fn columns_of_files_are_simulated_and_bad_ones_say_where() {
     assert_eq!(answer["n"], 20_000);
     assert!(answer["rmse_norm_sub"].as_f64().unwrap() > 0.0);
     let answer = json(&format!(
-        "simulate sliced-sum --values {data}/flights.csv --column delay_minutes --low -15 --high 120 \
-         --repeat 3 --seed 1"
+        "simulate sliced-sum --values {data}/flights.csv --column delay_minutes --low -15 --high \
+         120 --repeat 3 --seed 1"
     ));
     assert_eq!(answer["n"], 20_000);
     let answer = json(&format!(

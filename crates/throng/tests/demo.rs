@@ -16,14 +16,14 @@ fn demo(arguments: &[&str]) -> Value {
     serde_json::from_slice(&run.get_output().stdout).unwrap()
 }
 
-/// What a failing run says.
+/// The error text of a failing run.
 fn refused(arguments: &[&str]) -> String {
     let run = throng(arguments).assert().code(2);
     String::from_utf8_lossy(&run.get_output().stderr).into_owned()
 }
 
-/// The seed makes what follows the same every time. By the normal law any of the hundred or so
-/// estimates of all stories is this far off with a chance below 1e-6.
+/// Checks an estimate against its truth. The seed makes it the same every time. By the normal law
+/// any of the hundred or so estimates of all stories is this far off with a chance below 1e-6.
 fn assert_near(answer: &Value) {
     let number = |value: &Value| value.as_f64().unwrap();
     let (truth, estimate) = (number(&answer["truth"]), number(&answer["estimate"]));
@@ -33,7 +33,7 @@ fn assert_near(answer: &Value) {
     assert!(low < estimate && estimate < high, "{answer}");
 }
 
-/// Every field that is promised, and every estimate near its truth.
+/// Checks every field that is promised, and that every estimate is near its truth.
 fn told(arguments: &[&str]) -> Value {
     let answer = demo(arguments);
     for field in ["bytes_per_report", "reports_per_second", "seed"] {
@@ -50,8 +50,8 @@ fn told(arguments: &[&str]) -> Value {
     answer
 }
 
-/// Forty epochs through real servers. Were the truth inside each interval with the stated 95 %, fewer
-/// would be inside than the limit with a chance of at most 1e-6.
+/// Forty epochs through real servers. Were the truth inside each interval with the stated 95 %,
+/// fewer would be inside than the limit with a chance of at most 1e-6.
 #[test]
 fn intervals_cover_the_truth_at_the_stated_rate_through_real_servers() {
     let answer = demo(&["--clients", "120", "--epochs", "40", "--seed", "5"]);

@@ -20,7 +20,7 @@ fn a_machine_is_looked_at_without_arguments() {
     assert!(checks.iter().all(|one| one["state"].is_string() && one["says"].is_string()));
 }
 
-/// What is done to a sound folder, and what must be found then.
+/// A change to a sound folder, and the finding that must follow.
 type Case = (fn(&Folder), &'static str, &'static str, &'static str);
 
 #[test]
@@ -126,7 +126,7 @@ impl Folder {
         let folder = Self(tempfile::tempdir().unwrap());
         let mut new =
             "collection new crashes.toml --mechanism bit-sum --n 200 --epsilon 1 --delta 1e-6 \
-                       --epochs 10 --every 1h --grace 5m"
+             --epochs 10 --every 1h --grace 5m"
                 .to_owned();
         let ports: Vec<TcpListener> =
             (0..3).map(|_| TcpListener::bind(("127.0.0.1", 0)).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! What the command line answers, word by word: a transcript of commands that is played again.
+//! The answers of the command line, word by word: a transcript of commands that is played again.
 //!
 //! `golden/transcript.txt` holds scenes. Each begins with `== its name` and has a fresh directory
 //! with a copy of `golden/files`, in which its commands run one after the other:
@@ -11,9 +11,9 @@
 //! ```
 //!
 //! With `--json` the object has the same fields, and its numbers are the same to the last bit. Of
-//! text the words are the same; a number may be rounded the other way, so it may differ by one unit of
-//! its last digit. Files shown by `$ cat` are the same to the last byte. `{chain}` and `{one mix}` in a
-//! command stand for parties whose identities are at the end of this file.
+//! text the words are the same; a number may be rounded the other way, so it may differ by one unit
+//! of its last digit. Files shown by `$ cat` are the same to the last byte. `{chain}` and `{one
+//! mix}` in a command stand for parties whose identities are at the end of this file.
 //!
 //! A change that is meant is written with
 //!
@@ -132,7 +132,8 @@ impl Transcript {
         transcript
     }
 
-    /// The same commands with the answers of the program that was built. Scenes run side by side.
+    /// Plays the commands and keeps the answers of the program that was built. Scenes run side by
+    /// side.
     fn play(&self, files: &Path) -> Self {
         let next = AtomicUsize::new(0);
         let work = || {
@@ -275,7 +276,7 @@ fn hide(value: &mut Value) {
     }
 }
 
-/// One field a line, so that a difference is read easily.
+/// The answer with one field a line, so that a difference is read easily.
 fn by_field(answer: &Value) -> String {
     let Value::Object(fields) = answer else { panic!("not an object: {answer}") };
     let line = |(name, value): (&String, &Value)| format!("  {}: {value}", Value::from(&name[..]));
@@ -320,8 +321,9 @@ fn same_number(stored: &serde_json::Number, found: &serde_json::Number) -> bool 
     (old - new).abs() <= 1e-9 * old.abs().max(new.abs())
 }
 
-/// Whether logarithms and Fourier transforms are those with which the transcript was written.
-/// Another C library, or a processor without these instructions, rounds some last digits differently.
+/// True if logarithms and Fourier transforms are those with which the transcript was written.
+/// Another C library, or a processor without these instructions, rounds some last digits
+/// differently.
 fn exact() -> bool {
     #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
     return is_x86_feature_detected!("avx") && is_x86_feature_detected!("fma");
@@ -329,7 +331,7 @@ fn exact() -> bool {
     return false;
 }
 
-/// The same words, whatever is between them, and numbers that are the same but for rounding.
+/// True if the words are the same, whatever is between them, and the numbers are but for rounding.
 fn same_text(stored: &str, found: &str) -> bool {
     let (mut old, mut new) = (pieces(stored).into_iter(), pieces(found).into_iter());
     loop {
@@ -370,8 +372,8 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Whether two numbers, one with four digits or more, differ by at most one unit of the last digit of
-/// the coarser and by at most a thousandth.
+/// True if two numbers, one with four digits or more, differ by at most one unit of the last digit
+/// of the coarser and by at most a thousandth.
 fn near(old: &str, new: &str) -> bool {
     let (Some(old), Some(new)) = (Printed::read(old), Printed::read(new)) else { return false };
     let unit = old.unit.max(new.unit).min(1e-3 * old.value.max(new.value));

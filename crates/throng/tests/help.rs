@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Each example is run as it stands, except for those that run until they are stopped, need others to
-/// run, or measure for minutes. Those are parsed where they are defined.
+/// Each example is run as it stands, except for those that run until they are stopped, need others
+/// to run, or measure for minutes. Those are parsed where they are defined.
 #[test]
 fn the_examples_work() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Real processes killed without warning while reports come in, started again, and the books balanced
-//! at the end.
+//! Real processes killed without warning while reports come in, started again, and the books
+//! balanced at the end.
 //!
 //! Every report carries a number of its own. What must hold when all epochs are over:
 //!
@@ -36,7 +36,7 @@ fn killed_at_any_moment_no_acknowledged_report_is_lost_and_none_is_counted_twice
     }
 }
 
-/// What happened.
+/// The counts of a run.
 #[derive(Debug, Default)]
 struct Books {
     kills: u64,
@@ -105,7 +105,7 @@ async fn story(seed: u64) -> Books {
     books
 }
 
-/// What clients know.
+/// The reports of all clients: numbers given out, copies sent again, and acknowledgements.
 #[derive(Default)]
 struct Load {
     next: Mutex<BTreeMap<u64, u64>>,
@@ -176,7 +176,7 @@ async fn next_epoch(collection: &Collection) -> Option<u64> {
     None
 }
 
-/// How often each number was counted, epoch by epoch, once every epoch is released or dropped.
+/// The count of each number, epoch by epoch, once every epoch is released or dropped.
 async fn released(collection: &Collection) -> BTreeMap<u64, Vec<u64>> {
     let http = reqwest::Client::builder().timeout(Duration::from_secs(5)).build().unwrap();
     let base = format!("{}/v1/collections/{}", collection.chain.analyzer.url, collection.id());
@@ -257,7 +257,7 @@ impl ServerProcess {
         *self.process.lock().unwrap() = Some(child);
     }
 
-    /// SIGKILL: nothing is flushed, nobody is told.
+    /// Sends SIGKILL: nothing is flushed, nobody is told.
     fn kill_and_restart(&self) {
         self.kill();
         self.start();
@@ -308,7 +308,7 @@ fn collection(ports: &[u16], identities: &[Identity]) -> Collection {
     }
 }
 
-/// Rare enough that every number can be told, and read back from the estimates.
+/// A probability so small that every number can be told, and read back from the estimates.
 fn replace() -> Threshold {
     Threshold::at_least(Probability::new("replace", 1.0 / 1024.0).unwrap())
 }

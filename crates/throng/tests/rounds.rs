@@ -41,7 +41,8 @@ fn pairs_agree_by_either_method() {
     }
 }
 
-/// A pair fails with probability 0.03195…; of 200 pairs more than 30 fail with probability below 1e-11.
+/// A pair fails with probability 0.03195…; of 200 pairs more than 30 fail with probability below
+/// 1e-11.
 #[test]
 fn pairs_that_failed_try_again() {
     let few = ["rounds", "keys", "--pairs", "200", "--bits", "8", "--positions", "24"];
@@ -57,7 +58,8 @@ fn pairs_that_failed_try_again() {
     assert_eq!((&told["agreed"], &told["failed_at_first"]), (&0.into(), &5.into()));
 }
 
-/// At this epsilon the noise is 0 but for a chance of 2/(1 + e^14) < 2e-6, so the sum is seen to be right.
+/// At this epsilon the noise is 0 but for a chance of 2/(1 + e^14) < 2e-6, so the sum is seen to be
+/// right.
 #[test]
 fn a_sum_survives_dropouts() {
     let few = ["rounds", "sum", "--n", "15", "--bits", "1", "--drop-in-ten", "2"];
@@ -106,7 +108,8 @@ fn a_board_is_checked_and_shown_like_a_collection() {
     let folder = tempfile::TempDir::new().unwrap();
     let file = folder.path().join("board.toml");
     let text = r#"
-        board = { about = "Keys for the choir", messages = 66, payload = 18, crowd = 10, rounds = 3 }
+        board = { about = "Keys for the choir", messages = 66, payload = 18, crowd = 10,
+                  rounds = 3 }
         schedule = { start = 1000, every = "10m", grace = "1m", below = "expire" }
         mix = [{ name = "north", url = "https://north.example",
                  identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c" }]

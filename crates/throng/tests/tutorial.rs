@@ -1,9 +1,9 @@
 //! `docs/tutorial.md` as a reader would follow it: every command, in order, in one shell.
 //!
-//! Lines of a `console` block that begin with `$ ` are commands, continued by `\`; the others are what the
-//! command before them prints. Of that, nothing has to be shown; what is shown must be printed, line by
-//! line in this order, where `…` stands for anything and runs of spaces for one. Only the ports are
-//! replaced, by free ones.
+//! Lines of a `console` block that begin with `$ ` are commands, continued by `\`; the others are
+//! what the command before them prints. Of that, nothing has to be shown; what is shown must be
+//! printed, line by line in this order, where `…` stands for anything and runs of spaces for one.
+//! Only the ports are replaced, by free ones.
 
 use std::fmt::Write;
 use std::net::TcpListener;
@@ -67,7 +67,7 @@ fn steps(text: &str) -> Vec<Step> {
     steps
 }
 
-/// All in one shell, with marks between them; whatever still runs at the end is stopped.
+/// All steps in one shell, with marks between them; whatever still runs at the end is stopped.
 fn shell_script(steps: &[Step]) -> String {
     let mut script = String::from("exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n");
     for (place, Step { command, .. }) in steps.iter().enumerate() {
@@ -77,7 +77,7 @@ fn shell_script(steps: &[Step]) -> String {
     script + &format!("echo '{}'\n", mark(steps.len()))
 }
 
-/// The tutorial's ports are those of a machine on which nothing else runs.
+/// Replaces the ports, which are those of a machine on which nothing else runs.
 fn with_free_ports(text: &str) -> String {
     let free: Vec<TcpListener> =
         (0..3).map(|_| TcpListener::bind(("127.0.0.1", 0)).unwrap()).collect();
@@ -90,7 +90,7 @@ fn with_free_ports(text: &str) -> String {
     text.replace('\u{1}', "")
 }
 
-/// Whether a line is as shown.
+/// True if a line is as shown.
 fn fits(shown: &str, line: &str) -> bool {
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (shown, line) = (plain(shown), plain(line));
@@ -104,7 +104,7 @@ fn fits(shown: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What the servers said, for whoever has to find out.
+/// The logs of the servers, for whoever has to find out.
 fn logs(directory: &tempfile::TempDir) -> String {
     let files = std::fs::read_dir(directory.path()).unwrap().filter_map(Result::ok);
     let logs = files.filter(|file| file.path().extension().is_some_and(|end| end == "log"));

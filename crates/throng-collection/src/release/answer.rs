@@ -1,4 +1,4 @@
-//! What each estimate is about, and the estimates with their errors.
+//! The subjects of estimates, and the estimates with their errors.
 
 use super::unit;
 use crate::{Collection, Prompt, Terms};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use throng_account::Probability;
 use throng_mechanism::{Control, DecodeOptions, Estimate, Question, Tally};
 
-/// What an estimate is about.
+/// The subject of an estimate.
 ///
 /// ```
 /// use throng_collection::What;
@@ -18,13 +18,13 @@ use throng_mechanism::{Control, DecodeOptions, Estimate, Question, Tally};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// How many said yes.
+    /// The number of those who said yes.
     Yes,
     /// The mean of the answers.
     Mean,
-    /// How many say yes in a period, numbered from 1.
+    /// The number of those who say yes in a period, numbered from 1.
     Period(u64),
-    /// How many gave this answer.
+    /// The number of those who gave this answer.
     Label(Arc<str>),
 }
 
@@ -49,20 +49,21 @@ impl fmt::Display for What {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// What it is about.
+    /// The subject of the estimate.
     pub what: What,
     /// The estimate.
     pub value: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// Where the interval begins.
+    /// The lower end of the interval.
     pub low: f64,
-    /// Where the interval ends.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
 impl Answer {
-    /// Infinite is as good as unknown: the text of a release has no other word for either.
+    /// An answer without infinite numbers: the text of a release has one word for infinite and
+    /// unknown.
     fn new(what: What, estimate: Estimate) -> Self {
         let known = |number: f64| if number.is_finite() { number } else { f64::NAN };
         let (low, high) = estimate.interval();
@@ -72,7 +73,7 @@ impl Answer {
     }
 }
 
-/// What the releases of a collection are about. All of them share its labels.
+/// The subjects of a collection's releases. All of them share its labels.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -104,7 +105,7 @@ enum Known {
 }
 
 impl Subjects {
-    /// Of this collection.
+    /// The subjects of this collection.
     pub fn of(collection: Arc<Collection>) -> Self {
         let Terms { question, mechanism, .. } = &collection.terms;
         let known = match mechanism.question() {
@@ -152,7 +153,8 @@ impl Subjects {
         estimates.filter_map(answer).collect()
     }
 
-    /// The strings that stand out from the noise; `None` where the estimates are the answer already.
+    /// The strings that stand out from the noise; `None` where the estimates are the answer
+    /// already.
     fn found(&self, tally: &Tally, confidence: Probability) -> Option<Vec<Answer>> {
         let candidates: Vec<&str> =
             self.collection.terms.question.labels.iter().map(String::as_str).collect();
@@ -167,7 +169,7 @@ impl Subjects {
         Some(answers.collect())
     }
 
-    /// What the labels of a release stand for, if a release has such labels.
+    /// The subjects that the labels of a release stand for, if a release has such labels.
     pub(super) fn read(&self, labels: &[&str]) -> Option<Vec<What>> {
         let all: Vec<What> = match &self.known {
             Known::Every(every) => every.iter().cloned().map(What::Label).collect(),

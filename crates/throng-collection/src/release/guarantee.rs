@@ -1,11 +1,11 @@
-//! What holds for those who are in a batch.
+//! The guarantee for those who are in a batch.
 
 use crate::{Error, Spent, Terms};
 use std::borrow::Cow;
 use throng_account::{Crowd, Delta, Epsilon, Theorem};
 use throng_mechanism::Spending;
 
-/// What holds for a batch by its number of reports and epochs, whatever was released before.
+/// The guarantee for a batch by its number of reports and epochs, whatever was released before.
 ///
 /// ```
 /// use throng_collection::{BatchGuarantee, example};
@@ -22,7 +22,7 @@ pub struct BatchGuarantee {
     pub epsilon: Epsilon,
     /// δ at this ε.
     pub delta: Delta,
-    /// Below this no ε holds, where that is known.
+    /// The bound below which no ε holds, where one is known.
     pub lower: Option<Epsilon>,
     /// Reports that are counted on as honest.
     pub honest: Crowd,
@@ -36,16 +36,17 @@ pub struct BatchGuarantee {
     pub local_floor: Option<Epsilon>,
     /// The theorem that gives ε of one epoch.
     pub theorem: Theorem,
-    /// Where to read it, in the words of the release.
+    /// The paper that proves it, in the words of the release.
     pub source: Cow<'static, str>,
-    /// What is replaced by what, in the words of the release.
+    /// The neighbouring relation, in the words of the release.
     pub neighbours: Cow<'static, str>,
-    /// On what it rests, in the words of the release.
+    /// The condition it rests on, in the words of the release.
     pub holds_if: Cow<'static, str>,
 }
 
 impl BatchGuarantee {
-    /// For so many distinct valid reports from so many merged epochs.
+    /// The guarantee for a batch of `reports` distinct valid reports from this number of merged
+    /// epochs.
     pub fn of(terms: &Terms, reports: u64, epochs: u64) -> Result<Self, Error> {
         let promise = &terms.promise;
         let honest = Crowd::honest(reports, promise.corrupt)?;
@@ -71,9 +72,8 @@ impl BatchGuarantee {
         })
     }
 
-    /// ε and δ for a person with a report in every epoch of the release. Where many epochs are
-    /// merged, what group privacy makes of the promised δ can pass 1; then ε at the δ of the lifetime
-    /// is told.
+    /// ε and δ for a person with a report in every epoch of the release. If group privacy over many
+    /// merged epochs turns the promised δ into more than 1, this is ε at the δ of the lifetime.
     pub fn cost(terms: &Terms, release: Spent) -> Result<(Epsilon, Delta), Error> {
         match terms.cost(release) {
             Ok(cost) => Ok(cost),
@@ -82,7 +82,7 @@ impl BatchGuarantee {
     }
 }
 
-/// The words of a release, without a copy where they are those of today.
+/// The words of a release, without a copy where they are those of this version.
 pub(super) fn words(theorem: Theorem, text: &str) -> Cow<'static, str> {
     let known = [theorem.source(), ONE_REPORT, ONE_IN_EACH, ONE_MIX, SAME_PEOPLE];
     match known.into_iter().find(|known| *known == text) {

@@ -93,8 +93,7 @@ fn bound(bound: Option<f64>) -> Value {
     bound.map_or_else(|| json!("infinity"), |bound| json!(bound))
 }
 
-/// Reads what is there; whether nothing else is, and whether it agrees with itself, is seen by
-/// writing it again.
+/// Reads the fields that are there. The caller checks that there are no others and that they agree.
 fn read(row: &Value, subjects: &Subjects) -> Option<Release> {
     let rows = row["estimates"].as_array()?;
     let labels: Option<Vec<&str>> = rows.iter().map(|row| row["label"].as_str()).collect();
@@ -175,7 +174,8 @@ mod tests {
     use std::sync::Arc;
     use throng_mechanism::{Key, Question};
 
-    /// A release that says it is of 1,200 people, of an empty tally, or of one message in period 1.
+    /// A release that claims to be of 1,200 people, of an empty tally, or of one message in period
+    /// 1.
     fn release(subjects: &Subjects, (first, last): (u64, u64)) -> Release {
         let Collection { terms, chain, .. } = &**subjects.collection();
         let mut tally = terms.mechanism.tally();

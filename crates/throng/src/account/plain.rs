@@ -1,4 +1,4 @@
-//! Mechanisms of which a profile says all there is to say.
+//! Mechanisms that are fully described by a profile.
 
 use super::answer;
 use crate::args::{CrowdArgs, Plain, Query};
@@ -23,7 +23,7 @@ pub fn run(plain: Plain) -> Result<Report> {
     known(key.name(), &crowd, &*profile, &query)
 }
 
-/// What the shares of a sum promise a crowd.
+/// The promise that the shares of a sum give a crowd.
 pub fn split_and_mix(
     crowd: &CrowdArgs,
     (epsilon, delta): (f64, f64),
@@ -39,7 +39,7 @@ pub fn split_and_mix(
         .note("One liar, or one lost message, ruins the sum."))
 }
 
-/// Any mechanism of a file.
+/// The answer for the mechanism of a file, whichever it is.
 pub fn collection(file: &Path, n: Option<u64>, query: &Query) -> Result<Report> {
     let terms = read_terms(file)?;
     let n = n.unwrap_or(terms.promise.crowd.get());
@@ -49,7 +49,7 @@ pub fn collection(file: &Path, n: Option<u64>, query: &Query) -> Result<Report> 
     Ok(report.field("local_floor", plan::floor(&terms.mechanism)))
 }
 
-/// A profile without more to say than its answer and what one report keeps by itself.
+/// The answer of a profile, and what one report keeps by itself.
 fn known(name: &str, crowd: &CrowdArgs, profile: &dyn Profile, query: &Query) -> Result<Report> {
     let report = answer(crowd.header(name), profile, query)?;
     Ok(match profile.pure() {

@@ -5,13 +5,12 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
 use throng_mechanism::{Inquiry, Key, Setting, Settings};
 
-/// A mechanism of which a profile says all there is to say: one command for each key with an
-/// [`Inquiry`].
+/// A mechanism that is fully described by a profile: one command for each key with an [`Inquiry`].
 pub struct Plain {
     /// The mechanism.
     pub key: Key,
     pub crowd: CrowdArgs,
-    /// What is known of its noise, but for the flip.
+    /// The parameters of its noise, except for the flip.
     pub settings: Settings,
     pub flip: Option<FlipArgs>,
     pub query: Query,
@@ -51,7 +50,7 @@ impl Plain {
         Query::augment_args(command).about(inquiry.about).after_help(example)
     }
 
-    /// In the order of the help.
+    /// The inquiries in the order of the help.
     fn inquiries() -> impl Iterator<Item = (Key, &'static Inquiry)> {
         let new = |key: &Key| !ORDER.contains(key);
         let keys = ORDER.into_iter().chain(Key::ALL.into_iter().filter(new));
@@ -95,7 +94,7 @@ impl FromArgMatches for Plain {
     }
 }
 
-/// What was given. The parser has seen to it that nothing is missing.
+/// The settings that were given. The parser has seen to it that nothing is missing.
 fn settings(asked: &[Setting], matches: &ArgMatches) -> Settings {
     let number = |name: &str| matches.get_one::<f64>(name).copied().unwrap_or(f64::NAN);
     let count = |name: &str| matches.get_one::<u64>(name).copied().unwrap_or(0);

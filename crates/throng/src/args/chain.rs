@@ -1,4 +1,4 @@
-//! Arguments of what runs the chain: the demonstration, servers, senders and readers.
+//! Arguments of the commands that run the chain: demonstration, servers, senders and readers.
 
 use super::whole;
 use crate::demo::Story;
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use throng_mechanism::Key;
 
-/// What to demonstrate.
+/// The demonstration to play.
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng demo
@@ -59,7 +59,7 @@ pub enum Serve {
     Analyzer(ServeArgs),
 }
 
-/// How to serve.
+/// The settings of a server.
 #[derive(Args)]
 pub struct ServeArgs {
     /// The configuration, a TOML file (docs/operations.md)
@@ -70,7 +70,7 @@ pub struct ServeArgs {
     pub log_json: bool,
 }
 
-/// What to send.
+/// The reports to send.
 #[derive(Args)]
 #[command(after_help = "Example:
   throng send --collection crashes.toml --values today.csv --column crashed")]
@@ -87,13 +87,13 @@ pub struct Send {
     /// Send for this epoch instead of the current one
     #[arg(long)]
     pub epoch: Option<u64>,
-    /// Keep each row's client in this directory, which several epochs need: the next one goes on with
-    /// the same clients, row by row, and an interrupted run can be repeated
+    /// Keep each row's client in this directory, which several epochs need: the next one goes on
+    /// with the same clients, row by row, and an interrupted run can be repeated
     #[arg(long)]
     pub state: Option<PathBuf>,
 }
 
-/// What to read.
+/// The releases to read.
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng results --analyzer http://127.0.0.1:8003

@@ -8,7 +8,7 @@ use throng_collection::seconds;
 use throng_mechanism::{Key, Kind};
 use throng_wire::Party;
 
-/// What to do with a collection file.
+/// The commands for collection files.
 #[derive(Subcommand)]
 pub enum Collection {
     /// Write a collection: a calibrated mechanism, its promise, a schedule and a chain
@@ -29,7 +29,7 @@ pub enum Collection {
     },
 }
 
-/// What a new collection says.
+/// The contents of a new collection.
 #[derive(Args)]
 #[command(after_help = "Example:
   throng collection new crashes.toml --value bit --text \"Did it crash today?\" \\
@@ -75,7 +75,7 @@ pub struct NewCollection {
     pub analyzer: Party,
 }
 
-/// How the question reads.
+/// The wording of the question.
 #[derive(Args)]
 pub struct Words {
     /// The question
@@ -95,7 +95,7 @@ pub struct Words {
     pub unit: Option<String>,
 }
 
-/// How often and how long.
+/// The epochs: how often and how long.
 #[derive(Args)]
 pub struct Times {
     /// Epochs in all; 1 if neither this nor a draft says
@@ -114,14 +114,15 @@ pub struct Times {
     #[arg(long, value_enum, default_value_t = Below::Expire)]
     pub below: Below,
     /// Epochs that may be merged with --below merge
-    #[arg(long, required_if_eq("below", "merge"), value_parser = clap::value_parser!(u64).range(2..=64))]
+    #[arg(long, required_if_eq("below", "merge"),
+          value_parser = clap::value_parser!(u64).range(2..=64))]
     pub window: Option<u64>,
     /// Begin of the first epoch in Unix seconds; the current minute if not given
     #[arg(long)]
     pub start: Option<u64>,
 }
 
-/// What happens to too few reports.
+/// The fate of too few reports.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Below {
     /// They are discarded

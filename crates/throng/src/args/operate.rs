@@ -1,10 +1,10 @@
-//! Arguments of what an operator needs around the servers: a check-up, tokens, the manual.
+//! Arguments of an operator's commands around the servers: a check-up, tokens, the manual.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use throng_server::{Reader, Role};
 
-/// What to look at.
+/// The parts that the doctor looks at.
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng doctor
@@ -25,7 +25,7 @@ pub struct Doctor {
     pub wait: Option<u64>,
 }
 
-/// What a party is.
+/// The role of a party.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum RoleArg {
     /// It takes reports or batches
@@ -43,7 +43,7 @@ impl From<RoleArg> for Role {
     }
 }
 
-/// Who may read.
+/// The tokens of those who may read.
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng token --role viewer --name grafana --file tokens.toml > grafana.token
@@ -63,7 +63,7 @@ pub struct Token {
     pub revoke: Option<String>,
 }
 
-/// What a token allows.
+/// The rights of a token.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum ReaderArg {
     /// To see results
@@ -81,7 +81,7 @@ impl From<ReaderArg> for Reader {
     }
 }
 
-/// Where the manual goes.
+/// The place of the manual.
 #[derive(Args)]
 #[command(after_help = "Example:
   throng manual --out man   # then: man -l man/throng-plan.1")]

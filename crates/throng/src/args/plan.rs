@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use std::path::PathBuf;
 use throng_mechanism::{Key, Kind};
 
-/// What is asked of a planner.
+/// The question to the planner.
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng plan --value bit --n 1e6 --epsilon 1 --delta 1e-8
@@ -26,7 +26,7 @@ pub struct Plan {
     pub write: Option<PathBuf>,
 }
 
-/// What to simulate.
+/// The simulation to run.
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng simulate burst-count --n 1e6 --epsilon 1 --delta 1e-8 --repeat 200
@@ -61,7 +61,7 @@ pub struct Simulate {
     pub plot: Option<PathBuf>,
 }
 
-/// Where the values of a simulation come from.
+/// The source of the values of a simulation.
 #[derive(Args)]
 pub struct ValuesArgs {
     /// A CSV file with a header; synthetic values if not given
@@ -81,7 +81,7 @@ pub struct ValuesArgs {
     pub high: f64,
 }
 
-/// What to audit.
+/// The audit to make.
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng audit bit-sum --n 1000 --epsilon 1 --delta 1e-6
@@ -115,7 +115,7 @@ pub struct Wish {
     pub limits: Limits,
 }
 
-/// The same where the crowd may be the number of rows of a file.
+/// A [`Wish`] whose crowd may be the number of rows of a file.
 #[derive(Args, Clone)]
 pub struct LooseWish {
     /// Reports; the number of rows of the file if not given
@@ -134,7 +134,7 @@ pub struct LooseWish {
     pub limits: Limits,
 }
 
-/// What a mechanism may look like.
+/// The limits of a mechanism.
 #[derive(Args, Clone)]
 pub struct Limits {
     /// Categories, attributes, periods or Bloom filter bits
@@ -167,7 +167,7 @@ pub struct Limits {
 pub struct Fitted {
     /// The mechanism.
     pub key: Key,
-    /// What is wished for.
+    /// The wish that it has to fulfil.
     pub wish: Wish,
 }
 
@@ -179,7 +179,7 @@ impl Fitted {
         command.about(about).after_help(broken(key))
     }
 
-    /// In the order of the help: by what is held, the shorter report first.
+    /// The keys in the order of the help: by kind of value, the shorter report first.
     fn keys() -> impl Iterator<Item = Key> {
         let own = |key: &Key| !OWN.contains(key);
         let new = |key: &Key| !FITTED.contains(key);
@@ -215,7 +215,7 @@ impl FromArgMatches for Fitted {
     }
 }
 
-/// What has to be said of the size of a question.
+/// A hint at the arguments that a question needs, for the help.
 fn sizes(key: Key) -> &'static str {
     match key.kind() {
         Kind::Bit | Kind::Real if key.is_fragile() => " (needs --fragile)",
@@ -303,5 +303,5 @@ const FITTED: [Key; 13] = [
     Key::Longitudinal,
 ];
 
-/// Whose examples have their last argument on a line of its own.
+/// The mechanisms whose examples have their last argument on a line of its own.
 const LONG: [Key; 2] = [Key::AdditiveHistogram, Key::BurstHistogram];

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// What to play through. All of it goes through real mixes on this machine.
+/// The protocols to play through. All of them use real mixes on this machine.
 #[derive(Subcommand)]
 pub enum Rounds {
     /// Pairs agree on secret keys through the shuffle
@@ -18,7 +18,7 @@ pub enum Rounds {
     Attack(Attack),
 }
 
-/// Who agrees with whom, and how.
+/// The pairs that agree, and their method.
 #[derive(Args)]
 #[command(after_help = "Examples:
   throng rounds keys --pairs 20
@@ -48,16 +48,17 @@ pub struct Keys {
     pub mixes: Mixes,
 }
 
-/// How a key is made.
+/// The method by which a key is made.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MethodArg {
-    /// One bit at each position; those that differ are the key (Ishai, Kushilevitz, Ostrovsky, Sahai)
+    /// One bit at each position; those that differ are the key (Ishai, Kushilevitz, Ostrovsky,
+    /// Sahai)
     Bits,
     /// A hand of cards each; whose card is whose is the key
     Cards,
 }
 
-/// What Alice and Bob think.
+/// The answers of Alice and Bob.
 #[derive(Args)]
 #[command(after_help = "Example:
   throng rounds and --alice yes --bob no")]
@@ -79,7 +80,7 @@ pub enum Answer {
     No,
 }
 
-/// Whose numbers, and how private their sum.
+/// The participants whose numbers are added, and the privacy of their sum.
 #[derive(Args)]
 #[command(after_help = "Example:
   throng rounds sum --n 10,20 --bits 4 --epsilon 0.5")]
@@ -94,7 +95,8 @@ pub struct Sum {
     /// How many of ten participants drop out after agreeing on keys
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=8))]
     pub drop_in_ten: u32,
-    /// Members of the committee that drop out after giving their numbers, before the computation begins
+    /// Members of the committee that drop out after giving their numbers, before the computation
+    /// begins
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=60))]
     pub drop_members: u32,
     #[command(flatten)]
@@ -105,7 +107,7 @@ pub struct Sum {
     pub mixes: Mixes,
 }
 
-/// Whose bits, in how many groups.
+/// The participants whose bits are added, and their groups.
 #[derive(Args)]
 #[command(after_help = "Example:
   throng rounds xor-sum --n 8,16 --out figures")]
@@ -114,8 +116,8 @@ pub struct XorSum {
     #[arg(long, value_delimiter = ',', default_values_t = [8, 16, 32, 64, 128],
           value_parser = clap::value_parser!(u32).range(4..=1_024))]
     pub n: Vec<u32>,
-    /// Releases of the same sum, each with noise of its own, to measure the error by. One release is
-    /// what epsilon is for; a real collection makes no more
+    /// Releases of the same sum, each with noise of its own, to measure the error by. One release
+    /// is what epsilon is for; a real collection makes no more
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=200))]
     pub repeat: u16,
     /// Directory for the plot, as SVG and CSV; created if missing
@@ -129,7 +131,7 @@ pub struct XorSum {
     pub mixes: Mixes,
 }
 
-/// What is paused, and how often it is asked.
+/// The protocol that is paused, and how often it is asked.
 #[derive(Args)]
 #[command(after_help = "Example:
   throng rounds attack --n 100 --epsilon 4 --out figures")]
@@ -141,7 +143,8 @@ pub struct Attack {
     #[arg(long, default_value_t = 1.0)]
     pub epsilon: f64,
     /// Questions that the attacker has answered
-    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, default_value_t = 50_000,
+          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub queries: u32,
     /// Directory for the plot, as SVG and CSV; created if missing
     #[arg(long)]
@@ -150,7 +153,7 @@ pub struct Attack {
     pub mixes: Mixes,
 }
 
-/// Who computes.
+/// The committee that computes.
 #[derive(Args)]
 pub struct CommitteeArgs {
     /// Participants who compute on shares of what all others give
@@ -161,7 +164,7 @@ pub struct CommitteeArgs {
     pub corrupt: u32,
 }
 
-/// What one participant's input may show in the result.
+/// The privacy of one participant's input in the result.
 #[derive(Args)]
 pub struct Privacy {
     /// Epsilon of the result, when one participant's input is replaced by another

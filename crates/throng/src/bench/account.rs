@@ -53,9 +53,9 @@ pub fn account() -> Result<Report> {
             rows,
         })
         .note(format!(
-            "Best of several runs of one epsilon solve at delta = 1e-8, single thread. Growth is the \
-             exponent of n against the row above. The last column is the time per term over that of \
-             one exp(), {:.1} ns in this run.",
+            "Best of several runs of one epsilon solve at delta = 1e-8, single thread. Growth is \
+             the exponent of n against the row above. The last column is the time per term over \
+             that of one exp(), {:.1} ns in this run.",
             1e9 * limit
         )))
 }

@@ -21,7 +21,7 @@ use throng_wire::{
     Opener, Party, Route, Schedule, Seal, Shape,
 };
 
-/// What a client computes: whole reports through two mixes.
+/// Measures the work of a client: whole reports through two mixes.
 pub fn seal() -> Result<Report> {
     let raw = on(cores(), agreements);
     let mut rows = Vec::new();
@@ -68,12 +68,12 @@ pub fn seal() -> Result<Report> {
             rows,
         })
         .note(format!(
-            "32-byte messages through two mixes. A layer takes the client a fresh key and an agreement; \
-             aws-lc does {raw:.0} agreements a second on all cores in this run."
+            "32-byte messages through two mixes. A layer takes the client a fresh key and an \
+             agreement; aws-lc does {raw:.0} agreements a second on all cores in this run."
         )))
 }
 
-/// What a mix computes: opening, and a whole epoch from the log to a sealed batch.
+/// Measures the work of a mix: opening, and a whole epoch from the log to a sealed batch.
 pub fn mix() -> Result<Report> {
     let len = 32 + 3 * LAYER;
     let binding =
@@ -105,19 +105,28 @@ pub fn mix() -> Result<Report> {
         .field("agreements_per_second", raw)
         .line("opens_per_second", "layers opened a second, all cores", Near(open.round()))
         .line("open_over_agreement", "over agreements of the same library", Near(round(ratio)))
-        .line("mixed_per_second", "reports a second, from log to sealed batch", Near(epoch.rate.round()))
+        .line(
+            "mixed_per_second",
+            "reports a second, from log to sealed batch",
+            Near(epoch.rate.round()),
+        )
         .line("mix_over_open", "over layers opened", Near(round(epoch.rate / open)))
         .line("bytes_per_report", "bytes of a report on the wire", epoch.bytes)
-        .line("memory_per_million", "MB of memory per million reports while mixing", Near(epoch.memory))
+        .line(
+            "memory_per_million",
+            "MB of memory per million reports while mixing",
+            Near(epoch.memory),
+        )
         .note(format!(
-            "aws-lc does {raw:.0} X25519 agreements a second on all cores in this run, which bounds \
-             opening. An epoch of {} reports was read from disk, freed of copies, opened, permuted, \
-             written and signed; reports that wait for their deadline take disk, not memory.",
+            "aws-lc does {raw:.0} X25519 agreements a second on all cores in this run, which \
+             bounds opening. An epoch of {} reports was read from disk, freed of copies, opened, \
+             permuted, written and signed; reports that wait for their deadline take disk, not \
+             memory.",
             epoch.reports
         )))
 }
 
-/// Permuting, in memory and on disk.
+/// Measures permuting, in memory and on disk.
 pub fn shuffle() -> Result<Report> {
     let mut rows = Vec::new();
     let mut fields = Vec::new();

@@ -1,5 +1,5 @@
-//! `throng bench encode|aggregate`: reports per second of both halves of the mechanisms, on one core
-//! and on all, beside the generator and the memory of the same run.
+//! `throng bench encode|aggregate`: reports per second of both halves of the mechanisms, on one
+//! core and on all, beside the generator and the memory of the same run.
 
 use super::rate::{cores, millions, on, repeat};
 use crate::parallel::generator;
@@ -13,7 +13,7 @@ use throng_mechanism::{
     Question, Rappor, SubsetSelection, UnarySum, Value,
 };
 
-/// The clients' half, with secure randomness (ChaCha12).
+/// Measures the clients' half, with secure randomness (ChaCha12).
 pub fn encode() -> Result<Report> {
     let words = words_per_second();
     let mut json = Vec::new();
@@ -37,17 +37,23 @@ pub fn encode() -> Result<Report> {
         .field("generator_words_per_second", words)
         .field("rows", json)
         .table(Rows {
-            head: vec!["mechanism", "messages", "M reports/s", "all cores", "words of generator time"],
+            head: vec![
+                "mechanism",
+                "messages",
+                "M reports/s",
+                "all cores",
+                "words of generator time",
+            ],
             rows,
         })
         .note(format!(
-            "The generator alone (ChaCha12) gives {} M words of 64 bits a second in this run; the last \
-             column says for how many of them a report takes the time.",
+            "The generator alone (ChaCha12) gives {} M words of 64 bits a second in this run; the \
+             last column says for how many of them a report takes the time.",
             millions(words)
         )))
 }
 
-/// The analyzer's half.
+/// Measures the analyzer's half.
 pub fn aggregate() -> Result<Report> {
     let memory = bytes_per_second();
     let mut json = Vec::new();
@@ -100,7 +106,7 @@ pub fn aggregate() -> Result<Report> {
         )))
 }
 
-/// One or two settings of every mechanism.
+/// The settings to measure: one or two of every mechanism.
 fn settings() -> Result<Vec<(String, Mechanism)>> {
     let local = |epsilon: f64| Epsilon::new(epsilon);
     let coin = |p: f64| Ok::<_, anyhow::Error>(Threshold::at_least(Probability::new("p", p)?));
@@ -178,7 +184,7 @@ fn usual_question(kind: Kind) -> Question {
     }
 }
 
-/// Some value for a user.
+/// A value for a user.
 fn value(mechanism: &Mechanism, user: usize) -> Value<'static> {
     match mechanism.kind() {
         Kind::Bit => Value::Bit(user.is_multiple_of(3)),

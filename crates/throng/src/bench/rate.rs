@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Items per second, when one call makes so many: the best of several fifths of a second.
+/// Items per second, when one call makes `items`: the best of several fifths of a second.
 pub fn repeat(items: u64, mut call: impl FnMut()) -> f64 {
     call();
     let mut best = 0.0_f64;
@@ -18,7 +18,7 @@ pub fn repeat(items: u64, mut call: impl FnMut()) -> f64 {
     best
 }
 
-/// The sum of the rates of so many threads at once.
+/// The sum of the rates of `threads` threads at once.
 pub fn on(threads: usize, rate: impl Fn(u64) -> f64 + Sync) -> f64 {
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)

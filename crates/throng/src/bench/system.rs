@@ -54,7 +54,8 @@ async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
     let many = (64 << 10) / each;
     let bulk = accepted(collection, many * each, 16).await? * many as f64;
 
-    // Three layers: a fresh key and an agreement each at the client, an agreement each at the servers.
+    // Three layers: a fresh key and an agreement each at the client, an agreement each at the
+    // servers.
     let unavoidable = CLIENTS as f64 * (6.0 / raw + 3.0 / fresh);
     let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
     let rate = CLIENTS as f64 / all.as_secs_f64();
@@ -66,25 +67,36 @@ async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
             "over the X25519 of everyone alone",
             Near((unavoidable / all.as_secs_f64() * 1_000.0).round() / 1_000.0),
         )
-        .line("accepted_per_second", "durable uploads a second, one report each", Near(single.round()))
-        .line("accepted_in_bulk", "durable reports a second, in bodies of 64 KiB", Near(bulk.round()))
+        .line(
+            "accepted_per_second",
+            "durable uploads a second, one report each",
+            Near(single.round()),
+        )
+        .line(
+            "accepted_in_bulk",
+            "durable reports a second, in bodies of 64 KiB",
+            Near(bulk.round()),
+        )
         .line("bytes_per_report", "bytes per report", each)
         .table(Rows {
             head: vec!["where the time goes", "seconds"],
             rows: vec![
                 vec!["clients seal and send, one request each".into(), seconds(sent)],
-                vec!["two mixes and the analyzer, after the deadline".into(), seconds(all.saturating_sub(sent))],
+                vec![
+                    "two mixes and the analyzer, after the deadline".into(),
+                    seconds(all.saturating_sub(sent)),
+                ],
                 vec!["all X25519 of everyone, on all cores".into(), format!("{unavoidable:.2}")],
             ],
         })
         .note(format!(
-            "{CLIENTS} clients, one message each, two mixes. Clients, servers and load share {} cores; \
-             aws-lc does {raw:.0} X25519 agreements a second on them in this run.",
+            "{CLIENTS} clients, one message each, two mixes. Clients, servers and load share {} \
+             cores; aws-lc does {raw:.0} X25519 agreements a second on them in this run.",
             cores()
         )))
 }
 
-/// Requests a second that are answered with 202, over so many connections for two seconds.
+/// Requests a second that are answered with 202, measured over `connections` for two seconds.
 async fn accepted(collection: &Collection, bytes: usize, connections: u64) -> Result<f64> {
     let url = &collection.chain.mixes[0].url;
     let address = url.strip_prefix("http://").context("a loopback address")?.to_owned();

@@ -1,4 +1,4 @@
-//! What the releases say, beside the truth.
+//! The releases beside the truth.
 
 use super::story::Story;
 use crate::report::{Report, Rows, digits};
@@ -10,14 +10,14 @@ use throng_collection::{Answer, BatchGuarantee, Collection, Release, What};
 
 /// A release with the truth beside every estimate.
 pub struct Told {
-    /// The epoch that it is of.
+    /// The epoch of the release.
     pub epoch: u64,
-    /// What was published.
+    /// The release as it was published.
     pub release: Release,
-    /// Its estimates; of names, the largest first.
+    /// The estimates; of names, the largest first.
     estimates: Vec<Beside>,
-    /// What stands for the whole: what is asked for first, or last of a line over time, or found
-    /// most often.
+    /// The estimate that stands for the whole: the first that is asked for, the last of a line over
+    /// time, or the name found most often.
     top: Option<Beside>,
 }
 
@@ -30,7 +30,8 @@ struct Beside {
 }
 
 impl Told {
-    /// Where nothing was found, the commonest in truth stands for the whole.
+    /// Puts the truth beside a release. If nothing was found, the commonest value in truth stands
+    /// for the whole.
     pub fn new(story: Story, release: Release, epoch: u64, truth: &[(What, f64)]) -> Self {
         let known = |what: &What| truth.iter().find(|(name, _)| what == name);
         let beside = |answer: &Answer| Beside {
@@ -53,7 +54,7 @@ impl Told {
         Self { epoch, release, estimates, top }
     }
 
-    /// For programs.
+    /// The release as JSON, for programs.
     fn to_json(&self) -> Result<Value> {
         let published = published(&self.release)?;
         let privacy = &published["privacy"];
@@ -114,7 +115,8 @@ pub fn sentence(story: Story, told: &Told) -> String {
     let what = match story {
         Story::Names if found == 0 => {
             return format!(
-                "no name is common enough to be found; the commonest, {label}, is held by {} {counted}",
+                "no name is common enough to be found; the commonest, {label}, is held by {} \
+                 {counted}",
                 of(truth)
             );
         }
@@ -162,7 +164,7 @@ pub fn summary(
     })
 }
 
-/// What holds, with one honest mix and with nobody honest.
+/// Adds the guarantees, with one honest mix and with nobody honest.
 fn privacy(report: Report, guarantee: &BatchGuarantee) -> Report {
     let floor = guarantee.local_floor.map_or_else(
         || "infinite: a report by itself shows the value".into(),
@@ -215,7 +217,7 @@ fn over_time(report: Report, releases: &[Told], several: bool) -> Report {
     report.table(Rows { head, rows })
 }
 
-/// Every category with its share.
+/// Adds every category with its share.
 fn shares(report: Report, told: &Told) -> Report {
     let reports = told.release.reports as f64;
     let percent = |count: Option<f64>| {
@@ -253,22 +255,22 @@ fn ranking(report: Report, told: &Told, truth: &[(What, f64)]) -> Report {
     let report = report.table(Rows { head, rows });
     if found.is_empty() {
         return report.note(
-            "No name is common enough to stand out from the noise; more --clients or a larger --epsilon \
-             help.",
+            "No name is common enough to stand out from the noise; more --clients or a larger \
+             --epsilon help.",
         );
     }
     let first = |name: &What| truth.iter().take(RANKS).any(|(what, _)| name == what);
     let right = found.iter().take(RANKS).filter(|beside| first(&beside.what)).count();
     report.note(format!(
-        "{} of {} names are found, and {right} of the true first {RANKS} are among the first {RANKS}. Names \
-         whose counts differ by less than the error change places. That any name is told which nobody holds \
-         has a chance of at most 5 %.",
+        "{} of {} names are found, and {right} of the true first {RANKS} are among the first \
+         {RANKS}. Names whose counts differ by less than the error change places. That any name is \
+         told which nobody holds has a chance of at most 5 %.",
         found.len(),
         truth.len(),
     ))
 }
 
-/// Where estimate, interval and truth lie, all on one scale.
+/// Pictures of estimate, interval and truth, all on one scale.
 fn pictures(releases: &[[Option<f64>; 5]]) -> Vec<String> {
     let values =
         |[truth, estimate, _, low, high]: &[Option<f64>; 5]| [*truth, *estimate, *low, *high];
@@ -303,7 +305,7 @@ fn of(value: Option<f64>) -> String {
 const RANKS: usize = 10;
 /// Width of a picture.
 const COLUMNS: usize = 32;
-/// What is in it.
+/// The legend of a picture.
 const PICTURE: &str = "o estimate, - 95 %, | truth";
 
 #[cfg(test)]

@@ -9,29 +9,29 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_collection::{Release, Subjects};
 
-/// What became of an epoch.
+/// The outcome of an epoch.
 pub struct Passage {
-    /// What the analyzer published.
+    /// The release that the analyzer published.
     pub release: Release,
-    /// What each mix handed over, in the order of the chain.
+    /// The batches that the mixes handed over, in the order of the chain.
     pub mixes: Vec<Handed>,
 }
 
-/// What a mix handed over.
+/// The batch that a mix handed over.
 pub struct Handed {
     /// The mix.
     pub mix: String,
-    /// Who signed for it.
+    /// The party that signed for it.
     pub to: String,
     /// Reports that went on.
     pub reports: u64,
-    /// What came twice and was left out.
+    /// Reports that came twice and were left out.
     pub repeated: u64,
-    /// What could not be opened and was left out.
+    /// Reports that could not be opened and were left out.
     pub malformed: u64,
 }
 
-/// Those who carry the reports, each asked over HTTP.
+/// The parties that carry the reports, each asked over HTTP.
 pub struct Watch {
     id: String,
     subjects: Subjects,
@@ -39,7 +39,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// On all parties of a chain.
+    /// Watches all parties of a chain.
     pub fn new(chain: &LocalChain) -> Result<Self> {
         let ask = |url: &str| Analyzer::new(url);
         let parties = chain.collection.chain.parties();
@@ -77,7 +77,7 @@ impl Watch {
         bail!("no release after {} s; this machine may be too busy", PATIENCE.as_secs())
     }
 
-    /// The whole way, if the epoch is at its end.
+    /// The whole way, once the epoch is at its end.
     async fn passage(&self, told: &[(String, Option<u64>)], epoch: u64) -> Result<Option<Passage>> {
         let Some(((_, analyzer), mixes)) = self.parties.split_last() else { return Ok(None) };
         let over = told.iter().take(mixes.len()).all(|(stage, _)| stage == "delivered");
@@ -97,7 +97,7 @@ impl Watch {
     }
 }
 
-/// How far a party is with an epoch, and how many reports it tells of.
+/// The stage of a party in an epoch, and the number of reports it tells of.
 fn stage(status: &Value, epoch: u64) -> (String, Option<u64>) {
     let slots = status["slots"].as_array().map_or(&[][..], Vec::as_slice);
     let slot = slots.iter().find(|slot| slot["last"].as_u64() == Some(epoch));
@@ -116,5 +116,5 @@ fn spinner() -> ProgressBar {
 /// Stages that nothing follows.
 const DROPPED: [&str; 3] = ["short", "budget", "keys"];
 
-/// How long a release may take.
+/// The longest time that a release may take.
 const PATIENCE: Duration = Duration::from_mins(5);

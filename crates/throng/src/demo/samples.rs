@@ -23,8 +23,8 @@ pub fn aircraft() -> Vec<Vec<bool>> {
     rows(ADOPTION).map(|row| row[1..].iter().map(|flew| *flew == "1").collect()).collect()
 }
 
-/// How many of `total` each weight stands for: those between its rounded cumulative shares, so that
-/// they add up.
+/// The part of `total` that each weight stands for: the numbers between its rounded cumulative
+/// shares, so that they add up.
 pub fn apportion(weights: &[f64], total: u64) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let (mut weight, mut given) = (0.0, 0);
@@ -38,7 +38,7 @@ pub fn apportion(weights: &[f64], total: u64) -> Vec<u64> {
     weights.iter().map(share).collect()
 }
 
-/// So many of the rows in random order, none a second time before all the others.
+/// Draws `count` rows in random order, none a second time before all the others.
 pub fn drawn(rows: &[f64], count: u64, rng: &mut ChaCha12Rng) -> Vec<f64> {
     let mut order: Vec<u64> = (0..rows.len() as u64).collect();
     sample::shuffle(&mut order, 1, rng);

@@ -7,7 +7,7 @@ use throng_account::show::Count;
 use throng_collection::{Prompt, What};
 use throng_mechanism::{Key, Question, Range, Values, sample};
 
-/// A question and who is asked.
+/// A question and the people who are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Story {
     /// A bit: whose application crashed today? Simulated
@@ -21,7 +21,8 @@ pub enum Story {
     /// A string: which names do newborns get? Real names
     #[value(alias = "name")]
     Names,
-    /// A bit that changes: how many aircraft fly, period after period? Real aircraft (also: adoption)
+    /// A bit that changes: how many aircraft fly, period after period? Real aircraft (also:
+    /// adoption)
     #[value(alias = "adoption")]
     Aircraft,
 }
@@ -57,7 +58,7 @@ impl Story {
         }
     }
 
-    /// What kind of question it is.
+    /// The kind of the question.
     pub fn question(self, epochs: u64) -> Question {
         match self {
             Self::Crash => Question::Bit,
@@ -92,12 +93,12 @@ impl Story {
         }
     }
 
-    /// Whether a release answers about several things at once.
+    /// True if a release answers about several things at once.
     pub fn has_several_answers(self) -> bool {
         matches!(self, Self::Browsers | Self::Names)
     }
 
-    /// What is counted, or measured.
+    /// The noun for what is counted or measured.
     pub fn counted(self) -> &'static str {
         match self {
             Self::Crash => "crashes",
@@ -121,7 +122,8 @@ pub struct People {
 }
 
 impl People {
-    /// So many clients over so many epochs. The seed decides what is drawn at random of their values.
+    /// This number of clients over this number of epochs. The seed decides all that is random about
+    /// their values.
     pub fn new(story: Story, clients: u64, epochs: u64, seed: u64) -> Self {
         let weighted = match story {
             Story::Browsers => browsers(),
@@ -135,42 +137,45 @@ impl People {
         Self { story, clients, epochs, seed, shares, flown, delays }
     }
 
-    /// Who is asked, and where their values come from.
+    /// A sentence about who is asked, and where their values come from.
     pub fn about(&self) -> String {
         let clients = Count(self.clients);
         match self.story {
             Story::Crash => format!(
-                "{clients} clients answer. Their answers are simulated: three in a hundred crash, and \
-                 with every further epoch one more in a hundred."
+                "{clients} clients answer. Their answers are simulated: three in a hundred crash, \
+                 and with every further epoch one more in a hundred."
             ),
             Story::Delays => {
                 let (rows, (low, high)) = (Count(self.delays.len() as u64), DELAYS);
                 let parts = match self.epochs {
                     1 => String::new(),
                     epochs => format!(
-                        " Each epoch asks another of {epochs} equal parts of them, in the file's order."
+                        " Each epoch asks another of {epochs} equal parts of them, in the file's \
+                         order."
                     ),
                 };
                 format!(
-                    "{clients} clients answer, each for one of {rows} real flights out of New York City \
-                     in 2013. What is below {low} or above {high} minutes counts as that.{parts}"
+                    "{clients} clients answer, each for one of {rows} real flights out of New York \
+                     City in 2013. What is below {low} or above {high} minutes counts as \
+                     that.{parts}"
                 )
             }
             Story::Browsers => format!(
-                "{clients} clients answer, apportioned by the real shares of {} browsers in global usage.",
+                "{clients} clients answer, apportioned by the real shares of {} browsers in global \
+                 usage.",
                 self.shares.len()
             ),
             Story::Names => format!(
-                "{clients} clients answer, apportioned by the real counts of the {CANDIDATES} commonest \
-                 names among newborns of 2016 in the United States. The names are also the candidates that \
-                 are looked for."
+                "{clients} clients answer, apportioned by the real counts of the {CANDIDATES} \
+                 commonest names among newborns of 2016 in the United States. The names are also \
+                 the candidates that are looked for."
             ),
             Story::Aircraft => {
                 let many = self.flown.iter().filter(|row| self.changes(row) > FOLLOWED).count();
                 format!(
-                    "{clients} clients answer, each for one of {} real aircraft that flew out of New York \
-                     City in 2013, in the first {} periods of 11 days. {FOLLOWED} changes of each are \
-                     followed; {many} of the aircraft have more, which go uncounted.",
+                    "{clients} clients answer, each for one of {} real aircraft that flew out of \
+                     New York City in 2013, in the first {} periods of 11 days. {FOLLOWED} changes \
+                     of each are followed; {many} of the aircraft have more, which go uncounted.",
                     Count(self.flown.len() as u64),
                     self.epochs
                 )
@@ -178,7 +183,7 @@ impl People {
         }
     }
 
-    /// What everybody holds in an epoch.
+    /// The values that everybody holds in an epoch.
     pub fn values(&self, epoch: u64) -> Values {
         let mut rng = generator(self.seed, u64::MAX - epoch);
         let each = || self.shares.iter().enumerate();
@@ -204,7 +209,7 @@ impl People {
         }
     }
 
-    /// What a release of this epoch estimates, under its labels: all of it, the most important first.
+    /// The true values behind a release of this epoch, under its labels, the most important first.
     pub fn truth(&self, values: &Values, epoch: u64) -> Vec<(What, f64)> {
         match values {
             Values::Reals(units) => {

@@ -1,10 +1,10 @@
-//! What happens, told on standard error as it happens: numbered steps with their titles on the left.
+//! The story of a run on standard error: numbered steps with their titles on the left.
 
 use throng_account::show::{Count, Upper};
 use throng_collection::{Collection, Promise};
 use throng_mechanism::Spending;
 
-/// What is about to happen.
+/// Tells what is about to happen.
 pub fn open(text: &str) {
     for line in wrapped(text, WIDTH) {
         eprintln!("{line}");
@@ -12,7 +12,7 @@ pub fn open(text: &str) {
     eprintln!();
 }
 
-/// Something that is no step of its own.
+/// Tells something that is no step of its own.
 pub fn aside(title: &str, text: &str) {
     lines(&format!("  {title}"), text);
 }
@@ -22,13 +22,13 @@ pub fn aside(title: &str, text: &str) {
 pub struct Steps(u32);
 
 impl Steps {
-    /// The next step: a line, or a few.
+    /// Tells the next step in one line or a few.
     pub fn next(&mut self, title: &str, text: &str) {
         self.0 += 1;
         lines(&format!("{} {title}", self.0), text);
     }
 
-    /// Who made which identity.
+    /// Tells who made which identity.
     pub fn keys(&mut self, collection: &Collection) {
         for (hop, party) in collection.chain.parties() {
             let identity = party.identity.to_string();
@@ -42,7 +42,7 @@ impl Steps {
         }
     }
 
-    /// The collection and what it promises.
+    /// Tells the collection and its promise.
     pub fn collection(&mut self, collection: &Collection) {
         let shape = collection.shape();
         let messages = match shape.messages {
@@ -64,9 +64,9 @@ fn promise(collection: &Collection) -> String {
         mixes => format!("one of the {mixes} mixes"),
     };
     format!(
-        "Promise: whatever is released is, with one answer of a client, at most {} times as likely as with \
-         another (epsilon {}), and 1 in {} more (delta {:e}), as long as {one} and {} of at least {} \
-         reports are honest. {}{}",
+        "Promise: whatever is released is, with one answer of a client, at most {} times as likely \
+         as with another (epsilon {}), and 1 in {} more (delta {:e}), as long as {one} and {} of \
+         at least {} reports are honest. {}{}",
         Upper(epsilon.get().exp()).places(2),
         epsilon.get(),
         Count((1.0 / delta.get()).floor() as u64),
@@ -101,12 +101,12 @@ fn lifetime(collection: &Collection) -> String {
             format!(" All {epochs} epochs together cost epsilon {epsilon} at delta {delta:e}.")
         }
         Spending::Lifetime => format!(
-            " All {epochs} epochs together cost no more, provided that the same clients report every time \
-             and no answer depends on earlier releases."
+            " All {epochs} epochs together cost no more, provided that the same clients report \
+             every time and no answer depends on earlier releases."
         ),
         Spending::Memoized => format!(
-            " All {epochs} epochs together cost epsilon {epsilon}, with or without a crowd, for an answer \
-             that stays the same."
+            " All {epochs} epochs together cost epsilon {epsilon}, with or without a crowd, for an \
+             answer that stays the same."
         ),
     }
 }
@@ -119,7 +119,7 @@ fn lines(title: &str, text: &str) {
     }
 }
 
-/// Broken between words. What has a line of its own keeps its spaces.
+/// Breaks a text between words. A text that fits into one line keeps its spaces.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     if text.chars().count() <= width {
         return vec![text.into()];

@@ -57,7 +57,7 @@ fn chain(file: &Path, findings: &mut Findings) -> Option<Vec<CertificateDer<'sta
     chain
 }
 
-/// The key is the first certificate's.
+/// Checks that the key belongs to the first certificate.
 fn pair(chain: &[CertificateDer<'static>], key: &Path, findings: &mut Findings) {
     let name = key.display();
     let remedy = "`key` under [tls] names the PEM file of the private key of that certificate";
@@ -77,8 +77,8 @@ fn pair(chain: &[CertificateDer<'static>], key: &Path, findings: &mut Findings) 
     }
 }
 
-/// Whether it has begun and not ended. Who signed it is asked by those who connect: without roots nothing
-/// is trusted, but the dates are looked at first.
+/// Checks that the certificate has begun and not ended. Those who connect check who signed it:
+/// without roots nothing is trusted, but the dates are looked at first.
 fn in_force(
     own: &ParsedCertificate<'_>,
     others: &[CertificateDer<'_>],

@@ -39,7 +39,8 @@ pub async fn examine(
     }
 }
 
-/// Whether reports are taken now. Who has to send some is worse off than who serves.
+/// Checks that reports are taken now. A collection that has ended is a failure for a client, and a
+/// warning for a server.
 pub fn schedule(collection: &Collection, client: bool, findings: &mut Findings) {
     let now = clock::now() as u64;
     let (check, schedule) = ("schedule", &collection.schedule);
@@ -79,7 +80,7 @@ pub fn window(collection: &Collection, now: u64) -> Option<u64> {
     Some(schedule.window_of(collection.epoch_at(now).or_else(soon)?))
 }
 
-/// One party: that it answers, as itself, for this collection, and is ready.
+/// Asks one party: it has to answer, as itself, for this collection, and be ready.
 pub async fn look(http: Client, collection: &Collection, hop: u8) -> Findings {
     let mut findings = Findings::default();
     if let Some(party) = collection.chain.party(hop) {
@@ -96,15 +97,15 @@ struct Peer<'a> {
     collection: &'a Collection,
     party: &'a Party,
     hop: u8,
-    /// For people.
+    /// The name of the party, for people.
     name: String,
 }
 
-/// What a party said.
+/// The answer of a party.
 struct Answer {
     status: u16,
     body: Vec<u8>,
-    /// Seconds that its clock is ahead at least.
+    /// The least number of seconds that its clock is ahead.
     ahead: Option<f64>,
 }
 
@@ -161,7 +162,7 @@ impl Peer<'_> {
         Some(())
     }
 
-    /// A statement of its key is signed by the identity that the collection names.
+    /// Checks that the statement of its key is signed by the identity that the collection names.
     async fn is_itself(&self, findings: &mut Findings) -> Option<()> {
         let Some(window) = window(self.collection, clock::now() as u64) else { return Some(()) };
         let id = self.collection.id();
@@ -198,7 +199,7 @@ impl Peer<'_> {
         Some(())
     }
 
-    /// Whose keys and signatures, by name.
+    /// The parties whose keys and signatures are missing, by name.
     fn missing(&self, waits: &Value) -> String {
         let of = |field: &str| {
             let hops = waits[field].as_array().cloned().unwrap_or_default();
@@ -256,7 +257,7 @@ impl Peer<'_> {
 /// Time for one answer.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Seconds that clocks may differ without a word.
+/// Seconds that clocks may differ before a warning.
 const TOLERANCE: f64 = 2.0;
 
 /// Bytes of an answer that are read.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use throng_client::{Patience, Uploader};
 use throng_collection::{Board, Collection};
 
-/// Everyone answers, and the keys that reports are sealed to are signed by all.
+/// Checks that everyone answers, and that the keys that reports are sealed to are signed by all.
 pub async fn examine(file: &Path, findings: &mut Findings) {
     let Some(collection) = collection(file, findings) else { return };
     chain::schedule(&collection, true, findings);
@@ -24,8 +24,8 @@ pub async fn examine(file: &Path, findings: &mut Findings) {
     keys(&collection, findings).await;
 }
 
-/// Reads a collection and says whether it keeps its promise. A board promises nothing to be checked from
-/// outside.
+/// Reads a collection and says whether it keeps its promise. A board makes no promise that could be
+/// checked from outside.
 pub fn collection(file: &Path, findings: &mut Findings) -> Option<Collection> {
     let (check, name) = ("collection", file.display());
     let text = match fs::read_to_string(file) {
@@ -80,7 +80,7 @@ async fn keys(collection: &Collection, findings: &mut Findings) {
     }
 }
 
-/// A report that is sealed now may be sent after this.
+/// The time that a report may take from being sealed to being sent.
 const NEAR: Duration = Duration::from_secs(3);
 
 const TAKE_THE_FILE: &str = "take the file that everyone has; changed, it is another collection";

@@ -1,4 +1,4 @@
-//! Whether two clocks agree, from the `Date` of an answer.
+//! A comparison of two clocks, from the `Date` of an answer.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,8 +7,9 @@ pub fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// How many seconds another clock is ahead at least (behind, if negative), when it said `date` between
-/// `asked` and `answered` by ours. Its date has whole seconds, so that 0 covers a second and the way.
+/// The least number of seconds that another clock is ahead (behind, if negative), when it said
+/// `date` between `asked` and `answered` by ours. Its date has whole seconds, so that 0 covers a
+/// second and the time on the way.
 pub fn ahead(date: u64, asked: f64, answered: f64) -> f64 {
     let (least, most) = (date as f64 - answered, (date + 1) as f64 - asked);
     if least > 0.0 {
@@ -20,7 +21,7 @@ pub fn ahead(date: u64, asked: f64, answered: f64) -> f64 {
     }
 }
 
-/// Seconds since 1970 of a `Date` header, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
+/// Seconds since 1970 of a `Date` header (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub fn parse(date: &str) -> Option<u64> {
     let mut words = date.strip_suffix(" GMT")?.split_once(", ")?.1.split(' ');
     let day: u64 = words.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What was found, and what to do about it.
+//! Findings, each with its remedy.
 
 use crate::report::Report;
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 pub struct Findings(Vec<Finding>);
 
 struct Finding {
-    /// What was looked at.
+    /// The thing that was checked.
     check: &'static str,
     state: State,
     says: String,
-    /// What to do.
+    /// The way to repair it.
     remedy: Option<String>,
-    /// Whether time alone may heal it.
+    /// True if time alone may heal it.
     passes: bool,
 }
 
@@ -36,12 +36,12 @@ impl State {
 }
 
 impl Findings {
-    /// All is well.
+    /// Records that all is well.
     pub fn ok(&mut self, check: &'static str, says: impl Into<String>) {
         self.push(check, State::Ok, says.into(), None, false);
     }
 
-    /// It works, but somebody should look at it.
+    /// Records that it works, but that somebody should look at it.
     pub fn warn(
         &mut self,
         check: &'static str,
@@ -51,7 +51,7 @@ impl Findings {
         self.push(check, State::Warn, says.into(), Some(remedy.into()), false);
     }
 
-    /// It does not work.
+    /// Records that it does not work.
     pub fn fail(
         &mut self,
         check: &'static str,
@@ -61,7 +61,7 @@ impl Findings {
         self.push(check, State::Fail, says.into(), Some(remedy.into()), false);
     }
 
-    /// It does not work yet.
+    /// Records that it does not work yet.
     pub fn not_yet(
         &mut self,
         check: &'static str,
@@ -71,23 +71,23 @@ impl Findings {
         self.push(check, State::Fail, says.into(), Some(remedy.into()), true);
     }
 
-    /// What others found.
+    /// Appends the findings of others.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
 
-    /// Whether something fails.
+    /// True if something fails.
     pub fn fails(&self) -> bool {
         self.0.iter().any(|one| one.state == State::Fail)
     }
 
-    /// Whether waiting may help: something fails, and nothing that fails is there to stay.
+    /// True if waiting may help: something fails, and all that fails may pass.
     pub fn may_pass(&self) -> bool {
         let mut failing = self.0.iter().filter(|one| one.state == State::Fail).peekable();
         failing.peek().is_some() && failing.all(|one| one.passes)
     }
 
-    /// A line for each.
+    /// The report, with a line for each finding.
     pub fn report(self) -> Report {
         let count = |state| self.0.iter().filter(|one| one.state == state).count();
         let (warnings, failures) = (count(State::Warn), count(State::Fail));
@@ -108,7 +108,7 @@ impl Findings {
         if failures > 0 { report.failing() } else { report }
     }
 
-    /// What people read.
+    /// The lines that people read.
     #[cfg(test)]
     pub fn lines(&self) -> Vec<String> {
         self.0.iter().map(|one| format!("{} {}", one.state.name(), one.line())).collect()

@@ -51,7 +51,7 @@ pub fn examine(findings: &mut Findings) {
     );
 }
 
-/// Whether the disk of a directory has room.
+/// Checks that the disk of a directory has room.
 pub fn space(directory: &Path, findings: &mut Findings) {
     let Some(free) = free_space(directory) else { return };
     let says = format!("{} free at {}", size(free), directory.display());
@@ -62,7 +62,7 @@ pub fn space(directory: &Path, findings: &mut Findings) {
     }
 }
 
-/// As `df -P -k`, which POSIX has, says.
+/// The free space, as `df -P -k` says, which POSIX has.
 fn free_space(directory: &Path) -> Option<u64> {
     let output = Command::new("df").args(["-P", "-k"]).arg(directory).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -70,7 +70,7 @@ fn free_space(directory: &Path) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// As Linux says; nothing elsewhere.
+/// The available memory, as Linux says; `None` elsewhere.
 fn available_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -88,5 +88,5 @@ fn size(bytes: u64) -> String {
 
 const GIB: u64 = 1 << 30;
 
-/// The begin of 2025: no clock is right that says less.
+/// The beginning of 2025: a clock that says less is wrong.
 const EARLIEST: u64 = 1_735_689_600;

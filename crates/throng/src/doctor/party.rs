@@ -132,7 +132,7 @@ fn tls(config: &Config, seats: &[Seat], findings: &mut Findings) {
     }
 }
 
-/// Who may read what an analyzer publishes.
+/// Checks who may read what an analyzer publishes.
 fn access(config: &Config, findings: &mut Findings) {
     let here = config.listen.ip().is_loopback();
     let make = "throng token --role viewer --name NAME --file tokens.toml makes one; name the file \
@@ -168,7 +168,7 @@ fn tokens(file: &Path, make: &str, findings: &mut Findings) {
     }
 }
 
-/// That the data directory can be used, and by whom it is.
+/// Checks that the data directory can be used, and whether a server uses it already.
 fn data(directory: &Path, running: bool, findings: &mut Findings) {
     let (check, name) = ("data", directory.display());
     let Ok(metadata) = fs::metadata(directory) else {
@@ -203,7 +203,7 @@ fn data(directory: &Path, running: bool, findings: &mut Findings) {
     machine::space(directory, findings);
 }
 
-/// A directory that is not there is made at the start, if what is above it allows it.
+/// Checks the place of a missing directory: it is made at the start, if its parent allows it.
 fn absent(directory: &Path, findings: &mut Findings) {
     let name = directory.display();
     let above = directory.ancestors().skip(1).find(|above| above.exists() || is_empty(above));
@@ -237,7 +237,7 @@ fn in_use(directory: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// That the port is free, or that this very party listens there.
+/// Checks that the port is free, or that this very party listens there.
 async fn port(
     config: &Config,
     http: &Client,

@@ -1,9 +1,9 @@
-//! How many users for an error of α: Cheu et al., "Distributed Differential Privacy via Shuffling" (2019),
-//! Table 1, with measured numbers in place of orders.
+//! The number of users that an error of α needs: Cheu et al., "Distributed Differential Privacy via
+//! Shuffling" (2019), Table 1, with measured numbers in place of orders.
 //!
-//! A crowd is large enough when nine in ten runs end within α·n: of the sum for a mean, of the worst
-//! of 100 counts for a histogram, and for a selection when the attribute picked among 100 is held by
-//! at most α·n fewer users than the commonest.
+//! A crowd is large enough when nine in ten runs end within α·n: of the sum for a mean, of the
+//! worst of 100 counts for a histogram, and for a selection when the attribute picked among 100 is
+//! held by at most α·n fewer users than the commonest.
 
 use crate::parallel::spread;
 use anyhow::{Context, Result};
@@ -102,7 +102,7 @@ fn least_crowd(problem: Problem, model: Model, alpha: f64) -> Result<u64> {
     Ok(crowd(large))
 }
 
-/// Whether nine in ten runs end within α·n.
+/// True if nine in ten runs end within α·n.
 fn enough(problem: Problem, model: Model, alpha: f64, n: u64) -> Result<bool> {
     let Some(setting) = Setting::new(problem, model, alpha, n)? else { return Ok(false) };
     let limit = alpha * n as f64;
@@ -128,7 +128,7 @@ enum How {
 }
 
 impl Setting {
-    /// `None` where the mechanism cannot keep the promise in so small a crowd.
+    /// A setting, or `None` if the mechanism cannot keep the promise in so small a crowd.
     fn new(problem: Problem, model: Model, alpha: f64, n: u64) -> Result<Option<Self>> {
         let epsilon = Epsilon::new(1.0)?;
         let users = n as usize;
@@ -197,7 +197,7 @@ impl Setting {
         Ok(Some(Self { problem, values, truth, how }))
     }
 
-    /// One run: how far off the answer is.
+    /// The error of one run.
     fn error(&self, rng: &mut ChaCha12Rng) -> Result<f64> {
         let confidence = Probability::new("confidence", 0.95)?;
         let estimates: Vec<f64> = match &self.how {

@@ -38,10 +38,10 @@ pub async fn run(request: &And) -> Result<Report> {
         .table(table)
         .table(Cost::table([&done.cost]))
         .note(
-            "Each of the three learns no more than this from the messages, as long as no two of them \
-             put together what they saw, and one mix is honest. Whoever says no learns nothing about \
-             the other's answer; whoever says yes learns it from the result, and no protocol can help \
-             that.",
+            "Each of the three learns no more than this from the messages, as long as no two of \
+             them put together what they saw, and one mix is honest. Whoever says no learns \
+             nothing about the other's answer; whoever says yes learns it from the result, and no \
+             protocol can help that.",
         );
     Ok(if right { report } else { report.failing() })
 }

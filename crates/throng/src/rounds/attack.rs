@@ -1,4 +1,5 @@
-//! `throng rounds attack`: a one-round protocol, paused after half of its users and asked again and again.
+//! `throng rounds attack`: a one-round protocol, paused after half of its users and asked many
+//! times.
 
 use super::hall::Hall;
 use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
@@ -58,7 +59,7 @@ pub async fn run(request: &Attack) -> Result<Report> {
     Ok(report(request, &protocol, rmse, &steps, &swept).field("files", files))
 }
 
-/// Asks until so many questions are answered, with pauses in which the command can be stopped.
+/// Asks this number of questions, with pauses in which the command can be stopped.
 async fn ask(attack: &mut Reconstruction<'_>, questions: usize, rng: &mut ChaCha12Rng) {
     while attack.queries() < questions {
         attack.ask((questions - attack.queries()).min(AT_ONCE), rng);
@@ -142,10 +143,10 @@ fn report(
             rows: by_error.collect(),
         })
         .note(
-            "All answers come from one published bag: nobody was asked twice. If they were accurate the \
-             bits would be found, so a protocol that keeps epsilon cannot be accurate; where the error \
-             falls below the square root of n, so does privacy. A protocol of several rounds cannot be \
-             paused: its users would have to answer again.",
+            "All answers come from one published bag: nobody was asked twice. If they were \
+             accurate the bits would be found, so a protocol that keeps epsilon cannot be \
+             accurate; where the error falls below the square root of n, so does privacy. A \
+             protocol of several rounds cannot be paused: its users would have to answer again.",
         )
 }
 

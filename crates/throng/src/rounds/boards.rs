@@ -5,8 +5,8 @@ use anyhow::Result;
 use throng_collection::Board;
 use throng_wire::{Chain, Schedule};
 
-/// Starts mixes and an analyzer that run these boards. The first round of each comes after the last of
-/// the one before.
+/// Starts mixes and an analyzer that run these boards. The first round of each comes after the last
+/// of the one before.
 pub async fn start<const N: usize>(
     mixes: u8,
     make: [impl FnOnce(Schedule, Chain) -> Board; N],

@@ -13,51 +13,51 @@ use std::time::{Duration, Instant};
 use throng_rounds::{Circuit, Input, Method, Outcome, Participant, Plan, Seat};
 use throng_wire::Identity;
 
-/// A function, everybody's values, and who leaves when.
+/// A function, everybody's values, and the times at which some leave.
 pub struct Computation {
     /// The function.
     pub circuit: Circuit,
-    /// What each seat gives.
+    /// The values that each seat gives.
     pub values: Vec<Vec<Input>>,
-    /// Seats that stop posting: from this round of the second board on.
+    /// The seats that stop posting, each with its first silent round on the second board.
     pub leaves: BTreeMap<Seat, u64>,
     /// Mixes of the chain.
     pub mixes: u8,
 }
 
-/// What came of it.
+/// The result of a computation, and its cost.
 pub struct Done {
-    /// What each seat that stayed was shown.
+    /// The outcome that each remaining seat was shown.
     pub outcomes: BTreeMap<Seat, Outcome>,
-    /// What it took.
+    /// The cost of all rounds.
     pub cost: Cost,
 }
 
-/// What it took, for one participant and for all.
+/// The cost of a computation, for one participant and for all.
 #[derive(Debug, Default, Clone)]
 pub struct Cost {
-    /// How many took part.
+    /// The number of participants.
     pub participants: u32,
     /// Rounds through the mixes.
     pub rounds: u64,
     /// An ordinary participant's share.
     pub ordinary: Share,
-    /// A member's.
+    /// The share of a member of the committee.
     pub member: Share,
     /// Bytes of all bulletins, which everybody reads.
     pub read: u64,
-    /// From the first round to the last, everybody and all servers on this machine.
+    /// Seconds from the first round to the last, with everybody and all servers on this machine.
     pub seconds: f64,
 }
 
-/// What one participant did.
+/// The work and traffic of one participant.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Share {
     /// Messages sent.
     pub messages: u64,
     /// Bytes sent.
     pub bytes: u64,
-    /// Its own work: protocol and sealing.
+    /// The time of its own work: protocol and sealing.
     pub work: Duration,
 }
 
@@ -123,7 +123,7 @@ impl Crowd {
         Ok(Self(all))
     }
 
-    /// Has everybody do something, and counts the time.
+    /// Lets everybody do something, and counts the time.
     fn each<T>(
         &mut self,
         mut act: impl FnMut(&mut Participant, &mut ChaCha12Rng) -> Result<T>,
@@ -144,7 +144,7 @@ impl Crowd {
     }
 }
 
-/// What everybody did so far.
+/// The work and traffic of everybody so far.
 struct Tally {
     shares: BTreeMap<Seat, Share>,
     rounds: u64,
@@ -163,7 +163,7 @@ impl Tally {
         self.shares.entry(seat).or_default()
     }
 
-    /// Has everybody post, and returns what everybody sees.
+    /// Lets everybody post, and returns what everybody sees.
     async fn round(
         &mut self,
         hall: &mut Hall<'_>,
@@ -186,7 +186,7 @@ impl Tally {
         Ok(round)
     }
 
-    /// Of each kind of participant the one that did most, among those who stayed.
+    /// The cost by kind of participant: the one that did most, among those who stayed.
     fn cost(self, plan: &Plan, left: &BTreeMap<Seat, u64>) -> Cost {
         let committee = plan.circuit().committee();
         let most = |member: bool| {
@@ -207,7 +207,7 @@ impl Tally {
 }
 
 impl Cost {
-    /// For programs.
+    /// The cost as JSON, for programs.
     pub fn json(&self) -> Json {
         let share = |share: Share| {
             json!({
@@ -226,7 +226,7 @@ impl Cost {
         })
     }
 
-    /// For people.
+    /// The costs as a table, for people.
     pub fn table<'a>(all: impl IntoIterator<Item = &'a Self>) -> Rows {
         let head = vec![
             "n",

@@ -11,7 +11,7 @@ use throng_collection::Board;
 use throng_wire::{Bulletin, SignedDirectory};
 use tokio::task::{JoinSet, block_in_place};
 
-/// What one participant posts in a round: the messages of one report after the other.
+/// The posts of one participant in a round: the messages of one report after the other.
 pub type Posts = Vec<Vec<u8>>;
 
 /// A board and the devices of its participants.
@@ -19,39 +19,39 @@ pub struct Hall<'a> {
     servers: &'a LocalServers,
     board: Board,
     uploader: Uploader,
-    /// One for each report that a participant posts in a round.
+    /// The posters of each participant, one for each of its reports in a round.
     posters: BTreeMap<usize, Vec<Poster>>,
 }
 
-/// What a round took.
+/// The outcome of a round, and the time it took.
 pub struct Round {
-    /// What everybody saw.
+    /// The bulletin that everybody saw.
     pub bulletin: Bulletin,
-    /// From the first second of the round until everybody saw it.
+    /// The time from the first second of the round until everybody saw the bulletin.
     pub taken: Duration,
-    /// What each participant's device worked to seal its reports.
+    /// The time that each participant's device took to seal its reports.
     pub sealing: BTreeMap<usize, Duration>,
 }
 
 impl<'a> Hall<'a> {
-    /// Nobody has posted yet.
+    /// A hall in which nobody has posted yet.
     pub fn new(servers: &'a LocalServers, board: Board) -> Result<Self> {
         let uploader = Uploader::for_board(&board, Patience::default())?;
         Ok(Self { servers, board, uploader, posters: BTreeMap::new() })
     }
 
-    /// Bytes that a participant sends for so many reports.
+    /// Bytes that a participant sends for this number of reports.
     pub fn bytes(&self, reports: usize) -> u64 {
         (reports * self.board.shape().report_bytes()) as u64
     }
 
-    /// Messages that a participant sends in so many reports.
+    /// Messages that a participant sends in this number of reports.
     pub fn messages(&self, reports: usize) -> u64 {
         reports as u64 * u64::from(self.board.messages)
     }
 
-    /// Begins a round, has everyone post, ends it, and fetches what everyone sees. All on this machine
-    /// read the same copy; each checks it for its own messages.
+    /// Begins a round, lets everyone post, ends it, and fetches what everyone sees. All
+    /// participants on this machine read the same copy; each checks it for its own messages.
     pub async fn round(&mut self, round: u64, posts: BTreeMap<usize, Posts>) -> Result<Round> {
         let start = Instant::now();
         self.servers.clock.set(self.board.schedule.start_of(round));
@@ -144,5 +144,5 @@ impl<'a> Hall<'a> {
 /// Uploads at a time.
 const AT_ONCE: usize = 16;
 
-/// How long a round may take to come out.
+/// The longest time in which a round may come out.
 const PATIENCE: Duration = Duration::from_mins(10);

@@ -46,11 +46,11 @@ fn method(request: &Keys) -> Result<Method> {
     })
 }
 
-/// Seats 0 and 1 are a pair, 2 and 3, and so on.
+/// The participants: seats 0 and 1 are a pair, 2 and 3, and so on.
 struct Meeting {
     agreements: Vec<Agreement>,
     rng: ChaCha12Rng,
-    /// What became of each round.
+    /// The outcome of each round.
     attempts: Vec<Attempt>,
     messages: u64,
     sent: u64,
@@ -112,8 +112,8 @@ impl Meeting {
         Ok(())
     }
 
-    /// Both ends of every pair tell each other, sealed, what only who has the key can know. Returns how
-    /// many pairs are satisfied.
+    /// Lets both ends of every pair tell each other, sealed, what only the owner of the key can
+    /// know. Returns the number of pairs that are satisfied.
     async fn confirm(&mut self, hall: &mut Hall<'_>, board: &Board) -> Result<u32> {
         let agreements = std::mem::take(&mut self.agreements);
         let mut ends: BTreeMap<u32, (PairKey, Channel)> = BTreeMap::new();
@@ -166,8 +166,16 @@ impl Meeting {
             .line("pairs", "pairs", request.pairs)
             .line("agreed", "agreed and confirmed", confirmed)
             .line("failed_at_first", "failed in the first round", first)
-            .line("failure_bound", "chance that a pair fails, at most", rounded_up(method.failure()))
-            .line("entropy_bits", "secret bits of a key, at least", rounded_down(method.entropy_bits()))
+            .line(
+                "failure_bound",
+                "chance that a pair fails, at most",
+                rounded_up(method.failure()),
+            )
+            .line(
+                "entropy_bits",
+                "secret bits of a key, at least",
+                rounded_down(method.entropy_bits()),
+            )
             .line("messages", "messages of a participant", self.messages)
             .line("bytes_sent", "bytes it sends", self.sent)
             .line("bytes_read", "bytes it reads", self.read)
@@ -176,8 +184,8 @@ impl Meeting {
             .line("seconds", "seconds in all, everybody on this machine", rounded(seconds))
             .table(Rows { head: vec!["round", "pairs", "failed", "why", "seconds"], rows })
             .note(
-                "Nobody else can tell a key from random bits as long as one mix is honest. Who is at the \
-                 other end is another matter: see docs/rounds.md.",
+                "Nobody else can tell a key from random bits as long as one mix is honest. Who is \
+                 at the other end is another matter: see docs/rounds.md.",
             );
         if confirmed == request.pairs { report } else { report.failing() }
     }
@@ -195,7 +203,7 @@ impl Attempt {
     }
 }
 
-/// In a few words.
+/// A failure in a few words.
 fn named(failure: Failure) -> &'static str {
     match failure {
         Failure::Lost => "own message missing",

@@ -14,7 +14,7 @@ use throng_account::{Delta, Epsilon};
 use throng_mechanism::sample;
 use throng_rounds::{Circuit, Committee, Input, LaplaceNoise, Seat};
 
-/// For every number of participants asked for.
+/// Runs the sum for every number of participants asked for.
 pub async fn run(request: &Sum) -> Result<Report> {
     let members = request.committee.members.unwrap_or(5);
     let corrupt = request.committee.corrupt;
@@ -46,19 +46,26 @@ pub async fn run(request: &Sum) -> Result<Report> {
         .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", sensitivity)
-        .line("standard_deviation", "standard deviation of the noise", Near(noise.standard_deviation()))
+        .line(
+            "standard_deviation",
+            "standard deviation of the noise",
+            Near(noise.standard_deviation()),
+        )
         .field("seed", seed)
         .field("runs", runs.iter().map(Run::json).collect::<Vec<_>>())
-        .table(Rows { head: vec!["n", "left out", "members lost", "true sum", "released", "error"], rows })
+        .table(Rows {
+            head: vec!["n", "left out", "members lost", "true sum", "released", "error"],
+            rows,
+        })
         .table(Cost::table(costs))
         .note(
-            "The true sum is of those who stayed. The noise is one draw of the central model, made of \
-             coins that no member knows.",
+            "The true sum is of those who stayed. The noise is one draw of the central model, made \
+             of coins that no member knows.",
         );
     Ok(if right { report } else { report.failing() })
 }
 
-/// What the runs have in common.
+/// The settings that all runs share.
 struct Sitting<'a> {
     request: &'a Sum,
     members: u32,
@@ -72,7 +79,7 @@ struct Run {
     members_lost: u32,
     truth: u64,
     released: i64,
-    /// Whether the error is one that the noise can make.
+    /// True if the noise can make an error of this size.
     within: bool,
     cost: Cost,
 }

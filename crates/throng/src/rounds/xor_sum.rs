@@ -1,4 +1,5 @@
-//! `throng rounds xor-sum`: how many groups have an odd number of ones, by several rounds and by one.
+//! `throng rounds xor-sum`: the number of groups with an odd number of ones, by several rounds and
+//! by one.
 
 use super::computation::{Computation, Cost};
 use super::hall::Hall;
@@ -19,7 +20,7 @@ use throng_rounds::{
     Circuit, Committee, Input, LaplaceNoise, RobustXorSum, Seat, pause::error_floor, xor_sum,
 };
 
-/// For every number of participants asked for, both ways.
+/// Runs both protocols for every number of participants asked for.
 pub async fn run(request: &XorSum) -> Result<Report> {
     let members = request.committee.members.unwrap_or(3);
     let epsilon = Epsilon::new(request.privacy.epsilon)?;
@@ -62,15 +63,16 @@ pub async fn run(request: &XorSum) -> Result<Report> {
         .table(Rows { head, rows })
         .table(Cost::table(costs))
         .note(
-            "Errors are root mean squares over the releases. Many rounds hide group and bit, and err by \
-             the noise of the central model however many take part. One round hides the bit alone, and \
-             errs by the square root of n, as every such protocol that survives dropouts has to: the last \
-             column. The many releases are for measuring; epsilon is for one.",
+            "Errors are root mean squares over the releases. Many rounds hide group and bit, and \
+             err by the noise of the central model however many take part. One round hides the bit \
+             alone, and errs by the square root of n, as every such protocol that survives \
+             dropouts has to: the last column. The many releases are for measuring; epsilon is for \
+             one.",
         );
     Ok(if right { report } else { report.failing() })
 }
 
-/// What the runs have in common.
+/// The settings that all runs share.
 struct Setting<'a> {
     request: &'a XorSum,
     members: u32,
@@ -87,13 +89,14 @@ struct Run {
     errors: (f64, f64),
     predicted: (f64, f64),
     floor: f64,
-    /// Whether many rounds err by no more than their noise can.
+    /// True if many rounds err by no more than their noise can.
     within: bool,
     cost: Cost,
 }
 
 impl Setting<'_> {
-    /// Two users in every group, the hard case of the lower bound. Neither protocol makes use of it.
+    /// Runs both with two users in every group, the hard case of the lower bound. Neither protocol
+    /// makes use of it.
     async fn compare(&self, n: u32, seed: u64) -> Result<Run> {
         let mut rng = generator(seed, n.into());
         let inputs: Vec<(u32, bool)> =
@@ -233,5 +236,5 @@ fn root_mean_square(errors: impl Iterator<Item = f64>) -> f64 {
     (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt()
 }
 
-/// Whoever moves from one group to another with a one changes two parities.
+/// The sensitivity: whoever moves from one group to another with a one changes two parities.
 const SENSITIVITY: u32 = 2;
