@@ -142,6 +142,7 @@ pub trait Blobs: Send + Sync {
     fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, StoreError>;
 
     /// Opens a finished blob. Removing or replacing it does not disturb whoever has it open.
+    /// An absent one is [`StoreError::Io`] with the kind `NotFound`.
     fn open(&self, name: &str) -> Result<Box<dyn Blob>, StoreError>;
 
     /// Deletes a blob. An absent one is fine.
@@ -155,12 +156,12 @@ pub trait Blobs: Send + Sync {
 
     /// Reads a small blob into memory, if there is one of that name.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        if !self.names()?.iter().any(|known| known == name) {
-            return Ok(None);
-        }
+        let mut blob = match self.open(name) {
+            Err(StoreError::Io { kind: io::ErrorKind::NotFound, .. }) => return Ok(None),
+            opened => opened?,
+        };
         let mut bytes = Vec::new();
-        let reading = self.open(name)?.read_to_end(&mut bytes);
-        reading.map_err(StoreError::io("reading a blob"))?;
+        blob.read_to_end(&mut bytes).map_err(StoreError::io("reading a blob"))?;
         Ok(Some(bytes))
     }
 
