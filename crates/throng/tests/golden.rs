@@ -11,9 +11,9 @@
 //! ```
 //!
 //! With `--json` the object has the same fields, and its numbers are the same to the last bit. Of
-//! text the words are the same; a number may be rounded the other way, so it may differ by one unit
-//! of its last digit. Files shown by `$ cat` are the same to the last byte. `{chain}` and `{one mix}`
-//! in a command stand for parties whose identities are at the end of this file.
+//! text the words are the same; a number may be rounded the other way, so it may differ by one unit of
+//! its last digit. Files shown by `$ cat` are the same to the last byte. `{chain}` and `{one mix}` in a
+//! command stand for parties whose identities are at the end of this file.
 //!
 //! A change that is meant is written with
 //!
@@ -321,7 +321,7 @@ fn same_number(stored: &serde_json::Number, found: &serde_json::Number) -> bool 
 }
 
 /// Whether logarithms and Fourier transforms are those with which the transcript was written.
-/// Another C library, or a processor without these instructions, rounds some digits differently.
+/// Another C library, or a processor without these instructions, rounds some last digits differently.
 fn exact() -> bool {
     #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
     return is_x86_feature_detected!("avx") && is_x86_feature_detected!("fma");
@@ -370,8 +370,8 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Whether two numbers, one with four digits or more, differ by at most one unit of the last digit
-/// of the coarser and by at most a thousandth.
+/// Whether two numbers, one with four digits or more, differ by at most one unit of the last digit of
+/// the coarser and by at most a thousandth.
 fn near(old: &str, new: &str) -> bool {
     let (Some(old), Some(new)) = (Printed::read(old), Printed::read(new)) else { return false };
     let unit = old.unit.max(new.unit).min(1e-3 * old.value.max(new.value));
