@@ -187,11 +187,12 @@ impl Course {
             input: Some(id),
             stage: Stage::Received((*signed).clone()),
         };
-        // Two may have come at once: one of them is kept, and not longer than it is needed.
+        // The same batch may have come twice at once: one copy is kept, for as long as it is
+        // needed.
         let mut timetable = self.timetable();
         let taken = timetable.take(manifest);
         if let Ok(false) = taken {
-            // Kept for good: evidence, should there ever be another.
+            // The manifest is kept for good, as evidence should there ever be another.
             let (key, value) = (self.key(manifest.first), signed.encode());
             self.commit(&slot, &[Change::Put { table: Table::Taken, key: &key, value: &value }])?;
             timetable.put(slot);

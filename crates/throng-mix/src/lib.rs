@@ -23,7 +23,7 @@
 //! let [yes, no] = [seal.report(&[1], &mut rng)?, seal.report(&[0], &mut rng)?];
 //! mix.accept(0, &[yes.clone(), no, yes].concat(), 1_000)?;
 //!
-//! // The epoch closes, the copy is left out, and two onions in random order wait to be handed over.
+//! // The epoch closes, the copy is left out, and two onions wait in random order.
 //! let deadline = route.schedule.deadline(0);
 //! assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
 //! let manifest = mix.outgoing()?.unwrap().manifest;
@@ -34,9 +34,9 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `timetable`, `slots` | [`Timetable`]: what is due when, as a state machine |
+//! | `timetable`, `slots` | [`Timetable`]: the state machine that tells what is due |
 //! | `course` | [`Course`]: the state machine with a disk around it, the same for every party |
-//! | `mix`, `countersign`, `progress` | [`Mix`]: closing, mixing, handing over; what it signs and tells |
+//! | `mix`, `countersign`, `progress` | [`Mix`]: closing, mixing, handing over, signing, telling |
 //! | `peel`, `shuffle` | each record once, a layer off; [`Shuffler`]: uniformly random order |
 //! | `keyring` | [`Keyring`]: keys per window, made ahead, cosigned, destroyed |
 //! | [`store`] | rows, blobs, logs and secrets that survive a crash, and their contract as a test |

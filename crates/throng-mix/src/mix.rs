@@ -82,7 +82,8 @@ impl Mix {
         let each = course.route.shape.report_bytes();
         let secret = course.keyring.secret(course.route.schedule.window_of(epoch));
         let key = secret.map(|secret| LogKey::derive(&secret, epoch));
-        // Held until the log has them: what is admitted is never too late for its epoch's close.
+        // The lock is held until the log has them, so that no report is admitted after its epoch's
+        // close.
         let timetable = course.timetable();
         timetable.admit(epoch, now)?;
         if reports.is_empty() || !reports.len().is_multiple_of(each) {

@@ -127,7 +127,7 @@ pub(crate) fn reports(slot: &Slot, route: &Route, hop: u8) -> Option<u64> {
         Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, hop + 1),
     };
     let reports = manifest.unverified().records / route.shape.records_per_report(hop).max(1);
-    // What a dishonest mix hands over may be fewer.
+    // A dishonest mix may hand over fewer.
     Some(reports).filter(|reports| *reports >= quorum)
 }
 

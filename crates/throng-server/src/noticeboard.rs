@@ -1,8 +1,8 @@
 //! A board at its analyzer: batches in, bulletins out.
 //!
 //! ```text
-//! Received --opened, sorted, bag on disk--> Released, with the notice in the same commit --> shredded
-//!              \--short--> Dropped --> shredded                     \--every mix signs--> the bulletin is out
+//! Received --opened, sorted, bag on disk--> Released, notice in the same commit --> shredded
+//!     \--short--> Dropped --> shredded           \--every mix signs--> the bulletin is out
 //! ```
 //!
 //! The messages of a round are the same in whatever order they come, so that a crash before the
@@ -188,7 +188,7 @@ impl Noticeboard {
                 let signatures = BTreeMap::from([(course.hop, own)]);
                 all.insert(round, Posted { notice, signatures });
             }
-            // What seemed to fail may be there.
+            // A commit that seemed to fail may have happened.
             None => *posted = None,
         }
         Ok(written?)

@@ -335,9 +335,9 @@ impl Node {
             return Ok(());
         }
         let reason = format!(
-            "everybody who reaches {address} could read the results; make a token with `throng token --role \
-             viewer --name NAME --file tokens.toml` and put tokens = \"tokens.toml\" here, or listen on \
-             127.0.0.1"
+            "everybody who reaches {address} could read the results; make a token with \
+             `throng token --role viewer --name NAME --file tokens.toml` and put \
+             tokens = \"tokens.toml\" here, or listen on 127.0.0.1"
         );
         Err(wrong("access", reason))
     }
@@ -350,7 +350,7 @@ impl Node {
     ) -> Result<String, Error> {
         let node = Arc::clone(self);
         let permit = Arc::clone(&self.desk).acquire_owned().await;
-        // The permit goes with the work: who leaves early does not make room for more of it.
+        // The permit goes with the work: whoever leaves early does not make room for more.
         let work = move |node: &Self| {
             let page = render(node);
             drop(permit);
@@ -403,7 +403,7 @@ fn read_ahead(node: &Arc<Node>) {
     tokio::task::spawn_blocking(move || {
         for id in parties {
             let Some(node) = node.upgrade() else { return };
-            // Who looks is told what is wrong.
+            // A visitor is told later what is wrong.
             let _ = node.parties[&id].analyzer().and_then(Analyzer::published);
         }
     });

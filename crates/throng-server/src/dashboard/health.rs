@@ -72,7 +72,7 @@ pub fn peers(site: &Site) -> Vec<Peer> {
         }
     };
     let mut peers: Vec<Peer> = known.into_iter().map(peer).collect();
-    // In the order of the way.
+    // The order is that of the chain.
     peers.sort_by(|a, b| (&a.hops, &a.url).cmp(&(&b.hops, &b.url)));
     peers
 }

@@ -183,7 +183,8 @@ fn asked(ask: &Ask) -> String {
             format!("how many hold each of {} answers", Count(size.into()))
         }
         Question::Text { bits, hashes, cohorts } => format!(
-            "which texts are common, by filters of {bits} bits with {hashes} hash functions in {cohorts} cohorts"
+            "which texts are common, by filters of {bits} bits with {hashes} hash functions in \
+             {cohorts} cohorts"
         ),
         Question::Attributes { count } => {
             format!("the commonest of {} things", Count(count.into()))
@@ -266,7 +267,8 @@ mod tests {
             "18,000 of them honest",
             "ε = 1.5",
             "value=\"attributes\" selected",
-            "throng plan --value attributes --n 20000 --epsilon 1.5 --delta 1e-6 --size 8 --corrupt 0.1",
+            "throng plan --value attributes --n 20000 --epsilon 1.5 --delta 1e-6 --size 8 \
+             --corrupt 0.1",
             "/docs/mechanisms/selection-and-queries.md#selection",
         ] {
             assert!(html.contains(part), "{part} is not in {html}");

@@ -36,7 +36,8 @@ pub fn plausible(terms: &Terms, release: &Release) -> Vec<Answer> {
 pub fn raw(terms: &Terms) -> &'static str {
     match terms.mechanism.question() {
         Question::Text { .. } => {
-            "Raw: strings that stand out from the noise only, which makes those that barely do look larger."
+            "Raw: strings that stand out from the noise only, which makes those that barely do \
+             look larger."
         }
         _ => "Raw: unbiased, so that a small count can come out below zero.",
     }

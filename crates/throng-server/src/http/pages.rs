@@ -222,7 +222,8 @@ const FORM: usize = 4 << 10;
 
 /// The content security policy: nothing external, nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-                      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
 
 #[cfg(test)]
 mod tests {

@@ -115,7 +115,7 @@ impl From<&throng_mix::Error> for Problem {
                 let title = "the server cannot write or read its disk";
                 return Self::fixed(StatusCode::SERVICE_UNAVAILABLE, "store", title);
             }
-            // Bytes or keys of ours, and whatever is not known here.
+            // The fault is in our own bytes or keys, or is not known here.
             _ => return Self::internal(),
         };
         Self { status, name, title: error.to_string().into() }

@@ -56,7 +56,8 @@ impl Task {
         let url = format!("{}/notices/{round}", mix.base);
         let answer = mix.peers.tell(&url, statement(notice, own), SIGNATURE).await;
         if answer == Err(Failure::Status(409)) {
-            tracing::error!(collection = %self.party.id(), hop, round, "a mix has signed another notice");
+            let collection = self.party.id();
+            tracing::error!(%collection, hop, round, "a mix has signed another notice");
         }
         let answer = answer.map_err(|failure| failure.to_string())?;
         let signature = answer.as_slice().try_into().map_err(|_| Failure::Broken.to_string())?;
@@ -80,7 +81,8 @@ impl Task {
             let answer = mix.peers.get(&format!("{}/bulletins/{round}", mix.base), 0).await;
             if let (Err(Failure::Status(410)), Ok(board)) = (answer, self.party.noticeboard()) {
                 board.dropped_before(round);
-                tracing::info!(collection = %self.party.id(), hop = mix.hop, round, "a mix dropped the round");
+                let collection = self.party.id();
+                tracing::info!(%collection, hop = mix.hop, round, "a mix dropped the round");
             }
             wait.wait();
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use throng_mechanism::{Ask, Error, Key, Offer};
+use throng_mix::lock;
 
 /// The offers of a mechanism, or the reason why it has none.
 pub type Found = Result<Vec<Offer>, Error>;
@@ -112,7 +113,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
