@@ -22,11 +22,11 @@ use throng_wire::{
 /// Keys and directories of one collection at one party.
 ///
 /// ```
-/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 /// use throng_mix::{Error, Keyring, simulated::MemoryStore};
 /// use throng_wire::example;
 ///
+/// let mut rng = ChaCha20Rng::seed_from_u64(1);
 /// let (store, [mix, _]) = (MemoryStore::new().store(), example::identities());
 /// let keyring = Keyring::open(store, example::route().into(), 1, mix)?;
 /// keyring.publish(1_000, &mut rng)?;

@@ -5,11 +5,11 @@
 //! its chance, so that tests can run it from a list of operations on a [simulated](simulated) disk.
 //!
 //! ```
-//! # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
-//! # let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 //! use throng_mix::{Limits, Mix, Step, simulated::MemoryStore};
 //! use throng_wire::{Route, Seal, example};
 //!
+//! let mut rng = ChaCha20Rng::seed_from_u64(1);
 //! // One mix, whose crowd is two, and the keys of its first epoch.
 //! let route = Route { quorum: 2, ..example::route() };
 //! let (store, [identity, _]) = (MemoryStore::new().store(), example::identities());
@@ -59,7 +59,7 @@ pub mod store;
 mod timetable;
 
 pub use countersign::{read_statement, statement};
-pub use course::{Course, Incoming, Intake, Opened};
+pub use course::{Course, Incoming, Intake, OpenedBatch};
 pub use error::Error;
 pub use keyring::Keyring;
 pub use limits::Limits;

@@ -22,10 +22,10 @@ use zeroize::Zeroizing;
 /// Collects records and writes them out in uniformly random order, in bounded memory.
 ///
 /// ```
+/// use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 /// use throng_mix::{Shuffler, simulated::MemoryStore};
-/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
 ///
+/// let mut rng = ChaCha20Rng::seed_from_u64(1);
 /// let blobs = MemoryStore::new().store().blobs;
 /// let mut shuffler = Shuffler::new(2, 1 << 20, &*blobs);
 /// shuffler.push(b"aabb")?;

@@ -192,11 +192,11 @@ impl<T: Read + Write + Seek + Send> Scratch for T {}
 /// Logs of records that many write and one reads at the end.
 ///
 /// ```
-/// # use throng_wire::{CollectionId, LayerSecret};
-/// # let secret = LayerSecret::from_bytes(&[1; 32]);
 /// use throng_mix::simulated::MemoryStore;
 /// use throng_mix::store::{LogKey, LogName, StoreError};
+/// use throng_wire::{CollectionId, LayerSecret};
 ///
+/// let secret = LayerSecret::from_bytes(&[1; 32]);
 /// let logs = MemoryStore::new().store().logs;
 /// let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
 /// let key = LogKey::derive(&secret, 7);

@@ -2,14 +2,14 @@
 
 use crate::Error;
 use crate::ledger::{Entry, Ledger};
-use crate::release::Counted;
+use crate::release::BatchCounts;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use throng_account::Crowd;
 use throng_collection::{Account, Collection, Release, Subjects};
 use throng_mechanism::Tally;
 use throng_mix::store::{Change, RowKey, Store, StoreError, Table, blob};
-use throng_mix::{Course, Limits, Opened, Slot, Stage, Step, Why, lock};
+use throng_mix::{Course, Limits, OpenedBatch, Slot, Stage, Step, Why, lock};
 use throng_wire::{Identity, Route};
 
 /// One collection at its analyzer.
@@ -135,7 +135,7 @@ impl Analyzer {
     }
 
     /// Opens the messages of a batch and counts them.
-    fn count(&self, first: u64) -> Result<Option<(Opened, Counted)>, Error> {
+    fn count(&self, first: u64) -> Result<Option<(OpenedBatch, BatchCounts)>, Error> {
         let collection = self.collection();
         let (terms, messages) = (&collection.terms, u64::from(collection.shape().messages));
         let (mut tally, mut words) = (terms.mechanism.tally(), Vec::new());
@@ -153,7 +153,7 @@ impl Analyzer {
         let reports = opened.valid.saturating_sub(nonsense) / messages;
         let manifest = opened.manifest.unverified();
         let losses = manifest.losses.iter().copied().chain([opened.loss]).collect();
-        let counted = Counted { batch: manifest.id(), reports, losses, tally, nonsense };
+        let counted = BatchCounts { batch: manifest.id(), reports, losses, tally, nonsense };
         Ok(Some((opened, counted)))
     }
 

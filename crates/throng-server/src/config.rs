@@ -14,7 +14,7 @@
 //! [peers]
 //! ca = "ca.pem"                          trust these roots for the other parties, not the system's
 //!
-//! [access]                               left out, everybody reads; an analyzer then needs loopback
+//! [access]                               left out, everybody reads; analyzers need loopback then
 //! tokens = "tokens.toml"                 as `throng token` wrote it
 //!
 //! [limits]                               all of it may be left out

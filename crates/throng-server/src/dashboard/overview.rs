@@ -4,7 +4,7 @@ use super::board::Brief;
 use super::collection::latest;
 use super::health::State;
 use super::query::Query;
-use super::site::{Asked, Outcome, Place, Site};
+use super::site::{Outcome, Place, Site, Survey};
 use super::time::{Moment, elapsed};
 use super::{Frame, shown};
 use crate::Error;
@@ -41,8 +41,8 @@ pub(crate) fn overview(site: &Site, query: &str, frame: Frame) -> Result<String,
     shown(&Overview { frame, rows: &rows, boards: &boards, all, wanted })
 }
 
-fn row(site: &Site, place: &Place, asked: &Asked) -> Row {
-    let (Asked { collection, releases, ledger }, now) = (asked, site.now);
+fn row(site: &Site, place: &Place, asked: &Survey) -> Row {
+    let (Survey { collection, releases, ledger }, now) = (asked, site.now);
     let terms = &collection.terms;
     let epoch = collection.epoch_at(now);
     let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());

@@ -89,7 +89,7 @@ struct Row {
 }
 
 impl Answer {
-    fn new(choice: &Choice, ask: &Ask, found: Vec<(Key, Option<desk::Found>)>) -> Self {
+    fn new(choice: &Choice, ask: &Ask, found: Vec<(Key, Option<desk::Offers>)>) -> Self {
         let unknown = found.iter().filter(|(_, found)| found.is_none());
         let waiting = unknown.map(|(key, _)| key.name()).collect();
         let known = found.into_iter().filter_map(|(key, found)| Some((key, found?)));
@@ -235,7 +235,7 @@ mod tests {
         Frame::new(Role::Analyzer, false, None, "/planner")
     }
 
-    fn answer(query: &str, found: impl Fn(Key) -> Option<desk::Found>) -> String {
+    fn answer(query: &str, found: impl Fn(Key) -> Option<desk::Offers>) -> String {
         let choice = Choice::parse(&Query::parse(query));
         let ask = choice.ask().unwrap();
         let found = ask.question.keys().iter().map(|key| (*key, found(*key))).collect();

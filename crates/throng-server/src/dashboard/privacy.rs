@@ -8,7 +8,7 @@ pub(crate) use curve::Curves;
 
 use super::book::proof;
 use super::query::Query;
-use super::site::Asked;
+use super::site::Survey;
 use super::time::Epochs;
 use super::{Frame, shown};
 use crate::{Entry, Error};
@@ -23,13 +23,13 @@ use throng_mechanism::{Question, Spending};
 
 /// Renders the page for the release that the query names, or for the last one.
 pub(crate) fn privacy(
-    asked: &Asked,
+    asked: &Survey,
     words: &[String],
     curves: &Curves,
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
-    let Asked { collection, releases, ledger } = asked;
+    let Survey { collection, releases, ledger } = asked;
     let query = Query::parse(query);
     let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
     let place = releases.iter().position(|release| Some(release.first) == first);
@@ -63,11 +63,11 @@ struct Page<'a> {
     choices: Vec<(u64, Epochs)>,
     older: Option<u64>,
     newer: Option<u64>,
-    shown: Option<Shown<'a>>,
+    shown: Option<Guarantees<'a>>,
 }
 
 /// The guarantees of one release.
-struct Shown<'a> {
+struct Guarantees<'a> {
     first: u64,
     epochs: Epochs,
     reports: Count,
@@ -126,13 +126,13 @@ impl<'a> View<'a> {
         })
     }
 
-    fn shown(&self, release: &'a Release, curve: Option<&Curve>) -> Result<Shown<'a>, Error> {
+    fn shown(&self, release: &'a Release, curve: Option<&Curve>) -> Result<Guarantees<'a>, Error> {
         let terms = &self.collection.terms;
         let Release { guarantee, spent, .. } = release;
         let epochs = release.epochs();
         let curve = curve.map(|curve| curve.together(epochs));
         let trade = curve.as_ref().map(trade_off);
-        Ok(Shown {
+        Ok(Guarantees {
             first: release.first,
             epochs: Epochs(release.first, release.last),
             reports: Count(release.reports),

@@ -66,7 +66,7 @@ impl Problem {
 /// The status and title of a problem, attached to its response so that a page can tell people the
 /// same.
 #[derive(Clone)]
-pub struct Said {
+pub struct Explanation {
     /// The status.
     pub status: StatusCode,
     /// The title, a sentence.
@@ -153,7 +153,7 @@ impl IntoResponse for Problem {
             let how = HeaderValue::from_static("Bearer realm=\"throng\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, how);
         }
-        response.extensions_mut().insert(Said { status: self.status, title: self.title });
+        response.extensions_mut().insert(Explanation { status: self.status, title: self.title });
         let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
         if later.contains(&self.status) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(LATER));

@@ -19,10 +19,10 @@ use tokio::time::{sleep, timeout};
 
 /// The last answers of the other parties.
 #[derive(Default)]
-pub(crate) struct Watch(Mutex<Heard>);
+pub(crate) struct Watch(Mutex<Answers>);
 
 #[derive(Default)]
-struct Heard {
+struct Answers {
     /// The health of the parties, by address.
     parties: BTreeMap<String, Health>,
     open: BTreeMap<CollectionId, Progress>,
@@ -69,7 +69,7 @@ impl Watch {
         };
     }
 
-    fn lock(&self) -> MutexGuard<'_, Heard> {
+    fn lock(&self) -> MutexGuard<'_, Answers> {
         lock(&self.0)
     }
 }
