@@ -424,5 +424,5 @@ fn read_slots(store: &Store, id: CollectionId) -> Result<Slots, Error> {
     Ok(slots)
 }
 
-/// Bytes of records that are opened at a time.
+/// The number of bytes of records that are opened at a time.
 const CHUNK: usize = 4 << 20;

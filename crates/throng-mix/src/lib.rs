@@ -1,8 +1,9 @@
 //! A mix: takes reports, waits for a crowd, strips a layer, shuffles, and hands over.
 //!
 //! Nothing here knows what is inside a message: the crate depends on `throng-wire` alone, and
-//! neither on mechanisms nor on the accountant. Everything is synchronous and given the time and
-//! its chance, so that tests can run it from a list of operations on a [simulated](simulated) disk.
+//! neither on mechanisms nor on the accountant. Everything is synchronous and is given the time and
+//! the source of randomness, so that tests can run it from a list of operations on a
+//! [simulated](simulated) disk.
 //!
 //! ```
 //! use chacha20::{ChaCha20Rng, rand_core::SeedableRng};

@@ -9,8 +9,8 @@
 //!
 //! Every order is equally likely: renaming the records changes neither the law of their independent
 //! uniform files nor, given those, the laws of the orders within (uniform, by induction over
-//! depth), so no order differs from another but by names. How many files there are and which of
-//! them are split again depends on counts alone, and counts have no names.
+//! depth), so no order differs from another but by names. The number of files, and which of them
+//! are split again, depends on counts alone, and counts have no names.
 
 use crate::store::{Blobs, Scratch, StoreError};
 use chacha20::ChaCha20;

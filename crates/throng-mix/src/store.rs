@@ -32,9 +32,10 @@ use zeroize::Zeroizing;
 ///
 /// # Contract
 ///
-/// This holds for all four seams. What a call returned `Ok` for survives a crash. What a call
-/// returned `Err` for may or may not have happened; every call may be repeated. Names of blobs and
-/// secrets are lower-case letters, digits, `-`, `_` and `.`, not first a dot.
+/// The contract holds for all four seams. Whatever a call returned `Ok` for survives a crash.
+/// Whatever a call returned `Err` for may or may not have happened; every call may be repeated.
+/// Names of blobs and secrets are lower-case letters, digits, `-`, `_` and `.`, and do not begin
+/// with a dot.
 ///
 /// ```
 /// use throng_mix::simulated::MemoryStore;

@@ -1,7 +1,7 @@
 //! The fate of batches, the other parties and the losses, for the operators of an analyzer.
 //!
-//! Nothing here is about one report, and nothing about fewer than a crowd: what was left out is
-//! told as published releases tell it, and slots are counted as whole batches.
+//! Nothing here is about one report, or about fewer than a crowd: losses are told as published
+//! releases tell them, and slots are counted as whole batches.
 
 use super::health::{Peer, State, Window, alarms, disk, listed, peers, windows};
 use super::site::{Machine, Outcome, Place, Site};

@@ -1,7 +1,9 @@
-//! Which mechanism? The questions of `throng plan` as a form, answered while a slider moves.
+//! The choice of a mechanism: the questions of `throng plan` as a form, answered while a slider
+//! moves.
 //!
-//! Mechanisms are calibrated beside the requests ([`desk`]). An answer shows what is there within a
-//! moment and says what is still computed; the script then asks again. Without a script one waits.
+//! Mechanisms are calibrated beside the requests ([`desk`]). An answer shows what is known within a
+//! moment and says what is still being computed; the script then asks again. Without a script the
+//! visitor waits.
 
 mod choice;
 mod desk;

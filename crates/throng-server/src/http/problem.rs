@@ -1,6 +1,6 @@
 //! Every error as a status and a problem document (RFC 9457).
 //!
-//! Bodies never echo what the caller sent, and what goes wrong inside stays inside.
+//! Bodies never echo what the caller sent, and never tell what went wrong inside.
 
 use crate::Error;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
