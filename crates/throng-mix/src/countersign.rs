@@ -38,7 +38,8 @@ impl Mix {
         match course.store.rows.get(Table::Notices, &key)? {
             Some(kept) if kept == row => {}
             Some(_) => {
-                // With the one that was signed it convicts the analyzer, once.
+                // Together with the notice that was signed, this one convicts the analyzer. One is
+                // enough.
                 if course.store.rows.get(Table::Contradicted, &key)?.is_none() {
                     course.store.rows.commit(&[Change::Put {
                         table: Table::Contradicted,

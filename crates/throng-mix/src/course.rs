@@ -2,7 +2,7 @@
 //! opening records, shredding, destroying keys. [`Timetable`] decides; this has the disk.
 
 use crate::keyring::Keyring;
-use crate::peel::{Peeler, Seen};
+use crate::peel::{Fingerprints, Peeler};
 use crate::slots::{Slot, Slots, Stage, lost_keys};
 use crate::store::{BlobWriter, Change, LogName, RowKey, Store, StoreError, Table, blob};
 use crate::timetable::{Step, Timetable};
@@ -71,7 +71,7 @@ impl Incoming {
 }
 
 /// A received batch whose records were opened, each once.
-pub struct Opened {
+pub struct OpenedBatch {
     /// The slot it was received in.
     pub slot: Slot,
     /// The manifest that its sender signed.
@@ -80,7 +80,7 @@ pub struct Opened {
     pub valid: u64,
     /// Records that did not open, or came twice.
     pub loss: Loss,
-    seen: Seen,
+    seen: Fingerprints,
 }
 
 impl Course {
@@ -187,11 +187,12 @@ impl Course {
             input: Some(id),
             stage: Stage::Received((*signed).clone()),
         };
-        // Two may have come at once: one of them is kept, and not longer than it is needed.
+        // The same batch may have come twice at once: one copy is kept, for as long as it is
+        // needed.
         let mut timetable = self.timetable();
         let taken = timetable.take(manifest);
         if let Ok(false) = taken {
-            // Kept for good: evidence, should there ever be another.
+            // The manifest is kept for good, as evidence should there ever be another.
             let (key, value) = (self.key(manifest.first), signed.encode());
             self.commit(&slot, &[Change::Put { table: Table::Taken, key: &key, value: &value }])?;
             timetable.put(slot);
@@ -246,7 +247,7 @@ impl Course {
         &self,
         first: u64,
         mut show: impl FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<Option<Opened>, E> {
+    ) -> Result<Option<OpenedBatch>, E> {
         let slot = self.slot(first)?;
         let Stage::Received(manifest) = slot.stage.clone() else { return Ok(None) };
         let Some(opener) = self.opener(first)? else {
@@ -258,7 +259,7 @@ impl Course {
         let mut peeler = Peeler::new(&mut seen, len, self.limits.threads);
         self.read_input(&slot, |records| peeler.peel(&opener, records, &mut show))?;
         let (valid, loss) = (peeler.valid, peeler.loss);
-        Ok(Some(Opened { slot, manifest, valid, loss, seen }))
+        Ok(Some(OpenedBatch { slot, manifest, valid, loss, seen }))
     }
 
     /// Returns true if this many reports are a crowd; decides what becomes of the slot if they are
@@ -282,8 +283,8 @@ impl Course {
     }
 
     /// The records of earlier batches of the same window.
-    fn seen_before(&self, slot: &Slot) -> Result<Seen, Error> {
-        let mut seen = Seen::default();
+    fn seen_before(&self, slot: &Slot) -> Result<Fingerprints, Error> {
+        let mut seen = Fingerprints::default();
         let window = self.route.window_epochs(slot.first);
         let firsts: Vec<u64> = {
             let timetable = self.timetable();
@@ -300,7 +301,7 @@ impl Course {
 
     /// Keeps the hashes of a batch for others of the same window, where there can be any. They may
     /// come in any order: a mix that cheats sends the last epoch first.
-    pub fn remember(&self, opened: &Opened) -> Result<(), Error> {
+    pub fn remember(&self, opened: &OpenedBatch) -> Result<(), Error> {
         let Slot { first, last, .. } = opened.slot;
         if self.route.window_epochs(first) == (first..last + 1) {
             return Ok(());
@@ -423,5 +424,5 @@ fn read_slots(store: &Store, id: CollectionId) -> Result<Slots, Error> {
     Ok(slots)
 }
 
-/// Bytes of records that are opened at a time.
+/// The number of bytes of records that are opened at a time.
 const CHUNK: usize = 4 << 20;

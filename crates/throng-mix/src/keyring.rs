@@ -22,11 +22,11 @@ use throng_wire::{
 /// Keys and directories of one collection at one party.
 ///
 /// ```
-/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 /// use throng_mix::{Error, Keyring, simulated::MemoryStore};
 /// use throng_wire::example;
 ///
+/// let mut rng = ChaCha20Rng::seed_from_u64(1);
 /// let (store, [mix, _]) = (MemoryStore::new().store(), example::identities());
 /// let keyring = Keyring::open(store, example::route().into(), 1, mix)?;
 /// keyring.publish(1_000, &mut rng)?;
@@ -145,7 +145,7 @@ impl Keyring {
             let keys = known.keys.values().copied().collect();
             Directory { collection: self.id, window, keys }
         };
-        // On disk before anyone sees the signature.
+        // The directory is on disk before anyone sees the signature.
         let keys = directory.keys.iter().flat_map(|key| *key.as_bytes()).collect::<Vec<u8>>();
         self.store.rows.commit(&[Change::Put {
             table: Table::Directories,
@@ -202,7 +202,8 @@ impl Keyring {
     /// Destroys the keys of a window, for good.
     pub fn destroy(&self, window: u64) -> Result<(), Error> {
         let live = self.route.window_epochs(window).end;
-        // First that it is destroyed, then the deed: a crash between the two repeats the deed.
+        // The row is written before the key is destroyed, so that a crash between the two repeats
+        // the destruction.
         let key = RowKey::of(self.id);
         let value = live.to_string();
         self.store.rows.commit(&[

@@ -1,15 +1,16 @@
 //! A mix: takes reports, waits for a crowd, strips a layer, shuffles, and hands over.
 //!
 //! Nothing here knows what is inside a message: the crate depends on `throng-wire` alone, and
-//! neither on mechanisms nor on the accountant. Everything is synchronous and given the time and
-//! its chance, so that tests can run it from a list of operations on a [simulated](simulated) disk.
+//! neither on mechanisms nor on the accountant. Everything is synchronous and is given the time and
+//! the source of randomness, so that tests can run it from a list of operations on a
+//! [simulated](simulated) disk.
 //!
 //! ```
-//! # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
-//! # let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 //! use throng_mix::{Limits, Mix, Step, simulated::MemoryStore};
 //! use throng_wire::{Route, Seal, example};
 //!
+//! let mut rng = ChaCha20Rng::seed_from_u64(1);
 //! // One mix, whose crowd is two, and the keys of its first epoch.
 //! let route = Route { quorum: 2, ..example::route() };
 //! let (store, [identity, _]) = (MemoryStore::new().store(), example::identities());
@@ -23,7 +24,7 @@
 //! let [yes, no] = [seal.report(&[1], &mut rng)?, seal.report(&[0], &mut rng)?];
 //! mix.accept(0, &[yes.clone(), no, yes].concat(), 1_000)?;
 //!
-//! // The epoch closes, the copy is left out, and two onions in random order wait to be handed over.
+//! // The epoch closes, the copy is left out, and two onions wait in random order.
 //! let deadline = route.schedule.deadline(0);
 //! assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
 //! let manifest = mix.outgoing()?.unwrap().manifest;
@@ -34,9 +35,9 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `timetable`, `slots` | [`Timetable`]: what is due when, as a state machine |
+//! | `timetable`, `slots` | [`Timetable`]: the state machine that tells what is due |
 //! | `course` | [`Course`]: the state machine with a disk around it, the same for every party |
-//! | `mix`, `countersign`, `progress` | [`Mix`]: closing, mixing, handing over; what it signs and tells |
+//! | `mix`, `countersign`, `progress` | [`Mix`]: closing, mixing, handing over, signing, telling |
 //! | `peel`, `shuffle` | each record once, a layer off; [`Shuffler`]: uniformly random order |
 //! | `keyring` | [`Keyring`]: keys per window, made ahead, cosigned, destroyed |
 //! | [`store`] | rows, blobs, logs and secrets that survive a crash, and their contract as a test |
@@ -59,7 +60,7 @@ pub mod store;
 mod timetable;
 
 pub use countersign::{read_statement, statement};
-pub use course::{Course, Incoming, Intake, Opened};
+pub use course::{Course, Incoming, Intake, OpenedBatch};
 pub use error::Error;
 pub use keyring::Keyring;
 pub use limits::Limits;

@@ -17,16 +17,17 @@ pub struct Limits {
     pub upload: usize,
     /// The most bytes of a batch.
     pub batch: u64,
-    /// Bytes of records that are permuted in memory; larger batches use the disk, except those of
-    /// boards at the analyzer, which are refused.
+    /// The most bytes of records that are permuted in memory; larger batches use the disk, except
+    /// those of boards at the analyzer, which are refused.
     pub memory: usize,
-    /// Threads that open records.
+    /// The number of threads that open records.
     pub threads: usize,
-    /// Seconds after a window's last deadline in which late batches still find its keys.
+    /// The number of seconds after a window's last deadline in which late batches still find its
+    /// keys.
     pub drain: u64,
-    /// Requests that are worked on at the same time; more are asked to come back.
+    /// The most requests that are worked on at the same time; more are asked to come back.
     pub requests: usize,
-    /// Seconds that a client has for a request.
+    /// The number of seconds that a client has for a request.
     pub patience: u64,
 }
 

@@ -1,7 +1,7 @@
 //! A mix: its course, and the steps that only a mix takes.
 
 use crate::course::Course;
-use crate::peel::{Peeler, Seen};
+use crate::peel::{Fingerprints, Peeler};
 use crate::progress::{Acknowledged, Progress};
 use crate::shuffle::Shuffler;
 use crate::slots::{Slot, Stage, Why};
@@ -16,11 +16,11 @@ use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, Signed
 /// One collection at one mix.
 ///
 /// ```
-/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
+/// use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 /// use throng_mix::{Limits, Mix, Step, simulated::MemoryStore};
 /// use throng_wire::example;
 ///
+/// let mut rng = ChaCha20Rng::seed_from_u64(1);
 /// let (store, [identity, _]) = (MemoryStore::new().store(), example::identities());
 /// let mix = Mix::open(store, example::route().into(), identity, Limits::default())?;
 /// mix.course().keyring.publish(1_000, &mut rng)?;
@@ -82,7 +82,8 @@ impl Mix {
         let each = course.route.shape.report_bytes();
         let secret = course.keyring.secret(course.route.schedule.window_of(epoch));
         let key = secret.map(|secret| LogKey::derive(&secret, epoch));
-        // Held until the log has them: what is admitted is never too late for its epoch's close.
+        // The lock is held until the log has them, so that no report is admitted after its epoch's
+        // close.
         let timetable = course.timetable();
         timetable.admit(epoch, now)?;
         if reports.is_empty() || !reports.len().is_multiple_of(each) {
@@ -171,7 +172,7 @@ impl Mix {
                 continue;
             };
             // The layer binds the epoch: a report can only be replayed within its own.
-            let mut seen = Seen::default();
+            let mut seen = Fingerprints::default();
             let mut peeler = Peeler::new(&mut seen, each, course.limits.threads);
             let key = LogKey::derive(&secret, epoch);
             course.store.logs.visit(&course.log(epoch), &key, each, |records| {

@@ -10,14 +10,14 @@ use throng_wire::{LAYER, Loss, Opener};
 /// Whole records are compared. An altered copy does not open, and counting it against the original
 /// would let whoever sends it first have the original dropped.
 #[derive(Default)]
-pub struct Seen {
+pub struct Fingerprints {
     /// The hashes of other batches.
     before: HashSet<u128>,
     /// The hashes of this batch.
     here: HashSet<u128>,
 }
 
-impl Seen {
+impl Fingerprints {
     /// Adds a record, and returns true if it is new.
     pub fn insert(&mut self, record: &[u8]) -> bool {
         let hash = Sha256::digest(record);
@@ -25,7 +25,7 @@ impl Seen {
         !self.before.contains(&hash) && self.here.insert(hash)
     }
 
-    /// Adds the hashes of another batch, as [`Seen::to_bytes`] wrote them.
+    /// Adds the hashes of another batch, as [`Fingerprints::to_bytes`] wrote them.
     pub fn extend(&mut self, bytes: &[u8]) {
         let hashes = bytes.as_chunks::<16>().0.iter().map(|hash| u128::from_be_bytes(*hash));
         self.before.extend(hashes);
@@ -43,7 +43,7 @@ impl Seen {
 
 /// Opens records in chunks, counting what it leaves out.
 pub struct Peeler<'a> {
-    seen: &'a mut Seen,
+    seen: &'a mut Fingerprints,
     len: usize,
     threads: usize,
     fresh: Vec<u8>,
@@ -57,7 +57,7 @@ pub struct Peeler<'a> {
 
 impl<'a> Peeler<'a> {
     /// A peeler of records of `len` bytes that leaves out those `seen` before.
-    pub fn new(seen: &'a mut Seen, len: usize, threads: usize) -> Self {
+    pub fn new(seen: &'a mut Fingerprints, len: usize, threads: usize) -> Self {
         let (fresh, opened, ok) = Default::default();
         Self { seen, len, threads, fresh, opened, ok, valid: 0, loss: Loss::default() }
     }

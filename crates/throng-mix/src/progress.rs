@@ -1,17 +1,16 @@
 //! The progress of the running epoch, as far as it may be told before the epoch is over.
 //!
 //! The first mix counts, in memory, the reports that it acknowledged since it started, as they
-//! come: replays are found and layers opened later. Of fewer than a crowd it tells that they are
-//! fewer, and of more the crowd and whole tenths of it.
+//! come: replays are found and layers opened later. If there are fewer than a crowd, it tells only
+//! that; if there are more, it tells the crowd and whole tenths of it.
 //!
-//! What does somebody learn who asks again and again, and knows of all reports but one, because the
-//! others are their own? That the one came, once it is the one that completes the crowd or a tenth.
-//! Neighbours are those who replace a report by another, so that taking part is not hidden: a
-//! release states the number of reports to the last one, and accepted requests show in steps of a
-//! thousand already (in the metrics of the server). What neither says is *when* in an epoch
-//! somebody came, so that the count is told as it stood when the present twentieth of the epoch
-//! began, whenever somebody asks. What was answered is no part of it: every report looks alike to
-//! this mix.
+//! Somebody may ask again and again and know of all reports but one, because the others are their
+//! own. They learn that the one came, once it completes the crowd or a tenth. Neighbours are those
+//! who replace a report by another, so that taking part is not hidden: a release states the exact
+//! number of reports, and accepted requests show in steps of a thousand already (in the metrics of
+//! the server). Neither says *when* in an epoch somebody came, so that the count is told as it
+//! stood when the present twentieth of the epoch began, whenever somebody asks. The answers are no
+//! part of it: every report looks alike to this mix.
 
 use crate::lock;
 use serde_json::{Value, json};

@@ -9,8 +9,8 @@
 //!
 //! Every order is equally likely: renaming the records changes neither the law of their independent
 //! uniform files nor, given those, the laws of the orders within (uniform, by induction over
-//! depth), so no order differs from another but by names. How many files there are and which of
-//! them are split again depends on counts alone, and counts have no names.
+//! depth), so no order differs from another but by names. The number of files, and which of them
+//! are split again, depends on counts alone, and counts have no names.
 
 use crate::store::{Blobs, Scratch, StoreError};
 use chacha20::ChaCha20;
@@ -22,10 +22,10 @@ use zeroize::Zeroizing;
 /// Collects records and writes them out in uniformly random order, in bounded memory.
 ///
 /// ```
+/// use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 /// use throng_mix::{Shuffler, simulated::MemoryStore};
-/// # use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
-/// # let mut rng = ChaCha20Rng::seed_from_u64(1);
 ///
+/// let mut rng = ChaCha20Rng::seed_from_u64(1);
 /// let blobs = MemoryStore::new().store().blobs;
 /// let mut shuffler = Shuffler::new(2, 1 << 20, &*blobs);
 /// shuffler.push(b"aabb")?;

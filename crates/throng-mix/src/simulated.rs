@@ -20,6 +20,7 @@
 //! # Ok::<(), StoreError>(())
 //! ```
 
+use crate::lock;
 use crate::store::{
     Blob, BlobWriter, Blobs, Change, LogKey, LogName, Logs, Pending, RowKey, Rows, Scratch,
     Secrets, Store, StoreError, Table, checked, whole,
@@ -28,7 +29,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use zeroize::Zeroizing;
 
 /// The way in which one operation goes wrong.
@@ -207,7 +208,7 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, Machine> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -276,7 +277,7 @@ impl Logs for MemoryStore {
         each: usize,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        // A copy, so that `visit` may use the store.
+        // The records are copied, so that `visit` may use the store.
         let records = self.operate(Operation::ReadLog, |disk| {
             let Some(log) = disk.logs.get(log) else { return Ok(Vec::new()) };
             log.check(key, each)?;

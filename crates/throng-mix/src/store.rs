@@ -32,9 +32,10 @@ use zeroize::Zeroizing;
 ///
 /// # Contract
 ///
-/// This holds for all four seams. What a call returned `Ok` for survives a crash. What a call
-/// returned `Err` for may or may not have happened; every call may be repeated. Names of blobs and
-/// secrets are lower-case letters, digits, `-`, `_` and `.`, not first a dot.
+/// The contract holds for all four seams. Whatever a call returned `Ok` for survives a crash.
+/// Whatever a call returned `Err` for may or may not have happened; every call may be repeated.
+/// Names of blobs and secrets are lower-case letters, digits, `-`, `_` and `.`, and do not begin
+/// with a dot.
 ///
 /// ```
 /// use throng_mix::simulated::MemoryStore;
@@ -193,11 +194,11 @@ impl<T: Read + Write + Seek + Send> Scratch for T {}
 /// Logs of records that many write and one reads at the end.
 ///
 /// ```
-/// # use throng_wire::{CollectionId, LayerSecret};
-/// # let secret = LayerSecret::from_bytes(&[1; 32]);
 /// use throng_mix::simulated::MemoryStore;
 /// use throng_mix::store::{LogKey, LogName, StoreError};
+/// use throng_wire::{CollectionId, LayerSecret};
 ///
+/// let secret = LayerSecret::from_bytes(&[1; 32]);
 /// let logs = MemoryStore::new().store().logs;
 /// let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
 /// let key = LogKey::derive(&secret, 7);

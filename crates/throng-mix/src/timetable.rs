@@ -1,9 +1,10 @@
 //! One collection at one mix, as a state machine: no disk, no network, no clock.
 //!
 //! ```text
-//! the first mix:  (open) --deadline--> Closing --counted--> Sealed --receipt--> Delivered --> shredded
-//!                                         |  \--short, more epochs in the window--> Held --deadline--> Closing
-//!                                         \--short--> Dropped --> shredded
+//! the first mix:  (open) --deadline--> Closing
+//!                 Closing --counted--> Sealed --receipt--> Delivered --> shredded
+//!                    |  \--short, more epochs in the window--> Held --deadline--> Closing
+//!                    \--short--> Dropped --> shredded
 //! later mixes:    Received --counted--> Sealed --receipt--> Delivered --> shredded
 //!                     \--short--> Dropped --> shredded
 //! every mix:      Sealed --nobody signed before the keys went--> Dropped --> shredded

@@ -33,7 +33,7 @@ use zeroize::Zeroizing;
 /// ```
 /// use throng_server::Reader;
 ///
-/// // Who may see operations may see results too.
+/// // Whoever may see operations may see results too.
 /// assert!(Reader::Viewer < Reader::Operator);
 /// assert_eq!("operator".parse::<Reader>()?, Reader::Operator);
 /// assert!("admin".parse::<Reader>().is_err());

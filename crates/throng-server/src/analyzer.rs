@@ -2,14 +2,14 @@
 
 use crate::Error;
 use crate::ledger::{Entry, Ledger};
-use crate::release::Counted;
+use crate::release::BatchCounts;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use throng_account::Crowd;
 use throng_collection::{Account, Collection, Release, Subjects};
 use throng_mechanism::Tally;
 use throng_mix::store::{Change, RowKey, Store, StoreError, Table, blob};
-use throng_mix::{Course, Limits, Opened, Slot, Stage, Step, Why, lock};
+use throng_mix::{Course, Limits, OpenedBatch, Slot, Stage, Step, Why, lock};
 use throng_wire::{Identity, Route};
 
 /// One collection at its analyzer.
@@ -135,7 +135,7 @@ impl Analyzer {
     }
 
     /// Opens the messages of a batch and counts them.
-    fn count(&self, first: u64) -> Result<Option<(Opened, Counted)>, Error> {
+    fn count(&self, first: u64) -> Result<Option<(OpenedBatch, BatchCounts)>, Error> {
         let collection = self.collection();
         let (terms, messages) = (&collection.terms, u64::from(collection.shape().messages));
         let (mut tally, mut words) = (terms.mechanism.tally(), Vec::new());
@@ -149,11 +149,11 @@ impl Analyzer {
         let Some(opened) = opened else { return Ok(None) };
         terms.mechanism.absorb(&mut tally, &words);
         let nonsense = tally.malformed();
-        // A message that no client sends is nobody to hide among.
+        // A message that no client would send does not count towards the crowd.
         let reports = opened.valid.saturating_sub(nonsense) / messages;
         let manifest = opened.manifest.unverified();
         let losses = manifest.losses.iter().copied().chain([opened.loss]).collect();
-        let counted = Counted { batch: manifest.id(), reports, losses, tally, nonsense };
+        let counted = BatchCounts { batch: manifest.id(), reports, losses, tally, nonsense };
         Ok(Some((opened, counted)))
     }
 
@@ -161,7 +161,7 @@ impl Analyzer {
     fn charge(&self, slot: &Slot, reports: u64) -> Result<Option<Entry>, Error> {
         let promise = &self.collection().terms.promise;
         let honest = Crowd::honest(reports, promise.corrupt)?;
-        // From disk: the entry of a release that seemed to fail may be there.
+        // The ledger is read from disk: it may have the entry of a release that seemed to fail.
         *self.lock() = read_ledger(&self.course)?;
         let mut account = lock(&self.account);
         self.lock().charge(&mut account, promise.lifetime.0, slot.first, slot.last, honest)
@@ -184,7 +184,7 @@ impl Analyzer {
     ) -> Result<(), Error> {
         let course = &self.course;
         let (text, row, key) = (release.to_json(), entry.to_row(), course.key(slot.first));
-        // By their order, which need not be that of epochs.
+        // Entries are numbered in their order, which need not be that of epochs.
         let place = RowKey::at(course.id, self.lock().entries().len() as u64);
         let mut changes = vec![
             Change::Put { table: Table::Ledger, key: &place, value: &row },
@@ -247,7 +247,7 @@ fn read_ledger(course: &Course) -> Result<Ledger, Error> {
     let corrupt = StoreError::Corrupt { what: "the ledger's head" };
     let head = store.blobs.read(&blob::head(*id))?;
     let head = head.map(|bytes| bytes.try_into().map_err(|_| corrupt)).transpose()?;
-    // It is written before the first entry.
+    // The head is written before the first entry.
     if head.is_none() && !rows.is_empty() {
         return Err(Error::Rollback { reason: "its newest hash is missing" });
     }

@@ -4,8 +4,8 @@
 //! listen = "127.0.0.1:8001"
 //! identity = "mix1.key"                  as `throng keygen` wrote it
 //! data = "mix1-data"                     made if it is not there; one process at a time uses it
-//! collections = ["steps.toml"]           any number, boards among them; the place in each follows from
-//!                                        the identity
+//! collections = ["steps.toml"]           any number, boards among them; the identity decides
+//!                                        the place in each
 //!
 //! [tls]                                  left out where a proxy in front ends TLS
 //! certificate = "mix1.pem"               the chain, the party's own certificate first
@@ -14,7 +14,7 @@
 //! [peers]
 //! ca = "ca.pem"                          trust these roots for the other parties, not the system's
 //!
-//! [access]                               left out, everybody reads; an analyzer must be on loopback then
+//! [access]                               left out, everybody reads; analyzers need loopback then
 //! tokens = "tokens.toml"                 as `throng token` wrote it
 //!
 //! [limits]                               all of it may be left out

@@ -97,12 +97,12 @@ impl From<throng_wire::Error> for Error {
 fn unseen(why: Why) -> &'static str {
     match why {
         Why::Short => {
-            "fewer reports than its crowd came in that round, and were thrown away unseen; post again in \
-             a later round"
+            "fewer reports than its crowd came in that round, and were thrown away unseen; post \
+             again in a later round"
         }
         Why::Keys => {
-            "no crowd's messages arrived before the keys of that round were destroyed; post again in a \
-             later round"
+            "no crowd's messages arrived before the keys of that round were destroyed; post again \
+             in a later round"
         }
         Why::Budget => "that round was dropped; post again in a later round",
     }

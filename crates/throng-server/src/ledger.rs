@@ -14,12 +14,12 @@ use throng_wire::{CollectionId, hex, unhex};
 /// One release and its cost.
 ///
 /// ```
+/// use throng_account::Epsilon;
 /// use throng_server::Ledger;
-/// # use throng_account::Epsilon;
-/// # use throng_wire::CollectionId;
-/// # let id = CollectionId::new([7; 32]);
-/// # let entry = Ledger::open(&id, &[], None)?.entry(0, 1, 1_000, Epsilon::new(0.5)?);
+/// use throng_wire::CollectionId;
 ///
+/// let id = CollectionId::new([7; 32]);
+/// let entry = Ledger::open(&id, &[], None)?.entry(0, 1, 1_000, Epsilon::new(0.5)?);
 /// let again = Ledger::open(&id, &[entry.to_row()], Some(entry.hash))?;
 /// assert_eq!(again.entries(), [entry.clone()]);
 ///
@@ -46,17 +46,12 @@ pub struct Entry {
 ///
 /// ```
 /// use throng_account::Crowd;
+/// use throng_collection::{Account, Spent, example};
 /// use throng_server::Ledger;
-/// use throng_collection::{Account, Spent, Terms};
 /// use throng_wire::CollectionId;
-/// # let terms = Terms::parse(r#"
-/// # question = { text = "Do you cycle to work?", value = "bit" }
-/// # mechanism = { key = "bit-sum", flip = "567064570277940032" }
-/// # promise = { epsilon = 1.0, delta = 1e-6, crowd = 1000, epochs = 1, lifetime_epsilon = 1.0,
-/// #             lifetime_delta = 1e-6 }
-/// # "#)?;
 ///
 /// let (id, crowd) = (CollectionId::new([7; 32]), Crowd::new(1_000)?);
+/// let terms = example::terms();
 /// let mut account = Account::new(&terms);
 /// // As much as one release costs.
 /// let lifetime = account.total(&[Spent { epochs: 1, honest: crowd }])?;

@@ -1,9 +1,9 @@
 //! The metrics that an operator may watch, in the text format of Prometheus.
 //!
-//! Whoever reads this must not learn who reported when. Reports are counted where they left as a
-//! crowd; requests that were accepted show in steps of a thousand, as they stood at the last full
-//! hour, so that nobody who fills up a step sees when the next one comes; and writes to the log, of
-//! which a quiet server makes one per report, do not show at all.
+//! Whoever reads the metrics must not learn who reported when. Reports are counted where they left
+//! as a crowd; accepted requests show in steps of a thousand, as they stood at the last full hour,
+//! so that nobody who fills up a step sees when the next one comes; and writes to the log, of which
+//! a quiet server makes one per report, do not show at all.
 
 use crate::Error;
 use crate::party::Party;
@@ -127,7 +127,7 @@ pub(crate) fn reports(slot: &Slot, route: &Route, hop: u8) -> Option<u64> {
         Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, hop + 1),
     };
     let reports = manifest.unverified().records / route.shape.records_per_report(hop).max(1);
-    // What a dishonest mix hands over may be fewer.
+    // A dishonest mix may hand over fewer.
     Some(reports).filter(|reports| *reports >= quorum)
 }
 

@@ -1,8 +1,8 @@
 //! A board at its analyzer: batches in, bulletins out.
 //!
 //! ```text
-//! Received --opened, sorted, bag on disk--> Released, with the notice in the same commit --> shredded
-//!              \--short--> Dropped --> shredded                     \--every mix signs--> the bulletin is out
+//! Received --opened, sorted, bag on disk--> Released, notice in the same commit --> shredded
+//!     \--short--> Dropped --> shredded           \--every mix signs--> the bulletin is out
 //! ```
 //!
 //! The messages of a round are the same in whatever order they come, so that a crash before the
@@ -39,13 +39,13 @@ use throng_wire::{Bag, Identity, Notice, Route, SignedNotice};
 pub struct Noticeboard {
     course: Arc<Course>,
     /// The notices by their round; `None` if they have to be read from disk first.
-    posted: Mutex<Option<BTreeMap<u64, Posted>>>,
+    posted: Mutex<Option<BTreeMap<u64, NoticeRecord>>>,
     /// The rounds that a mix says it dropped.
     dropped: Mutex<BTreeSet<u64>>,
 }
 
 /// A notice and the signatures under it, by hop.
-struct Posted {
+struct NoticeRecord {
     notice: Notice,
     signatures: BTreeMap<u8, [u8; 64]>,
 }
@@ -112,7 +112,7 @@ impl Noticeboard {
     /// The notices that a party has not signed yet, each with the analyzer's signature.
     pub fn unsigned(&self, hop: u8) -> Result<Vec<(Notice, [u8; 64])>, Error> {
         let posted = self.posted()?;
-        let missing = |posted: &&Posted| !posted.signatures.contains_key(&hop);
+        let missing = |posted: &&NoticeRecord| !posted.signatures.contains_key(&hop);
         let each = posted.iter().flat_map(BTreeMap::values).filter(missing);
         Ok(each.filter_map(|it| Some((it.notice, *it.signatures.get(&self.course.hop)?))).collect())
     }
@@ -186,16 +186,16 @@ impl Noticeboard {
         match posted.as_mut().filter(|_| written.is_ok()) {
             Some(all) => {
                 let signatures = BTreeMap::from([(course.hop, own)]);
-                all.insert(round, Posted { notice, signatures });
+                all.insert(round, NoticeRecord { notice, signatures });
             }
-            // What seemed to fail may be there.
+            // A commit that seemed to fail may have happened.
             None => *posted = None,
         }
         Ok(written?)
     }
 
     /// The notices, which are read first if they are not in memory.
-    fn posted(&self) -> Result<MutexGuard<'_, Option<BTreeMap<u64, Posted>>>, Error> {
+    fn posted(&self) -> Result<MutexGuard<'_, Option<BTreeMap<u64, NoticeRecord>>>, Error> {
         let mut posted = self.lock();
         if posted.is_none() {
             *posted = Some(self.read()?);
@@ -203,17 +203,17 @@ impl Noticeboard {
         Ok(posted)
     }
 
-    fn find<T>(&self, round: u64, of: impl Fn(&Posted) -> T) -> Result<Option<T>, Error> {
+    fn find<T>(&self, round: u64, of: impl Fn(&NoticeRecord) -> T) -> Result<Option<T>, Error> {
         Ok(self.posted()?.as_ref().and_then(|all| all.get(&round)).map(of))
     }
 
-    fn read(&self) -> Result<BTreeMap<u64, Posted>, Error> {
+    fn read(&self) -> Result<BTreeMap<u64, NoticeRecord>, Error> {
         let (course, prefix) = (&self.course, RowKey::all(self.course.id));
         let mut all = BTreeMap::new();
         for (_, row) in course.store.rows.under(Table::Notices, &prefix)? {
             let (notice, own) = read_statement(&row).map_err(|_| UNREADABLE)?;
             let signatures = BTreeMap::from([(course.hop, own)]);
-            all.insert(notice.round, Posted { notice, signatures });
+            all.insert(notice.round, NoticeRecord { notice, signatures });
         }
         for (key, row) in course.store.rows.under(Table::Countersignatures, &prefix)? {
             let (round, hop) = key.epoch().zip(key.hop()).ok_or(UNREADABLE)?;
@@ -227,7 +227,7 @@ impl Noticeboard {
         lock(&self.dropped).contains(&round)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<BTreeMap<u64, Posted>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<BTreeMap<u64, NoticeRecord>>> {
         lock(&self.posted)
     }
 }

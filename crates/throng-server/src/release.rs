@@ -8,7 +8,7 @@ use throng_mechanism::Tally;
 use throng_wire::{BatchId, Loss};
 
 /// The counts of one batch.
-pub struct Counted {
+pub struct BatchCounts {
     /// The batch.
     pub batch: BatchId,
     /// The number of distinct valid reports.
@@ -21,7 +21,7 @@ pub struct Counted {
     pub nonsense: u64,
 }
 
-impl Counted {
+impl BatchCounts {
     /// Makes the release. `entry` is its entry in the ledger, and `epochs` are those in the tally.
     pub fn release(
         self,

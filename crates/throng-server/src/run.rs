@@ -121,7 +121,7 @@ impl Task {
 
 fn step(node: &Node, party: &Party) -> Result<Option<Step>, Error> {
     let mut rng = seeded()?;
-    // Steps make room, so that they are taken even if there is none for a new key.
+    // Steps make room, so they are taken even if the disk has none for a new key.
     let published = party.course.keyring.publish(node.now(), &mut rng);
     let step = party.step(node.now(), &mut rng)?;
     published?;

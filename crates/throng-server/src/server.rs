@@ -35,17 +35,16 @@ use zeroize::Zeroizing;
 /// The parts of a server, for one that is not read from files.
 ///
 /// ```
+/// use throng_collection::example;
 /// use throng_mix::Limits;
 /// use throng_server::{Clock, Parts, Role, Server};
-/// use throng_collection::example;
 /// use throng_wire::Identity;
-/// let collection = example::collection();
-/// # let directory = tempfile::tempdir()?;
 ///
+/// let directory = tempfile::tempdir()?;
 /// let parts = |role| Parts {
 ///     role,
 ///     identity: Identity::from_seed(&[1; 32]),
-///     collections: vec![collection.clone()],
+///     collections: vec![example::collection()],
 ///     boards: Vec::new(),
 ///     data: directory.path().join("mix"),
 ///     limits: Limits::default(),
@@ -83,35 +82,35 @@ pub struct Parts {
 /// A mix or an analyzer that is ready to listen.
 ///
 /// ```
+/// use throng_collection::example;
 /// use throng_mix::Limits;
 /// use throng_server::{Clock, Listener, Parts, Role, Server};
-/// use throng_collection::example;
 /// use throng_wire::Identity;
-/// let collection = example::collection();
-/// # let directory = tempfile::tempdir()?;
-/// # let parts = Parts {
-/// #     role: Role::Mix,
-/// #     identity: Identity::from_seed(&[1; 32]),
-/// #     collections: vec![collection],
-/// #     boards: Vec::new(),
-/// #     data: directory.path().join("mix"),
-/// #     limits: Limits::default(),
-/// #     tls: None,
-/// #     authority: None,
-/// #     access: None,
-/// # };
+/// use tokio::net::TcpStream;
 ///
-/// # tokio::runtime::Runtime::new()?.block_on(async {
-/// let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
-/// let address = listener.address()?;
-/// let running = Server::from_parts(parts, Clock::manual(1_000))?.start_on(listener)?;
-/// assert_eq!(running.address(), address);
-/// tokio::net::TcpStream::connect(address).await?;
-/// running.stop().await;
-/// assert!(tokio::net::TcpStream::connect(address).await.is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # })?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// #[tokio::main]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let directory = tempfile::tempdir()?;
+///     let parts = Parts {
+///         role: Role::Mix,
+///         identity: Identity::from_seed(&[1; 32]),
+///         collections: vec![example::collection()],
+///         boards: Vec::new(),
+///         data: directory.path().join("mix"),
+///         limits: Limits::default(),
+///         tls: None,
+///         authority: None,
+///         access: None,
+///     };
+///     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
+///     let address = listener.address()?;
+///     let running = Server::from_parts(parts, Clock::manual(1_000))?.start_on(listener)?;
+///     assert_eq!(running.address(), address);
+///     TcpStream::connect(address).await?;
+///     running.stop().await;
+///     assert!(TcpStream::connect(address).await.is_err());
+///     Ok(())
+/// }
 /// ```
 pub struct Server {
     node: Arc<Node>,
@@ -126,14 +125,15 @@ pub struct Server {
 /// use std::path::Path;
 /// use throng_server::{Clock, Config, Role, Server};
 ///
-/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// let config = Config::read(Role::Mix, Path::new("mix.toml"))?;
-/// let running = Server::open(&config, Clock::System)?.start().await?;
-/// println!("listens on {}", running.address());
-/// tokio::signal::ctrl_c().await?;
-/// running.stop().await;
-/// # Ok(())
-/// # }
+/// #[tokio::main]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let config = Config::read(Role::Mix, Path::new("mix.toml"))?;
+///     let running = Server::open(&config, Clock::System)?.start().await?;
+///     println!("listens on {}", running.address());
+///     tokio::signal::ctrl_c().await?;
+///     running.stop().await;
+///     Ok(())
+/// }
 /// ```
 pub struct Running {
     node: Arc<Node>,
@@ -149,15 +149,15 @@ pub struct Running {
 /// ```
 /// use throng_server::Listener;
 ///
-/// # tokio::runtime::Runtime::new()?.block_on(async {
-/// let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
-/// let address = listener.address()?;
-/// assert_ne!(address.port(), 0);
-/// // It is bound, so that nobody else gets it.
-/// assert!(Listener::bind(address).await.is_err());
-/// # Ok::<(), throng_server::Error>(())
-/// # })?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// #[tokio::main]
+/// async fn main() -> Result<(), throng_server::Error> {
+///     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
+///     let address = listener.address()?;
+///     assert_ne!(address.port(), 0);
+///     // It is bound, so that nobody else gets it.
+///     assert!(Listener::bind(address).await.is_err());
+///     Ok(())
+/// }
 /// ```
 pub struct Listener(TcpListener);
 
@@ -335,9 +335,9 @@ impl Node {
             return Ok(());
         }
         let reason = format!(
-            "everybody who reaches {address} could read the results; make a token with `throng token --role \
-             viewer --name NAME --file tokens.toml` and put tokens = \"tokens.toml\" here, or listen on \
-             127.0.0.1"
+            "everybody who reaches {address} could read the results; make a token with \
+             `throng token --role viewer --name NAME --file tokens.toml` and put \
+             tokens = \"tokens.toml\" here, or listen on 127.0.0.1"
         );
         Err(wrong("access", reason))
     }
@@ -350,7 +350,7 @@ impl Node {
     ) -> Result<String, Error> {
         let node = Arc::clone(self);
         let permit = Arc::clone(&self.desk).acquire_owned().await;
-        // The permit goes with the work: who leaves early does not make room for more of it.
+        // The permit goes with the work: whoever leaves early does not make room for more.
         let work = move |node: &Self| {
             let page = render(node);
             drop(permit);
@@ -403,7 +403,7 @@ fn read_ahead(node: &Arc<Node>) {
     tokio::task::spawn_blocking(move || {
         for id in parties {
             let Some(node) = node.upgrade() else { return };
-            // Who looks is told what is wrong.
+            // A visitor is told later what is wrong.
             let _ = node.parties[&id].analyzer().and_then(Analyzer::published);
         }
     });

@@ -176,9 +176,14 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");
 const METHODS: [&str; 4] = ["get", "post", "put", "delete"];
 
 const INTRODUCTION: &str = "\
-What mixes and analyzers answer, made from `/openapi.json`, which every party serves. The bytes of keys, directories, reports, batches,
-receipts and bulletins are described in [protocol.md](protocol.md); what each party does with them, and what the words of problems mean, is in its
-[section 6](protocol.md#6-http). `{id}` is a collection's id, 64 hexadecimal digits; epochs, windows, rounds and hops are decimal.
-
-An error is a problem document (RFC 9457) whose `type` is `urn:throng:problem:` and a word. It never repeats what was sent. The answer to
-an upload depends on its path, its length and the state of the server, never on what is inside a report.";
+    What mixes and analyzers answer, made from `/openapi.json`, which every party serves. The \
+    bytes of keys, directories, reports, batches,\n\
+    receipts and bulletins are described in [protocol.md](protocol.md); what each party does \
+    with them, and what the words of problems mean, is in its\n\
+    [section 6](protocol.md#6-http). `{id}` is a collection's id, 64 hexadecimal digits; \
+    epochs, windows, rounds and hops are decimal.\n\
+    \n\
+    An error is a problem document (RFC 9457) whose `type` is `urn:throng:problem:` and a \
+    word. It never repeats what was sent. The answer to\n\
+    an upload depends on its path, its length and the state of the server, never on what is \
+    inside a report.";

@@ -472,7 +472,7 @@ fn a_receipt_counts_for_its_batch_from_its_party_only() {
 
 // Liars.
 
-/// The same honest reports with c liars who all say 0 and with c liars who all say 1.
+/// Counts the same honest reports with c liars who all say 0 and with c liars who all say 1.
 #[test]
 fn liars_move_a_count_by_no_more_than_their_influence() {
     let flip = Threshold::at_least(Probability::new("flip", 0.25).unwrap());
@@ -621,8 +621,8 @@ fn when_all_is_over_no_party_has_a_key_a_batch_or_a_log() {
     assert!(matches!(network.mix(1).course().keyring.statement(0), Err(Error::KeysDestroyed)));
 }
 
-/// Its keys are destroyed while the batch of the mix before waits: the batch is given up, says so,
-/// and holds up nothing.
+/// The keys of a party are destroyed while the batch of the mix before waits: the batch is given
+/// up, which the mix says, and holds up nothing.
 #[test]
 fn a_batch_that_comes_too_late_is_refused_and_given_up() {
     let mut network = Setup { mixes: 1, epochs: 2, ..Setup::default() }.network(33);

@@ -1,5 +1,5 @@
-//! Whole chains under lists of operations with faults, after each of which what must never fail is
-//! checked, and which all end well once faults stop.
+//! Whole chains under lists of operations with faults. The properties that must never fail are
+//! checked after each operation, and every list ends well once faults stop.
 //!
 //! ```text
 //! (a) an acknowledged valid report of a released slot is in that release, once

@@ -2,9 +2,10 @@
 
 use super::disk::Partial;
 use super::{Change, RowKey, Rows, StoreError, Table};
+use crate::lock;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The database of a data directory.
 pub struct Database {
@@ -29,7 +30,7 @@ impl Database {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.connection)
     }
 }
 

@@ -132,7 +132,8 @@ impl BlobWriter for Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Gone already when finished; what cannot be removed now is removed at the next opening.
+        // A finished blob has left this path. A file that cannot be removed now is removed at the
+        // next opening.
         let _ = fs::remove_file(&self.partial);
     }
 }

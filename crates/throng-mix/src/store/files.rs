@@ -44,7 +44,7 @@ pub fn names(directory: &Path) -> io::Result<Vec<String>> {
 
 /// Makes the names in a directory durable.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
-    // The parent of a relative name without one.
+    // The parent of a relative name without a directory is empty.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     File::open(path)?.sync_all()
 }

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! submit     copies the records into the queue and returns at once
-//! committer  one thread per log: takes the whole queue, sorts it, seals it as one block, writes it,
-//!            waits for the disk, and answers everybody in it; meanwhile the next queue fills up
+//! committer  one thread per log: takes the whole queue, sorts it, seals it as one block,
+//!            writes it, waits for the disk, and answers everybody in it; meanwhile the next
+//!            queue fills up
 //! ```
 //!
 //! The busier the log, the larger the groups: the disk is waited for once per group. What arrived
@@ -17,6 +18,7 @@
 use super::pending::{Answer, Pending};
 use super::segment::{DAMAGED, Head, MAX_BLOCK, PREFIX, Segment, SegmentReader};
 use super::{LogKey, StoreError, files};
+use crate::lock;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,7 +93,7 @@ impl Log {
     pub fn end(&self) {
         self.shared.lock().ended = true;
         self.shared.filled.notify_one();
-        let thread = self.committer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = lock(&self.committer).take();
         if let Some(thread) = thread {
             // The committer does not panic, and if it did there is nobody left to tell.
             let _ = thread.join();
@@ -161,7 +163,7 @@ pub fn read(
         if !complete {
             return Err(DAMAGED);
         }
-        // Later segments are being written.
+        // Later segments are still being written.
         if end == Some(number) {
             break;
         }
@@ -179,7 +181,7 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::disk::Partial;
 use super::log::{self, Log};
 use super::{LogKey, LogName, Logs, Pending, StoreError, files, whole};
+use crate::lock;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
@@ -80,7 +81,7 @@ impl Logs for LogFiles {
 
     fn close(&self, log: &LogName) -> Result<(), StoreError> {
         let doing = StoreError::io("closing a log");
-        let _ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ending = lock(&self.ending);
         self.end(log);
         let directory = self.directory(log);
         files::private_directory(&directory).map_err(&doing)?;
@@ -104,9 +105,9 @@ impl Logs for LogFiles {
 
     fn remove(&self, log: &LogName) -> Result<(), StoreError> {
         let doing = StoreError::io("removing a log");
-        let _ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ending = lock(&self.ending);
         self.end(log);
-        // Under another name first: half a log must not be taken for one.
+        // It gets another name first, so that half a log is never taken for a whole one.
         let doomed = self.partial.path();
         match fs::rename(self.directory(log), &doomed) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

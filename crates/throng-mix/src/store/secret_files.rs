@@ -6,10 +6,11 @@
 
 use super::disk::Partial;
 use super::{Secrets, StoreError, checked, files};
+use crate::lock;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use zeroize::Zeroizing;
 
 /// A directory of secrets, and one for those that are being written.
@@ -42,7 +43,7 @@ impl Secrets for SecretFiles {
     fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
         let doing = StoreError::io("writing a secret");
         let path = self.directory.join(checked(name)?);
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = lock(&self.changing);
         if let Some(kept) = self.get(name)? {
             // It may be there and not durable, when an earlier attempt failed at the very end.
             files::sync_directory(&self.directory).map_err(&doing)?;
@@ -63,7 +64,7 @@ impl Secrets for SecretFiles {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(&doing)?,
         };
-        // With its full capacity from the start: a buffer that grows leaves copies behind.
+        // The buffer has its full capacity from the start: one that grows leaves copies behind.
         let size = file.metadata().map_err(&doing)?.len();
         let mut secret = Zeroizing::new(vec![0; size as usize]);
         file.read_exact(&mut secret).map_err(&doing)?;
@@ -72,7 +73,7 @@ impl Secrets for SecretFiles {
 
     fn destroy(&self, name: &str) -> Result<(), StoreError> {
         let path = self.directory.join(checked(name)?);
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = lock(&self.changing);
         shred(&path).map_err(StoreError::io("destroying a secret"))
     }
 

@@ -1,7 +1,7 @@
 //! One file of a log: sealed blocks of records, in a file that has its full length from the start.
 //!
 //! ```text
-//! segment  = magic (16) ‖ salt (32) ‖ first block (8) ‖ bytes of a record (4) ‖ tag (16), then blocks
+//! segment  = magic (16) ‖ salt (32) ‖ first block (8) ‖ record length (4) ‖ tag (16), then blocks
 //! block    = number (8) ‖ length (4) ‖ sealed records (length) ‖ tag (16)
 //! key      = HKDF-SHA256 of the log's key with the salt
 //! tag      AES-256-GCM with the block's number as nonce (0 for the head) and what precedes as AAD

@@ -104,13 +104,13 @@ impl<'a> Population<'a> {
     }
 }
 
-/// The number of messages of a party that were not counted, now and then some.
+/// The number of messages of a party that were not counted, which is 0 most of the time.
 pub fn lost(rng: &mut impl Rng) -> u64 {
     let random = rng.next_u64();
     if random.is_multiple_of(4) { (random >> 2) % 40 } else { 0 }
 }
 
-/// The number of ones after each of all bits was flipped with a probability.
+/// The number of ones after every bit was flipped with the probability of `flip`.
 fn flipped(ones: u64, all: u64, flip: Threshold, rng: &mut impl Rng) -> u64 {
     let b = flip.probability();
     binomial(ones, 1.0 - b, rng) + binomial(all - ones.min(all), b, rng)
@@ -178,7 +178,7 @@ fn binomial(n: u64, p: f64, rng: &mut impl Rng) -> u64 {
     ((mean + deviation * normal(rng)).round().max(0.0) as u64).min(n)
 }
 
-/// A number that is about normal, from twelve uniform numbers, whose sum has the variance 1.
+/// An approximately normal number: the sum of twelve uniform ones has the variance 1.
 fn normal(rng: &mut impl Rng) -> f64 {
     (0..12).map(|_| uniform(rng)).sum::<f64>() - 6.0
 }

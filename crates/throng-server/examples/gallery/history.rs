@@ -44,7 +44,7 @@ impl History {
             let window = collection.window_epochs(first);
             let merged = window.end - first == 2 && first % 26 == 10 && window.end <= running;
             let last = if merged { first + 1 } else { first };
-            // Of one epoch nothing ever arrived.
+            // Nothing ever arrived for a few epochs.
             if first % 211 != 100 {
                 events.push(event(collection, first, last));
             }
@@ -75,7 +75,8 @@ impl History {
             let Event { first, last, reports, .. } = *event;
             let key = RowKey::at(id, first);
             let batch = batch(seed, first);
-            // One that may spend less shares the past of another up to where it is spent.
+            // A collection that may spend less shares the past of another until its budget is
+            // spent.
             let lifetime = collection.terms.promise.lifetime.0;
             let affordable = |total: &Epsilon| *total <= lifetime;
             let outcome =

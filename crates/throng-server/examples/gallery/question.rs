@@ -228,6 +228,7 @@ const TOWNS: [&str; 20] = [
 ];
 
 const HOSTILE: &str = "<script>alert(1)</script>\"'`>{{7*7}} =cmd() \u{202e}siht si\u{202c} & a \
-                       VeryLongWordWithoutAnyPlaceToBreakItWhichGoesOnAndOnAndOnAndOnAndOnAndOnAndOn?";
+                       VeryLongWordWithoutAnyPlaceToBreakItWhichGoesOnAndOnAndOn\
+                       AndOnAndOnAndOnAndOn?";
 
 const DAY: u64 = 86_400;

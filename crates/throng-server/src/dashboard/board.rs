@@ -77,7 +77,7 @@ impl Round {
             out: matches!(round.notice, Some((_, 0))),
             closed: Moment(route.schedule.deadline(number)),
             state,
-            notice: round.notice.map(|(notice, _)| Posted {
+            notice: round.notice.map(|(notice, _)| Numbers {
                 reports: Count(notice.reports),
                 messages: Count(notice.messages),
                 digest: hex(&notice.digest),
@@ -92,11 +92,11 @@ struct Round {
     out: bool,
     closed: Moment,
     state: State,
-    notice: Option<Posted>,
+    notice: Option<Numbers>,
 }
 
-/// The messages that a round showed.
-struct Posted {
+/// The numbers of a notice, as they are shown.
+struct Numbers {
     reports: Count,
     messages: Count,
     digest: String,

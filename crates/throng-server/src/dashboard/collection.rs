@@ -2,7 +2,7 @@
 
 use super::post::{plausible, raw, words};
 use super::query::Query;
-use super::site::Asked;
+use super::site::Survey;
 use super::time::{Epochs, Moment};
 use super::{Frame, shown};
 use crate::{Entry, Error};
@@ -18,12 +18,12 @@ use throng_mechanism::Question;
 /// Renders the page, or only the part that depends on the form if the query has `part`.
 pub(crate) fn collection(
     now: u64,
-    asked: &Asked,
+    asked: &Survey,
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
     let query = Query::parse(query);
-    let Asked { collection, releases, ledger } = asked;
+    let Survey { collection, releases, ledger } = asked;
     let view = View::new(collection, releases, &query);
     if query.part() {
         let answers = view.answers();

@@ -44,7 +44,7 @@ pub struct Peer {
 
 /// Every other party in the chains of this server, by address.
 pub fn peers(site: &Site) -> Vec<Peer> {
-    let mut known: BTreeMap<&str, Seen<'_>> = BTreeMap::new();
+    let mut known: BTreeMap<&str, PeerState<'_>> = BTreeMap::new();
     for place in &site.places {
         let missing = place.needed.as_ref().map(missing);
         for (hop, party) in place.others() {
@@ -55,7 +55,7 @@ pub fn peers(site: &Site) -> Vec<Peer> {
             seen.missing += usize::from(missing.is_some_and(|missing| missing.contains(&hop)));
         }
     }
-    let peer = |(url, seen): (&str, Seen<'_>)| {
+    let peer = |(url, seen): (&str, PeerState<'_>)| {
         let hops: Vec<String> = seen.hops.iter().map(u8::to_string).collect();
         let (state, since) = reachable(site.heard.get(url), site.now);
         Peer {
@@ -72,7 +72,7 @@ pub fn peers(site: &Site) -> Vec<Peer> {
         }
     };
     let mut peers: Vec<Peer> = known.into_iter().map(peer).collect();
-    // In the order of the way.
+    // The order is that of the chain.
     peers.sort_by(|a, b| (&a.hops, &a.url).cmp(&(&b.hops, &b.url)));
     peers
 }
@@ -148,7 +148,7 @@ fn reachable(health: Option<&Health>, now: u64) -> (State, String) {
 }
 
 #[derive(Default)]
-struct Seen<'a> {
+struct PeerState<'a> {
     names: BTreeSet<&'a str>,
     hops: BTreeSet<u8>,
     /// The number of collections that need keys now.

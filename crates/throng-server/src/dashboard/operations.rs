@@ -1,7 +1,7 @@
 //! The fate of batches, the other parties and the losses, for the operators of an analyzer.
 //!
-//! Nothing here is about one report, and nothing about fewer than a crowd: what was left out is
-//! told as published releases tell it, and slots are counted as whole batches.
+//! Nothing here is about one report, or about fewer than a crowd: losses are told as published
+//! releases tell them, and slots are counted as whole batches.
 
 use super::health::{Peer, State, Window, alarms, disk, listed, peers, windows};
 use super::site::{Machine, Outcome, Place, Site};
@@ -90,8 +90,8 @@ fn left(place: &Place, releases: &[Arc<Release>]) -> Vec<Losses> {
     let route = &place.route;
     let of = |(place, (hop, party)): (usize, (u8, &throng_wire::Party))| {
         let analyzer = hop == route.chain.hops();
-        let left = |release: &Arc<Release>| Left::of(release, place, analyzer);
-        let all = releases.iter().filter_map(left).fold(Left::default(), Left::and);
+        let left = |release: &Arc<Release>| LossCounts::of(release, place, analyzer);
+        let all = releases.iter().filter_map(left).fold(LossCounts::default(), LossCounts::and);
         let newest = releases.last().and_then(left).unwrap_or_default();
         Losses { party: party.name.clone(), analyzer, all, newest }
     };
@@ -118,26 +118,26 @@ struct Losses {
     party: String,
     /// True for the analyzer, which alone can tell what makes no sense.
     analyzer: bool,
-    all: Left,
-    newest: Left,
+    all: LossCounts,
+    newest: LossCounts,
 }
 
 impl Losses {
     /// The losses of all releases, and of the newest.
-    fn sums(&self) -> [&Left; 2] {
+    fn sums(&self) -> [&LossCounts; 2] {
         [&self.all, &self.newest]
     }
 }
 
 /// Messages that a party left out.
 #[derive(Clone, Copy, Default)]
-struct Left {
+struct LossCounts {
     replayed: u64,
     malformed: u64,
     nonsense: u64,
 }
 
-impl Left {
+impl LossCounts {
     /// The losses at the party in this place of the chain.
     fn of(release: &Arc<Release>, place: usize, analyzer: bool) -> Option<Self> {
         let loss = release.losses.get(place)?;

@@ -4,7 +4,7 @@ use super::board::Brief;
 use super::collection::latest;
 use super::health::State;
 use super::query::Query;
-use super::site::{Asked, Outcome, Place, Site};
+use super::site::{Outcome, Place, Site, Survey};
 use super::time::{Moment, elapsed};
 use super::{Frame, shown};
 use crate::Error;
@@ -31,7 +31,7 @@ pub(crate) fn overview(site: &Site, query: &str, frame: Frame) -> Result<String,
             }
         }
     }
-    // What has news comes first, then by question.
+    // Running collections come first, and then the order is by question.
     rows.sort_by(|a, b| (b.running, &a.question).cmp(&(a.running, &b.question)));
     boards.sort_by(|a, b| (b.running, &a.title).cmp(&(a.running, &b.title)));
     let wanted = query.get("q").unwrap_or_default();
@@ -41,13 +41,13 @@ pub(crate) fn overview(site: &Site, query: &str, frame: Frame) -> Result<String,
     shown(&Overview { frame, rows: &rows, boards: &boards, all, wanted })
 }
 
-fn row(site: &Site, place: &Place, asked: &Asked) -> Row {
-    let (Asked { collection, releases, ledger }, now) = (asked, site.now);
+fn row(site: &Site, place: &Place, asked: &Survey) -> Row {
+    let (Survey { collection, releases, ledger }, now) = (asked, site.now);
     let terms = &collection.terms;
     let epoch = collection.epoch_at(now);
     let (limit, delta) = (terms.promise.lifetime.0.get(), terms.promise.lifetime.1.get());
     let spent = ledger.last().map_or(0.0, |entry| entry.total.get());
-    // Of what is followed over time, the last release has all of it.
+    // For states that are followed over time, the last release has the whole series.
     let answers: Vec<&Answer> = if terms.mechanism.epochs().is_some() {
         releases.last().map_or(Vec::new(), |last| last.estimates.iter().collect())
     } else {

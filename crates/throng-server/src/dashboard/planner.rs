@@ -1,7 +1,9 @@
-//! Which mechanism? The questions of `throng plan` as a form, answered while a slider moves.
+//! The choice of a mechanism: the questions of `throng plan` as a form, answered while a slider
+//! moves.
 //!
-//! Mechanisms are calibrated beside the requests ([`desk`]). An answer shows what is there within a
-//! moment and says what is still computed; the script then asks again. Without a script one waits.
+//! Mechanisms are calibrated beside the requests ([`desk`]). An answer shows what is known within a
+//! moment and says what is still being computed; the script then asks again. Without a script the
+//! visitor waits.
 
 mod choice;
 mod desk;
@@ -89,7 +91,7 @@ struct Row {
 }
 
 impl Answer {
-    fn new(choice: &Choice, ask: &Ask, found: Vec<(Key, Option<desk::Found>)>) -> Self {
+    fn new(choice: &Choice, ask: &Ask, found: Vec<(Key, Option<desk::Offers>)>) -> Self {
         let unknown = found.iter().filter(|(_, found)| found.is_none());
         let waiting = unknown.map(|(key, _)| key.name()).collect();
         let known = found.into_iter().filter_map(|(key, found)| Some((key, found?)));
@@ -183,7 +185,8 @@ fn asked(ask: &Ask) -> String {
             format!("how many hold each of {} answers", Count(size.into()))
         }
         Question::Text { bits, hashes, cohorts } => format!(
-            "which texts are common, by filters of {bits} bits with {hashes} hash functions in {cohorts} cohorts"
+            "which texts are common, by filters of {bits} bits with {hashes} hash functions in \
+             {cohorts} cohorts"
         ),
         Question::Attributes { count } => {
             format!("the commonest of {} things", Count(count.into()))
@@ -234,7 +237,7 @@ mod tests {
         Frame::new(Role::Analyzer, false, None, "/planner")
     }
 
-    fn answer(query: &str, found: impl Fn(Key) -> Option<desk::Found>) -> String {
+    fn answer(query: &str, found: impl Fn(Key) -> Option<desk::Offers>) -> String {
         let choice = Choice::parse(&Query::parse(query));
         let ask = choice.ask().unwrap();
         let found = ask.question.keys().iter().map(|key| (*key, found(*key))).collect();
@@ -266,7 +269,8 @@ mod tests {
             "18,000 of them honest",
             "ε = 1.5",
             "value=\"attributes\" selected",
-            "throng plan --value attributes --n 20000 --epsilon 1.5 --delta 1e-6 --size 8 --corrupt 0.1",
+            "throng plan --value attributes --n 20000 --epsilon 1.5 --delta 1e-6 --size 8 \
+             --corrupt 0.1",
             "/docs/mechanisms/selection-and-queries.md#selection",
         ] {
             assert!(html.contains(part), "{part} is not in {html}");

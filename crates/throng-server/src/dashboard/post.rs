@@ -1,7 +1,7 @@
 //! Estimates made plausible: no count below zero or above the crowd, shares that add up.
 //!
-//! This costs no privacy, since it looks at nothing but what was published. It takes away what
-//! makes estimates unbiased, so that the raw ones are shown first.
+//! This costs no privacy, since it looks at nothing but the published estimates. Plausible
+//! estimates are no longer unbiased, so that the raw ones are shown first.
 
 use throng_collection::{Answer, Release, Terms};
 use throng_mechanism::{Question, norm_sub};
@@ -36,7 +36,8 @@ pub fn plausible(terms: &Terms, release: &Release) -> Vec<Answer> {
 pub fn raw(terms: &Terms) -> &'static str {
     match terms.mechanism.question() {
         Question::Text { .. } => {
-            "Raw: strings that stand out from the noise only, which makes those that barely do look larger."
+            "Raw: strings that stand out from the noise only, which makes those that barely do \
+             look larger."
         }
         _ => "Raw: unbiased, so that a small count can come out below zero.",
     }

@@ -8,7 +8,7 @@ pub(crate) use curve::Curves;
 
 use super::book::proof;
 use super::query::Query;
-use super::site::Asked;
+use super::site::Survey;
 use super::time::Epochs;
 use super::{Frame, shown};
 use crate::{Entry, Error};
@@ -23,13 +23,13 @@ use throng_mechanism::{Question, Spending};
 
 /// Renders the page for the release that the query names, or for the last one.
 pub(crate) fn privacy(
-    asked: &Asked,
+    asked: &Survey,
     words: &[String],
     curves: &Curves,
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
-    let Asked { collection, releases, ledger } = asked;
+    let Survey { collection, releases, ledger } = asked;
     let query = Query::parse(query);
     let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
     let place = releases.iter().position(|release| Some(release.first) == first);
@@ -63,11 +63,11 @@ struct Page<'a> {
     choices: Vec<(u64, Epochs)>,
     older: Option<u64>,
     newer: Option<u64>,
-    shown: Option<Shown<'a>>,
+    shown: Option<Guarantees<'a>>,
 }
 
 /// The guarantees of one release.
-struct Shown<'a> {
+struct Guarantees<'a> {
     first: u64,
     epochs: Epochs,
     reports: Count,
@@ -126,13 +126,13 @@ impl<'a> View<'a> {
         })
     }
 
-    fn shown(&self, release: &'a Release, curve: Option<&Curve>) -> Result<Shown<'a>, Error> {
+    fn shown(&self, release: &'a Release, curve: Option<&Curve>) -> Result<Guarantees<'a>, Error> {
         let terms = &self.collection.terms;
         let Release { guarantee, spent, .. } = release;
         let epochs = release.epochs();
         let curve = curve.map(|curve| curve.together(epochs));
         let trade = curve.as_ref().map(trade_off);
-        Ok(Shown {
+        Ok(Guarantees {
             first: release.first,
             epochs: Epochs(release.first, release.last),
             reports: Count(release.reports),
@@ -166,7 +166,7 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
     let Release { reports, guarantee, spent, .. } = release;
     let Promise { corrupt, lifetime, .. } = terms.promise;
     let epochs = release.epochs();
-    // Of one epoch the δ is the promised one, whoever is honest.
+    // For one epoch δ is the promised one, whoever is honest.
     let all = if epochs == 1 {
         (guarantee.if_all_honest, guarantee.delta)
     } else {
@@ -182,8 +182,8 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
         Row {
             who: "One mix.",
             what: format!(
-                "Everyone else may work together, and {others}. This release tells nearly the same, whatever \
-                 one person answered."
+                "Everyone else may work together, and {others}. This release tells nearly the \
+                 same, whatever one person answered."
             ),
             epsilon: Upper(guarantee.epsilon.get()).to_string(),
             delta: Upper(guarantee.delta.get()).to_string(),
@@ -218,8 +218,8 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
                 _ => "One mix, in every epoch so far.",
             },
             what: format!(
-                "All releases charged up to this one together tell nearly the same, whatever {}. The lifetime \
-                 allows for ε = {}.",
+                "All releases charged up to this one together tell nearly the same, whatever \
+                 {}. The lifetime allows for ε = {}.",
                 match terms.spending() {
                     Spending::Memoized => "the one answer is that a person gives again and again",
                     _ => "one person answered each time",
@@ -252,12 +252,12 @@ fn about(terms: &Terms, epochs: u64) -> &'static str {
     match terms.spending() {
         Spending::Lifetime => "The curves are of all that one person ever sends.",
         Spending::Memoized => {
-            "The curves are of one report by itself. Reports of one person hang together through what \
-             the device remembers; what all of them cost is in the last row."
+            "The curves are of one report by itself. Reports of one person hang together through \
+             what the device remembers; what all of them cost is in the last row."
         }
         Spending::PerEpoch if epochs > 1 => {
-            "Several epochs were merged. The curves are of a person with a report in each of them, by \
-             group privacy."
+            "Several epochs were merged. The curves are of a person with a report in each of \
+             them, by group privacy."
         }
         Spending::PerEpoch => "",
     }

@@ -57,8 +57,8 @@ impl<'a> Ask<'a> {
     }
 
     /// The question in the path and its releases.
-    pub fn asked(&self) -> Result<Asked, Error> {
-        Asked::of(self.party()?)
+    pub fn asked(&self) -> Result<Survey, Error> {
+        Survey::of(self.party()?)
     }
 
     /// The board in the path and its last rounds.
@@ -146,7 +146,7 @@ impl Place {
         let keyring = &party.course.keyring;
         let (outcome, progress) = match (party.mix(), party.analyzer()) {
             (Ok(mix), _) => (Outcome::HandedOver, mix.progress(now)),
-            (_, Ok(_)) => (Outcome::Released(Asked::of(party)?), node.watch.progress(&party.id())),
+            (_, Ok(_)) => (Outcome::Released(Survey::of(party)?), node.watch.progress(&party.id())),
             _ => (Outcome::Posted(Rounds::of(party, now, 1)?), None),
         };
         Ok(Self {
@@ -183,13 +183,13 @@ pub(crate) enum Outcome {
     /// A mix hands batches over, and has no results.
     HandedOver,
     /// Answers to a question are released.
-    Released(Asked),
+    Released(Survey),
     /// Messages on a board are shown.
     Posted(Rounds),
 }
 
 /// A question and its releases.
-pub(crate) struct Asked {
+pub(crate) struct Survey {
     pub collection: Arc<Collection>,
     /// The releases, oldest first.
     pub releases: Vec<Arc<Release>>,
@@ -197,7 +197,7 @@ pub(crate) struct Asked {
     pub ledger: Vec<Entry>,
 }
 
-impl Asked {
+impl Survey {
     /// Reads a question at its analyzer; elsewhere this is an error.
     fn of(party: &Party) -> Result<Self, Error> {
         let analyzer = party.analyzer()?;

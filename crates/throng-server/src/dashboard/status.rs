@@ -1,6 +1,7 @@
 //! The status of a mix, for whoever runs it and for whoever relies on it.
 //!
-//! Of reports it tells what the next party is told as well: how many a batch has that left.
+//! The only number of reports on it is the one that the next party is told as well: that of a batch
+//! which has left.
 
 use super::health::{Peer, State, Window, alarms, disk, peers, windows};
 use super::site::{Machine, Place, Site};

@@ -52,7 +52,7 @@ pub(crate) async fn serve(
     let all = Arc::new(all);
     let accept = async {
         loop {
-            // A closed semaphore is not one of these.
+            // This semaphore is never closed.
             let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
             match listener.accept().await {
                 Ok((stream, _)) => {

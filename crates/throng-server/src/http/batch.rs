@@ -80,7 +80,7 @@ async fn take(
     let at = Arc::clone(party);
     match node.blocking(move |_| at.course.receive(manifest)).await? {
         Intake::Known(receipt) => {
-            // Read to its end: an answer before that would be lost with the connection.
+            // The body is read to its end: an earlier answer would be lost with the connection.
             let mut left = size.unwrap_or(0);
             while let Some(piece) = body.piece().await? {
                 left = left.checked_sub(piece.len() as u64).ok_or(throng_mix::Error::TooLarge)?;

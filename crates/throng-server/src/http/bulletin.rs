@@ -28,7 +28,7 @@ pub async fn fetch(
     let length = head.len() as u64 + bag.size();
     let patience = Duration::from_secs(node.limits.patience);
     let (body, feeding) = pieces(head, bag, AHEAD, patience);
-    // It ends when who reads leaves, or is too slow.
+    // It ends when the reader leaves, or is too slow.
     tokio::spawn(feeding);
     let media = (CONTENT_TYPE, "application/octet-stream".to_owned());
     let cache = (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned());

@@ -88,7 +88,7 @@ impl Guard {
         let token = self.access.as_ref()?.who(secret)?;
         let (who, until) = (hex(token.digest()), now + SESSION);
         let code = hex(hmac::sign(&self.sessions, signed(&who, until).as_bytes()).as_ref());
-        // A proxy that ends TLS says so; who lies about it spoils no cookie but their own.
+        // A proxy that ends TLS says so; whoever lies about it spoils no cookie but their own.
         let proxied = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
         self.cookie(&format!("{who}.{until}.{code}"), SESSION, self.secure || proxied)
     }

@@ -5,7 +5,7 @@
 
 use super::guard::Viewer;
 use super::path::Here;
-use super::problem::{Problem, Said};
+use super::problem::{Explanation, Problem};
 use super::upload::whole;
 use crate::dashboard::{self, Ask, Asset, Frame, Leaf, PAGES};
 use crate::party::Party;
@@ -169,7 +169,8 @@ pub fn person<B>(request: &Request<B>) -> Option<Person> {
 
 /// Makes a page of a problem, and asks for a token where one is missing.
 pub fn told(mut response: Response<Body>, person: Option<Person>) -> Response<Body> {
-    let (Some(Person { to }), Some(said)) = (person, response.extensions_mut().remove::<Said>())
+    let (Some(Person { to }), Some(said)) =
+        (person, response.extensions_mut().remove::<Explanation>())
     else {
         return response;
     };
@@ -222,7 +223,8 @@ const FORM: usize = 4 << 10;
 
 /// The content security policy: nothing external, nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-                      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
 
 #[cfg(test)]
 mod tests {

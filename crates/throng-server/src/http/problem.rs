@@ -1,6 +1,6 @@
 //! Every error as a status and a problem document (RFC 9457).
 //!
-//! Bodies never echo what the caller sent, and what goes wrong inside stays inside.
+//! Bodies never echo what the caller sent, and never tell what went wrong inside.
 
 use crate::Error;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -66,7 +66,7 @@ impl Problem {
 /// The status and title of a problem, attached to its response so that a page can tell people the
 /// same.
 #[derive(Clone)]
-pub struct Said {
+pub struct Explanation {
     /// The status.
     pub status: StatusCode,
     /// The title, a sentence.
@@ -115,7 +115,7 @@ impl From<&throng_mix::Error> for Problem {
                 let title = "the server cannot write or read its disk";
                 return Self::fixed(StatusCode::SERVICE_UNAVAILABLE, "store", title);
             }
-            // Bytes or keys of ours, and whatever is not known here.
+            // The fault is in our own bytes or keys, or is not known here.
             _ => return Self::internal(),
         };
         Self { status, name, title: error.to_string().into() }
@@ -153,7 +153,7 @@ impl IntoResponse for Problem {
             let how = HeaderValue::from_static("Bearer realm=\"throng\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, how);
         }
-        response.extensions_mut().insert(Said { status: self.status, title: self.title });
+        response.extensions_mut().insert(Explanation { status: self.status, title: self.title });
         let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
         if later.contains(&self.status) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(LATER));

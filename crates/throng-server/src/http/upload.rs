@@ -33,7 +33,7 @@ async fn take(node: &Node, party: &Party, epoch: u64, body: Body) -> Result<(), 
     let reading = async {
         match admitted {
             Ok(()) => whole(body, party.upload).await,
-            // What nobody wants is read, so that the connection lives on, but not kept.
+            // A refused body is read, so that the connection lives on, but not kept.
             Err(error) => drained(body, party.upload).await.and(Err(error.into())),
         }
     };
@@ -75,7 +75,7 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
 /// Reads the next bytes of a body, if there are more.
 pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     while let Some(frame) = body.frame().await {
-        // What is not data are trailers, which nobody asked for.
+        // Frames without data are trailers, which nobody asked for.
         if let Ok(data) = frame.map_err(|_| Problem::CUT)?.into_data() {
             return Ok(Some(data));
         }

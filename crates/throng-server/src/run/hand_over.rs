@@ -49,7 +49,8 @@ impl Task {
         let url = format!("{url}/v1/collections/{}/batches/{next}/{first}/{last}", self.party.id());
         let answer = peers.put(&url, manifest.encode(), records, RECEIPT).await;
         if answer == Err(Failure::Status(409)) {
-            tracing::error!(collection = %self.party.id(), first, "the next party has another batch");
+            let collection = self.party.id();
+            tracing::error!(%collection, first, "the next party has another batch");
         }
         let answer = answer.map_err(|failure| failure.to_string())?;
         let receipt = Receipt::decode(&answer).map_err(|error| error.to_string())?;

@@ -15,7 +15,7 @@ impl Task {
     /// Asks a mix for every signature that is missing, for ever.
     pub async fn notices(self, peers: Peers, hop: u8, url: String) {
         let base = format!("{url}/v1/collections/{}", self.party.id());
-        let mix = Asked { peers, hop, base };
+        let mix = Target { peers, hop, base };
         let (mut troubles, mut waits) = (BTreeMap::new(), BTreeMap::new());
         let nobody = Notify::new();
         loop {
@@ -26,7 +26,7 @@ impl Task {
     }
 
     /// Asks for signatures. A notice that the mix does not sign holds up no other.
-    async fn ask_for_signatures(&self, mix: &Asked, troubles: &mut BTreeMap<u64, Trouble>) {
+    async fn ask_for_signatures(&self, mix: &Target, troubles: &mut BTreeMap<u64, Trouble>) {
         let unsigned = self.party.noticeboard().and_then(|board| board.unsigned(mix.hop));
         let unsigned = unsigned.unwrap_or_default();
         troubles.retain(|round, _| unsigned.iter().any(|(notice, _)| notice.round == *round));
@@ -48,7 +48,7 @@ impl Task {
 
     async fn ask_to_sign(
         &self,
-        mix: &Asked,
+        mix: &Target,
         notice: &Notice,
         own: &[u8; 64],
     ) -> Result<(), String> {
@@ -56,7 +56,8 @@ impl Task {
         let url = format!("{}/notices/{round}", mix.base);
         let answer = mix.peers.tell(&url, statement(notice, own), SIGNATURE).await;
         if answer == Err(Failure::Status(409)) {
-            tracing::error!(collection = %self.party.id(), hop, round, "a mix has signed another notice");
+            let collection = self.party.id();
+            tracing::error!(%collection, hop, round, "a mix has signed another notice");
         }
         let answer = answer.map_err(|failure| failure.to_string())?;
         let signature = answer.as_slice().try_into().map_err(|_| Failure::Broken.to_string())?;
@@ -68,7 +69,7 @@ impl Task {
     }
 
     /// Asks whether the mix dropped the rounds that never came, so that nobody waits in vain.
-    async fn ask_for_rounds(&self, mix: &Asked, waits: &mut BTreeMap<u64, Trouble>) {
+    async fn ask_for_rounds(&self, mix: &Target, waits: &mut BTreeMap<u64, Trouble>) {
         let awaited = self.awaited();
         waits.retain(|round, _| awaited.contains(round));
         for round in awaited {
@@ -80,7 +81,8 @@ impl Task {
             let answer = mix.peers.get(&format!("{}/bulletins/{round}", mix.base), 0).await;
             if let (Err(Failure::Status(410)), Ok(board)) = (answer, self.party.noticeboard()) {
                 board.dropped_before(round);
-                tracing::info!(collection = %self.party.id(), hop = mix.hop, round, "a mix dropped the round");
+                let collection = self.party.id();
+                tracing::info!(%collection, hop = mix.hop, round, "a mix dropped the round");
             }
             wait.wait();
         }
@@ -95,7 +97,7 @@ impl Task {
 }
 
 /// A mix, and the address at which it answers for this board.
-struct Asked {
+struct Target {
     peers: Peers,
     hop: u8,
     base: String,

@@ -1,6 +1,6 @@
 //! The other parties, as a client sees them.
 //!
-//! What they answer is read up to a size and within a time, and is checked by who asked.
+//! Answers are read up to a size and within a time, and the caller checks them.
 
 use crate::Error;
 use crate::config::wrong;

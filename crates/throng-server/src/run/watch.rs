@@ -1,8 +1,8 @@
 //! The health of the other parties and the progress of running epochs, asked for now and then, to
 //! be shown to people. Nothing else depends on it.
 //!
-//! Who is not there is spoken of in the log by the tasks that need it, not here, and nowhere with
-//! its address.
+//! A party that does not answer is logged by the tasks that need it, not here, and nowhere with its
+//! address.
 
 use super::peers::{Failure, Peers};
 use crate::Role;
@@ -10,19 +10,19 @@ use crate::party::Party;
 use crate::server::Node;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use throng_mix::Progress;
+use throng_mix::{Progress, lock};
 use throng_wire::CollectionId;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// The last answers of the other parties.
 #[derive(Default)]
-pub(crate) struct Watch(Mutex<Heard>);
+pub(crate) struct Watch(Mutex<Answers>);
 
 #[derive(Default)]
-struct Heard {
+struct Answers {
     /// The health of the parties, by address.
     parties: BTreeMap<String, Health>,
     open: BTreeMap<CollectionId, Progress>,
@@ -69,8 +69,8 @@ impl Watch {
         };
     }
 
-    fn lock(&self) -> MutexGuard<'_, Heard> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Answers> {
+        lock(&self.0)
     }
 }
 

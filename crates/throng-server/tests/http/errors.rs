@@ -143,7 +143,8 @@ async fn where_there_is_no_room_one_is_asked_to_come_back() {
     let report = world.reports(0, 1).await.remove(0);
     let mut slow = TcpStream::connect(world.addresses[0]).unwrap();
     let head = format!(
-        "POST /v1/collections/{}/epochs/0/reports HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/collections/{}/epochs/0/reports HTTP/1.1\r\nhost: x\r\n\
+         content-length: {}\r\n\r\n",
         world.id,
         report.len()
     );

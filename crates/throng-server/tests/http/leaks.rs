@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use throng_mix::lock;
 use throng_wire::hex;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -56,7 +57,7 @@ async fn neither_addresses_nor_reports_are_written_down() {
     world.stop(0).await;
     scan(world.data.path(), &needles);
 
-    let log = LOG.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let log = lock(&LOG).clone();
     let text = String::from_utf8_lossy(&log).into_owned();
     assert!(text.contains("listening") && text.contains("cannot be reached"), "{text}");
     // Ports belong to the addresses of parties: no log line names one.
@@ -109,7 +110,7 @@ struct Log;
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        LOG.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        lock(&LOG).extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

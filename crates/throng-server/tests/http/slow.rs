@@ -13,7 +13,8 @@ async fn who_drips_is_cut_off_while_others_are_served() {
     let world = World::new(Limits { patience: 1, ..limits() }).await;
     let report = world.reports(0, 1).await.remove(0);
     let head = format!(
-        "POST /v1/collections/{}/epochs/0/reports HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/collections/{}/epochs/0/reports HTTP/1.1\r\nhost: x\r\n\
+         content-length: {}\r\n\r\n",
         world.id,
         report.len()
     );
@@ -72,7 +73,8 @@ async fn a_body_that_breaks_off_is_not_taken() {
     let world = World::new(limits()).await;
     let report = world.reports(0, 1).await.remove(0);
     let head = format!(
-        "POST /v1/collections/{}/epochs/0/reports HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/collections/{}/epochs/0/reports HTTP/1.1\r\nhost: x\r\n\
+         content-length: {}\r\n\r\n",
         world.id,
         2 * report.len()
     );

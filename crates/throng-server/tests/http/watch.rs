@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 async fn a_crowd_is_told_of_once_it_is_one_and_at_the_next_look() {
     let world = World::new(limits()).await;
     let open = async |hop| world.json(&world.at(hop, "/status")).await["open"].clone();
-    let told = |reached: bool, at_least: Value| json!({ "epoch": 0, "crowd": CROWD, "reached": reached, "at_least": at_least });
+    let told = |reached: bool, at_least: Value| -> Value {
+        json!({ "epoch": 0, "crowd": CROWD, "reached": reached, "at_least": at_least })
+    };
     let page = async || world.get(world.root(0)).await.text().await.unwrap();
     let reports = world.reports(0, CROWD as usize).await;
     assert_eq!(world.post(0, reports[1..].concat()).await, 202);

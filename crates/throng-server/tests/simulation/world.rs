@@ -48,7 +48,7 @@ struct Report {
     acknowledged: bool,
 }
 
-/// The plan of what the disk of a party will do.
+/// The faults that are planned for the disk of a party.
 #[derive(Default)]
 struct Disk {
     operations: u64,
@@ -127,7 +127,7 @@ impl World {
         self.disks[party].lock().unwrap().operations
     }
 
-    /// Adds a report that was never sent to those that are known.
+    /// Claims that a report which was never sent was acknowledged.
     pub fn imagine(&mut self) {
         let report = self.report(0, Kind::Valid).unwrap();
         self.reports[report].acknowledged = true;

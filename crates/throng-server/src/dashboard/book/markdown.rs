@@ -51,7 +51,7 @@ pub fn chapter(source: &str, target: impl Fn(&str) -> Option<String>) -> Chapter
         }
     }
     html::push_html(&mut page.html, out.into_iter());
-    // A head that says nothing is none.
+    // An empty header cell is no header.
     page.html = page.html.replace("<th scope=\"col\"></th>", "<td></td>");
     page
 }
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn anchors_are_those_of_github() {
-        let source = "# A\n\n## 3. The bag: `bit-sum`\n\n## 5. Any ε₀-LDP randomizer, shuffled\n\n### A\n\n### A\n";
+        let source = "# A\n\n## 3. The bag: `bit-sum`\n\n\
+                      ## 5. Any ε₀-LDP randomizer, shuffled\n\n### A\n\n### A\n";
         let page = chapter(source, |_| None);
         assert_eq!(page.title, "A");
         let sections: Vec<&str> = page.sections.iter().map(|(id, _)| &**id).collect();

@@ -11,7 +11,7 @@ use throng_mechanism::{Ask, Kind, Question};
 pub struct Choice {
     pub value: Kind,
     /// The numbers, one for each of [`DIALS`].
-    chosen: [Chosen; DIALS.len()],
+    chosen: [Setting; DIALS.len()],
     pub fragile: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct Dial {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Chosen {
+struct Setting {
     number: f64,
     /// True if the number was typed, and not slid.
     exact: bool,
@@ -134,7 +134,7 @@ impl Choice {
         self.chosen(name).number
     }
 
-    fn chosen(&self, name: &str) -> Chosen {
+    fn chosen(&self, name: &str) -> Setting {
         let place = DIALS.iter().position(|dial| dial.name == name);
         self.chosen[place.expect("a name of the list below")]
     }
@@ -146,7 +146,7 @@ impl Dial {
         self.steps.iter().map(|step| words(*step)).collect()
     }
 
-    fn read(&self, query: &Query) -> Chosen {
+    fn read(&self, query: &Query) -> Setting {
         let ends = self.steps.iter();
         let (least, most) =
             ends.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
@@ -154,11 +154,11 @@ impl Dial {
         if let Some(number) = typed.filter(|number: &f64| number.is_finite()) {
             let number = number.clamp(least, most);
             let number = if self.is_whole() { number.round() } else { number };
-            return Chosen { number, exact: true };
+            return Setting { number, exact: true };
         }
         let step = query.get(&format!("{}_step", self.name)).and_then(|text| text.parse().ok());
         let step = step.and_then(|step: usize| self.steps.get(step)).copied();
-        Chosen { number: step.unwrap_or(self.usual), exact: false }
+        Setting { number: step.unwrap_or(self.usual), exact: false }
     }
 
     fn is_whole(&self) -> bool {

@@ -7,9 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use throng_mechanism::{Ask, Error, Key, Offer};
+use throng_mix::lock;
 
 /// The offers of a mechanism, or the reason why it has none.
-pub type Found = Result<Vec<Offer>, Error>;
+pub type Offers = Result<Vec<Offer>, Error>;
 
 /// The answers that are known, and the work that is under way.
 #[derive(Default)]
@@ -24,7 +25,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    known: BTreeMap<Id, Found>,
+    known: BTreeMap<Id, Offers>,
     /// The names of the known answers, oldest first.
     order: VecDeque<Id>,
     lanes: [Lane; 2],
@@ -57,7 +58,7 @@ type Id = String;
 impl Desk {
     /// The answers that are known for every mechanism that fits the question, after waiting for at
     /// most `patience`.
-    pub fn look(&self, ask: &Ask, patience: Duration) -> Vec<(Key, Option<Found>)> {
+    pub fn look(&self, ask: &Ask, patience: Duration) -> Vec<(Key, Option<Offers>)> {
         let until = Instant::now() + patience;
         let jobs: Vec<Job> = ask.question.keys().iter().map(|key| Job::new(ask, *key)).collect();
         let mut state = self.0.lock();
@@ -112,7 +113,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -131,7 +132,7 @@ impl State {
         }
     }
 
-    fn keep(&mut self, id: Id, found: Found) {
+    fn keep(&mut self, id: Id, found: Offers) {
         if self.known.insert(id.clone(), found).is_none() {
             self.order.push_back(id);
         }
@@ -173,7 +174,7 @@ mod tests {
         let desk = Desk::default();
         let ask = ask("value=real&n=10000&max_messages=4");
         let bytes = |mechanism: &Mechanism| mechanism.messages() as u64;
-        let all = |found: Vec<(Key, Option<Found>)>| -> Option<Vec<(Key, Found)>> {
+        let all = |found: Vec<(Key, Option<Offers>)>| -> Option<Vec<(Key, Offers)>> {
             found.into_iter().map(|(key, found)| Some((key, found?))).collect()
         };
         let found = all(desk.look(&ask, Duration::from_mins(10))).unwrap();

@@ -2,11 +2,12 @@
 
 use crate::Error;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use throng_account::show::{Near, Upper};
 use throng_account::spend::group;
 use throng_account::{Band, Crowd, Epsilon};
 use throng_collection::Terms;
+use throng_mix::lock;
 use throng_wire::CollectionId;
 
 /// The curves that were asked for last, of all collections.
@@ -37,7 +38,7 @@ impl Curves {
         honest: Crowd,
         reached: f64,
     ) -> Result<Arc<Curve>, Error> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         if let Some((_, curve)) = kept.iter().find(|(name, _)| *name == (id, honest)) {
             return Ok(Arc::clone(curve));
         }

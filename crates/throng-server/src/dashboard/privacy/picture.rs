@@ -80,8 +80,8 @@ pub fn trade_off(curve: &Curve) -> (Picture, String) {
         vec![alpha.to_string(), beta, Near(1.0 - alpha).to_string()]
     };
     let meaning = format!(
-        "Who wants to find out which of two answers somebody gave, and accuses wrongly in at most 5 of 100 \
-         cases, misses at least {} of 100; who guesses misses 95.",
+        "Who wants to find out which of two answers somebody gave, and accuses wrongly in at most \
+         5 of 100 cases, misses at least {} of 100; who guesses misses 95.",
         Lower(100.0 * bound.beta(0.05))
     );
     let picture = Picture {
@@ -97,7 +97,7 @@ pub fn trade_off(curve: &Curve) -> (Picture, String) {
 pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
     let limit = promise.lifetime.0.get();
     let left = |entry: &Entry| (limit - entry.total.get()).max(0.0);
-    // By epoch: a batch may be released before an earlier one.
+    // The order is by epoch, since a batch may be released before an earlier one.
     let mut ledger = ledger.to_vec();
     ledger.sort_by_key(|entry| entry.last);
     let points = ledger.iter().map(|entry| (entry.last as f64, left(entry)));

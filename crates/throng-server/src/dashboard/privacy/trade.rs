@@ -1,8 +1,9 @@
 //! The trade-off for anybody who tells two neighbouring inputs apart: missed detections against
 //! false alarms.
 //!
-//! Who says "it was x, not y" too readily raises false alarms, with probability α; who says it too
-//! rarely misses, with probability β. A profile bounds β from below: (ε, δ)-DP holds if and only if
+//! Whoever says "it was x, not y" too readily raises false alarms, with probability α; whoever says
+//! it too rarely misses, with probability β. A profile bounds β from below: (ε, δ)-DP holds if and
+//! only if
 //!
 //! ```text
 //! β ≥ max(0, 1 − δ − e^ε·α, e^−ε·(1 − δ − α))
