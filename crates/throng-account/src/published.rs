@@ -115,8 +115,7 @@ pub fn swap_renyi(crowd: Crowd, local: Epsilon, delta: Delta) -> f64 {
     swap_renyi_rounds(crowd, local, 1, delta)
 }
 
-/// [`swap_renyi`] of several rounds, whose Rényi divergences add up: ρ is multiplied by their
-/// number.
+/// [`swap_renyi`] of several rounds, whose Rényi divergences add up: ρ times their number.
 ///
 /// ```
 /// use throng_account::published::{swap_renyi, swap_renyi_rounds};
@@ -210,8 +209,7 @@ pub fn renyi_epsilon(divergence: impl Fn(f64) -> f64, delta: Delta) -> f64 {
 /// m = λ − √(2λ·ln(2/δ)),   ε = √(32·ln(4/δ)/m)·(1 − m/n)        while 14·ln(4/δ) ≤ λ ≤ n
 /// ```
 ///
-/// Upper bound, at δ = 10⁻⁶ 4 to 5 times the exact one. Cheu et al. (2019), Corollary 17 (Claim
-/// 16).
+/// Upper bound, 4 to 5 times the exact one at δ = 10⁻⁶. Cheu et al. (2019), Corollary 17, Claim 16.
 ///
 /// ```
 /// use throng_account::profile::BitSum;
@@ -453,8 +451,7 @@ pub fn geometric_error(epsilon: Epsilon) -> f64 {
     (2.0 / odds).sqrt() / (1.0 - 1.0 / odds)
 }
 
-/// The curve by the left-continuous quantile, `min {k : F(k) ≥ α}`: the other convention lies even
-/// higher.
+/// The curve by the left-continuous quantile, `min {k : F(k) ≥ α}`: the other one lies even higher.
 fn step_curve(law: &Binomial, n: u64, alpha: f64) -> Result<f64, Error> {
     if !(0.0..=1.0).contains(&alpha) {
         return Err(Error::OutOfRange { name: "alpha", value: alpha, range: "from 0 to 1" });

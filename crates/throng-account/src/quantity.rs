@@ -117,8 +117,7 @@ impl Crowd {
                 range: "from 0 to below 1",
             });
         }
-        // Corrupt reports are rounded up. A product that should be an integer may miss it by an
-        // ulp.
+        // Corrupt reports are rounded up. A product that should be an integer may be off by an ulp.
         let lost = (received as f64 * corrupt * (1.0 - 1e-15)).ceil() as u64;
         Self::new(received.saturating_sub(lost))
     }
@@ -198,8 +197,7 @@ impl Probability {
 pub struct Threshold(u64);
 
 impl Threshold {
-    /// The probability of this integer, which has to be above 0 and have at most 53 significant
-    /// bits.
+    /// The probability of this integer, above 0 and with at most 53 significant bits.
     pub fn new(threshold: u64) -> Result<Self, Error> {
         // The cast back saturates, so 2⁶⁴ itself is not taken for its largest neighbour.
         let exact = threshold as f64 as u64 == threshold && threshold != u64::MAX;

@@ -38,8 +38,7 @@ pub struct TradeOff {
 }
 
 impl TradeOff {
-    /// Enumerates all datasets. Beyond 1 000 users ask for δ(ε) instead, which needs no
-    /// enumeration.
+    /// Enumerates all datasets. Beyond 1 000 users ask for δ(ε) instead, which needs none.
     pub fn new(protocol: &BitSum) -> Result<Self, Error> {
         let (n, f) = (protocol.crowd().get(), protocol.flip());
         if n > MAX_CROWD {
@@ -148,8 +147,7 @@ pub fn gaussian_beta(mu: f64, alpha: f64) -> f64 {
 /// max(0, 1 − δ − e^ε·α, e^−ε·(1 − δ − α))
 /// ```
 ///
-/// Lower bound, exact for the worst mechanism. Wasserman, Zhou (2010); Dong et al., Proposition
-/// 2.5.
+/// Lower bound, exact for the worst mechanism. Wasserman, Zhou (2010); Dong et al., Prop. 2.5.
 ///
 /// ```
 /// use throng_account::tradeoff::least_beta;

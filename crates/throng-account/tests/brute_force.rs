@@ -302,8 +302,7 @@ fn histogram_law(channel: &Channel, data: &[usize]) -> Vec<f64> {
     law.into_values().collect()
 }
 
-/// Users take the slots in uniformly random order; the channel of a slot depends on what came
-/// before.
+/// Users take the slots in uniformly random order; a slot's channel depends on those before.
 fn adaptive_law(tree: &[Channel], data: &[usize], outputs: usize) -> Vec<f64> {
     let n = data.len();
     let orders = permutations(data);

@@ -53,8 +53,7 @@ fn average(
     guess(yes, u64::from(reports) - yes, rng)
 }
 
-/// The attacker's guess from several reports on a permanent response: the bit that is shown more
-/// often.
+/// The attacker's guess from several reports on a permanent response: the bit shown more often.
 fn remember(
     rappor: &Rappor,
     truth: bool,

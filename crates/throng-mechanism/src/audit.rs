@@ -35,8 +35,7 @@ pub struct Audit {
     pub epsilon_lower: f64,
     /// The probability with which `epsilon_lower` and all findings hold together.
     pub confidence: f64,
-    /// The measured profile, where it says anything: at each ε, how large δ is at least, and the
-    /// claim.
+    /// The measured profile, where it says anything: at each ε, a lower bound on δ and the claim.
     pub findings: Vec<Finding>,
 }
 
@@ -82,8 +81,7 @@ impl Audit {
             .into_iter()
             .flat_map(|(p, q)| Cut::chosen(p.choose, q.choose).into_iter().map(move |c| (p, q, c)))
             .collect();
-        // Two limits for each cut. How many cuts there are was settled by the other half of the
-        // runs.
+        // Two limits for each cut. The other half of the runs settled how many there are.
         let each = failure.get() / (2 * cuts.len()) as f64;
         let each = Delta::new(each)?;
         let bets: Vec<Bet> = cuts

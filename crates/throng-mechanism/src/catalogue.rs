@@ -435,8 +435,7 @@ impl Key {
         self.row().kind
     }
 
-    /// The page of `docs/mechanisms` that says how it works, without its ending, and the section
-    /// there.
+    /// The page of `docs/mechanisms` that says how it works, without its ending, and the section.
     pub fn section(self) -> (&'static str, &'static str) {
         self.row().section
     }

@@ -193,8 +193,8 @@ impl<'a> Given<'_, 'a> {
     }
 }
 
-/// The weight of noise that is `factor` times as rare: at most 53 significant bits, as thresholds
-/// want.
+/// The weight of noise that is `factor` times as rare: at most 53 significant bits, like
+/// thresholds.
 pub(crate) fn rarer(weight: u64, factor: f64) -> u64 {
     (weight as f64 / factor) as u64
 }

@@ -135,8 +135,7 @@ impl Mechanism {
         self.body().decode(tally, candidates, options)
     }
 
-    /// The attribute that is the commonest; `None` where that is not asked, or there are no
-    /// estimates.
+    /// The commonest attribute; `None` where that is not asked, or there are no estimates.
     pub fn winner(&self, estimates: &[Estimate], confidence: Probability) -> Option<Winner> {
         self.body().winner(estimates, confidence)
     }

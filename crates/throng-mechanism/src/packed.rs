@@ -70,8 +70,7 @@ fn add_columns<const L: usize>(rows: &[u64], words: usize, first: usize, sums: &
     }
 }
 
-/// Adds sixteen rows: pairs of equal weight are added as they arise, and one word of weight 16 is
-/// left.
+/// Adds sixteen rows: pairs of equal weight as they arise, until one word of weight 16 is left.
 #[inline]
 fn add_block<const L: usize>(
     digits: &mut [Lanes<L>; DIGITS],

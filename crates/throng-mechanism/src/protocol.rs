@@ -1,5 +1,4 @@
-//! The parts of every mechanism: a client's half, an analyzer's half, and the exact law between
-//! them.
+//! The parts of a mechanism: a client's half, an analyzer's half, and the exact law between them.
 
 use crate::{Error, Estimate};
 use rand_core::CryptoRng;
@@ -121,8 +120,7 @@ impl Tally {
         }
     }
 
-    /// Counts the messages of a batch. Those that no client would send are counted apart and left
-    /// out.
+    /// Counts the messages of a batch. Those that no client sends are counted apart and left out.
     pub fn absorb<P: Protocol>(&mut self, protocol: &P, messages: &[u64]) {
         let malformed = protocol.absorb_batch(messages, &mut self.cells);
         self.malformed += malformed;

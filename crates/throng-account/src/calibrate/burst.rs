@@ -18,7 +18,7 @@ use crate::profile::burst_histogram::{FAILURES, TwoCells, likely_users};
 use crate::profile::{BurstCount, BurstHistogram, Bursts};
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
-/// Bursts of at most `slots` messages for `burst-count`, with about the smallest standard error.
+/// Bursts of at most `slots` messages for `burst-count`, with about the least standard error.
 ///
 /// At ε = 1, δ = 10⁻⁸, for ten thousand users: 2.28 with 4 slots, 1.52 with 8, 1.41 with 12, where
 /// the central model has 1.36. Refused when the crowd is too small to carry the noise with one
@@ -64,8 +64,7 @@ pub fn burst_count(
     Err(promise.cannot(last))
 }
 
-/// Bursts of at most `slots` messages for `burst-histogram`, with about the smallest standard
-/// error.
+/// Bursts of at most `slots` messages for `burst-histogram`, with about the least standard error.
 ///
 /// Each category is hidden by the users who drew it, so the crowd needs a few hundred users per
 /// category, and more for smaller ε.
@@ -387,8 +386,7 @@ mod tests {
         }
     }
 
-    // An independent calibration has 3.42 for 775 users per category; there are 977, who all add
-    // noise.
+    // An independent calibration has 3.42 for 775 users per category; here 977 all add noise.
     #[test]
     fn histograms_are_as_accurate_as_an_independent_program_finds() {
         let (eps, delta) = promise(1.0, 1e-8);

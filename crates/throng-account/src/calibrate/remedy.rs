@@ -6,8 +6,7 @@ use crate::{Crowd, Delta, Epsilon, Profile};
 /// Ways to keep a promise with a mechanism as it is, each by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Remedy {
-    /// The crowd that would keep it, to a thousandth, if one at most a thousand times as large
-    /// does.
+    /// The crowd that would keep it, to a thousandth, if one at most 1000 times as large does.
     pub crowd: Option<Crowd>,
     /// The ε that is kept instead, at the same δ.
     pub epsilon: Option<Epsilon>,

@@ -1,5 +1,4 @@
-//! The binomial law with full relative accuracy, from the centre to e⁻⁷⁰⁰ and from one trial to
-//! 2⁵³.
+//! The binomial law to full relative accuracy, from the centre to e⁻⁷⁰⁰ and from 1 trial to 2⁵³.
 //!
 //! Differences of `lgamma` lose six digits at a billion trials. The saddle-point form of Loader
 //! ("Fast and Accurate Computation of Binomial Probabilities", 2000) does not: it writes the pmf as

@@ -404,8 +404,7 @@ fn multiply(line: &mut [f64], stay: f64, step: &[(usize, f64)]) {
 
 /// The mass that each side of a table may miss.
 const LEAK: f64 = 1e-22;
-/// A mass so small that, times the number of terms of the largest table, it is below a hundredth of
-/// [`LEAK`].
+/// A mass that is below a hundredth of [`LEAK`] when multiplied by the terms of the largest table.
 const NEGLIGIBLE: f64 = 1e-40;
 /// A bound on the mass that is dropped because it is negligible or too small for an `f64`.
 const UNDERFLOW: f64 = 1e-26;

@@ -53,8 +53,7 @@ pub struct ClonePair {
 }
 
 impl ClonePair {
-    /// The pair for every pure ε₀-LDP randomizer that all users share: clones with mass
-    /// `2/(e^ε₀+1)`.
+    /// The pair for all pure ε₀-LDP randomizers that users share: clones of mass `2/(e^ε₀+1)`.
     ///
     /// An upper bound on every such randomizer, valid for all ε₀ and crowds, attained by binary
     /// randomized response on an interval of ε. Theorem in `docs/privacy.md`, 5.
@@ -64,8 +63,8 @@ impl ClonePair {
         Ok(Self { crowd: crowd.get(), local, theorem: Theorem::StrongClones, clone })
     }
 
-    /// The standard clones, mass `e^−ε₀`. Feldman et al. (2021), Theorem 3.2. 12 to 47 % larger in
-    /// ε.
+    /// The standard clones, mass `e^−ε₀`. Feldman et al. (2021), Theorem 3.2. ε is larger by 12 to
+    /// 47 %.
     pub fn standard(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
         let local = checked(local)?;
         let clone = 0.5 * (-local).exp();
@@ -114,8 +113,7 @@ impl Profile for ClonePair {
         if epsilon.get() >= self.local {
             return Band::ZERO;
         }
-        // Where δ is beyond any use, Hoeffding's inequality spares a walk that would find only
-        // zeros.
+        // Where δ is beyond any use, Hoeffding's inequality spares a walk that finds only zeros.
         let bound = self.hoeffding(epsilon.get());
         if bound < 1e-210 {
             return Band { lower: 0.0, upper: round::delta_up(bound) };

@@ -56,8 +56,7 @@ pub(crate) fn mean_positive_part(law: &Summand, n: u64) -> Band {
     }
 }
 
-/// `E[(G₁ + … + Gₙ)₊]` over all combinations of counts that have any weight, if they are not too
-/// many.
+/// `E[(G₁ + … + Gₙ)₊]` over all combinations of counts with any weight, if not too many.
 fn enumerated(law: &Summand, n: u64) -> Option<Band> {
     // A sum that is spread out further has too many, and is smooth enough for the contour.
     let spread = law.atoms.iter().map(|&(_, m)| 1.0 + (n as f64 * m * (1.0 - m).max(0.0)).sqrt());
@@ -128,8 +127,7 @@ impl Contour {
         let s = centre.max(1.0 / (law.variance(centre) * n).sqrt());
         let deviation = (law.variance(s) * n).sqrt();
         let x = s * deviation;
-        // Beyond 35 deviations δ is below 10⁻²⁰⁰; below one third the tilted law is all but a
-        // point.
+        // Beyond 35 deviations δ is below 10⁻²⁰⁰; below ⅓ the tilted law is all but a point.
         if !(0.3..35.0).contains(&x) {
             return None;
         }

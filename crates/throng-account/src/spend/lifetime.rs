@@ -24,8 +24,7 @@ pub struct Spent {
     pub honest: Crowd,
 }
 
-/// The privacy cost of all releases of a collection together. It keeps the profiles it has looked
-/// at.
+/// The privacy cost of all releases of a collection together, with the profiles looked at so far.
 ///
 /// ```
 /// use throng_account::profile::ClonePair;
@@ -65,8 +64,7 @@ impl Lifetime {
         Self(Kind::PerEpoch { promised, epochs, delta, profiles: BTreeMap::new() })
     }
 
-    /// One profile covers all that a client ever sends: charged once, in the smallest of the
-    /// crowds.
+    /// One profile covers all that a client ever sends: charged once, in the smallest crowd.
     pub fn once(delta: Delta) -> Self {
         Self(Kind::Once { delta })
     }

@@ -508,7 +508,7 @@ mod tests {
         assert_view(&planted, &[&false, &true], 3, &claim(3, bursts));
     }
 
-    // A client that adds noise to its own category instead of a random one: who is alone in a
+    // A client that adds noise to its own category instead of a random one: whoever is alone in a
     // category has no noise but its own.
     #[test]
     #[should_panic(expected = " > ")]

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012). The seed is no secret. It is
-//! to be drawn after the names are what they are: who knows it can make up names that share a
+//! to be drawn after the names are what they are: whoever knows it can make up names that share a
 //! bucket.
 
 use crate::Error;

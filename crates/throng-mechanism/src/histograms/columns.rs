@@ -123,8 +123,7 @@ impl Columns {
         Self::new(columns, found.coin)
     }
 
-    /// Refuses more columns than messages: each sends one, and nothing needs to be calibrated to
-    /// know.
+    /// Refuses more columns than messages, as each sends one; no calibration is needed to know.
     pub(crate) fn worth(columns: u32, ask: &Ask) -> Result<(), Error> {
         if u64::from(columns) > ask.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });

@@ -207,7 +207,7 @@ impl Claims for KaryResponse {
         Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
     }
 
-    /// The likelihood of the bag under categories 0 and 1 when everyone else holds a third.
+    /// The log-likelihood ratio of categories 0 and 1 when everyone else holds a third.
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
         let (odds, third) = (self.epsilon.get().exp(), third(self.categories) as usize);
         Ok(Some(Box::new(move |tally: &Tally| {

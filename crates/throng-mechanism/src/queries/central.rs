@@ -76,8 +76,8 @@ impl CentralSum {
     }
 }
 
-/// The largest of several counts, by the exponential mechanism. One user's replacement changes each
-/// count by at most 1, some up and some down.
+/// The choice of the largest count, by the exponential mechanism. One user's replacement changes
+/// each count by at most 1, some up and some down.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};

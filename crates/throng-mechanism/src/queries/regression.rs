@@ -277,7 +277,7 @@ mod tests {
         let column = BitSum::with_flip(Crowd::new(2).unwrap(), 0.2).unwrap();
         let inputs: [&[f64]; 4] = [&[-1.0, -1.0], &[1.0, 1.0], &[0.0, 0.3], &[1.0, -1.0]];
         // The bound is not attained: a bag shows less than its columns. Only its upper side is
-        // held.
+        // checked.
         let bound = UpperOnly(Columns::new(column, 4).unwrap());
         assert_view(&protocol, &inputs, 2, &bound);
     }

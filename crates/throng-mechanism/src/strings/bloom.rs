@@ -14,8 +14,8 @@
 //! The last line is Floyd's way to a uniform set of h distinct bits of k (Bentley and Floyd, "A
 //! Sample of Brilliance", 1987). The finaliser is that of Steele, Lea, Flood, "Fast Splittable
 //! Pseudorandom Number Generators" (2014). Nothing here is secret, and nothing rests on collisions
-//! being hard to find: who makes up strings with shared bits spoils the estimates of those strings
-//! and nobody's privacy.
+//! being hard to find: whoever makes up strings with shared bits spoils the estimates of those
+//! strings and nobody's privacy.
 
 use crate::Error;
 use crate::strings::siphash::siphash;

@@ -86,8 +86,7 @@ impl<'a> Scores<'a> {
             [value, first, second] = self.hashing.cumulants(self.values, theta);
         }
         self.theta = theta;
-        // The exponent is flat at the saddlepoint: a step that was left out changes it by its
-        // square.
+        // The exponent is flat at the saddlepoint: a step left out changes it by its square.
         let exponent = theta * score - value;
         let bound = (-exponent).exp();
         let (w, v) = ((2.0 * exponent).sqrt(), theta * second.sqrt());

@@ -4,8 +4,7 @@ use crate::strings::bloom::WORDS;
 use crate::{Error, Filter, Rappor};
 use rand_core::CryptoRng;
 
-/// The memory of a client between reports: its cohort and the permanent response to each string so
-/// far.
+/// The memory of a client between reports: its cohort and its permanent response to each string.
 ///
 /// Each remembered string costs ε_∞ anew, so there is a limit to them, and it is the client's
 /// budget. A string past the limit is refused. A client that then sends nothing shows that its

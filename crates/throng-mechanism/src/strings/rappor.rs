@@ -316,8 +316,7 @@ impl Protocol for Rappor {
         malformed
     }
 
-    /// For each cohort and each bit of its filter, the number of its users whose string sets the
-    /// bit.
+    /// For each cohort and each bit of its filter, the number of users whose string sets it.
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let (zero, one) = self.shown();
         let step = 1.0 / (one - zero);

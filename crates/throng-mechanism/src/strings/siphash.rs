@@ -49,8 +49,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    // The vectors of the reference implementation: key 00 01 … 0f, messages 00 01 02 … of each
-    // length.
+    // The vectors of the reference implementation: key 00 01 … 0f, messages 00 01 … of each length.
     #[test]
     fn siphash_agrees_with_its_published_vectors() {
         let key = [0x0706050403020100, 0x0f0e0d0c0b0a0908];

@@ -25,8 +25,7 @@ use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
 use throng_account::{Crowd, Epsilon, Probability, Profile, UpperOnly, round};
 
-/// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be no less than
-/// 0.
+/// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be at least 0.
 ///
 /// ```
 /// use throng_account::Epsilon;

@@ -365,8 +365,7 @@ impl Claims for SplitAndMix {
 struct NoiseShare {
     /// The weights of 1, 2, …; 0 has the rest.
     table: WideCatalogue,
-    /// An upper bound on the statistical distance of two draws, one for each side, from the exact
-    /// law.
+    /// A bound on the statistical distance of two draws, one for each side, from the exact law.
     distance: f64,
 }
 
@@ -594,8 +593,7 @@ mod tests {
         for (crowd, x) in [(19, 1.0), (1000, 0.1), (1_000_000, 0.01_f64)] {
             let share = NoiseShare::new(crowd, x, 1e-11).unwrap();
             let law = share.law();
-            // Mean r·s/(1−s) and second factorial moment r(r+1)·(s/(1−s))²: not the way it was
-            // made.
+            // Mean r·s/(1−s) and second factorial moment r(r+1)·(s/(1−s))²: not how it was made.
             let (r, odds) = (1.0 / crowd as f64, 1.0 / x.exp_m1());
             let moment = |f: fn(f64) -> f64| -> f64 {
                 law.iter().enumerate().map(|(k, p)| f(k as f64) * p).sum()

@@ -87,8 +87,7 @@ impl UnarySum {
         Self::new(1, given.coin("flip")?)
     }
 
-    /// The mechanism with as many bits as the error of a central sum asks for and the messages
-    /// allow.
+    /// The mechanism with as many bits as a central sum's error asks for and the messages allow.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let wanted = (ask.epsilon.get() * (ask.reports as f64).sqrt()).ceil() as u64;
         let bits = wanted.min(ask.max_messages).max(1);
@@ -101,8 +100,7 @@ impl UnarySum {
         Self::new(1, calibrate::bit_sum(ask.crowd, ask.epsilon, ask.delta)?.coin)
     }
 
-    /// The standard error with the variance that rounding to one of the r bits adds, in units of a
-    /// bit.
+    /// The standard error with the variance of rounding to one of the r bits, in units of a bit.
     fn error_of(&self, reports: f64, rounding: f64) -> f64 {
         let (r, b) = (f64::from(self.bits), self.flip.probability());
         let noise = reports * r * b * (1.0 - b) / (1.0 - 2.0 * b).powi(2);

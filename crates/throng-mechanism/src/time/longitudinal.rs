@@ -358,8 +358,7 @@ pub(crate) fn answer(level: u32, sign: u64) -> u64 {
     1 + 2 * u64::from(level) + sign
 }
 
-/// `C_t`: levels and last periods of the nodes that make up `1 … period`, one for each binary
-/// digit.
+/// `C_t`: levels and last periods of the nodes that make up `1 … period`, one per binary digit.
 fn nodes(period: u64) -> impl Iterator<Item = (u32, u64)> {
     let digits = (0..64).filter(move |level| period >> level & 1 == 1);
     digits.map(move |level| (level, period >> level << level))
