@@ -1,8 +1,8 @@
 //! Calibration: the least noise that keeps a promise, on integers a sampler can use.
 //!
-//! Every answer has been accounted for again at the very parameter returned, so it is safe even where
-//! privacy is not monotone in the parameter (`two-message-count`). The search tolerance is a millionth
-//! of the parameter.
+//! Every answer has been accounted for again at the very parameter returned, so it is safe even
+//! where privacy is not monotone in the parameter (`two-message-count`). The search tolerance is a
+//! millionth of the parameter.
 
 mod bag;
 mod burst;

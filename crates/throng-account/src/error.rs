@@ -1,6 +1,6 @@
 use crate::show::Upper;
 
-/// Why a question has no answer, by what the caller can do about it.
+/// The reason why a question has no answer, by what the caller can do about it.
 ///
 /// ```
 /// use throng_account::{Delta, Error};
@@ -18,7 +18,7 @@ pub enum Error {
     OutOfRange {
         /// The parameter, as the caller knows it.
         name: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: f64,
         /// The range that would do, in words.
         range: &'static str,
@@ -35,13 +35,14 @@ pub enum Error {
         relation: &'static str,
         /// The smallest (or largest) value that would do.
         limit: f64,
-        /// What was given.
+        /// The value that was given.
         value: f64,
     },
 
     /// No finite ε holds at this δ, because an outcome of larger probability gives the user away.
     #[error(
-        "no finite epsilon holds at delta = {delta}: one outcome reveals the user with probability {least}, so delta must be at least that"
+        "no finite epsilon holds at delta = {delta}: one outcome reveals the user with \
+         probability {least}, so delta must be at least that"
     )]
     Unreachable {
         /// The δ asked for.
@@ -52,7 +53,8 @@ pub enum Error {
 
     /// No parameter in the mechanism's range keeps the promise.
     #[error(
-        "no {parameter} reaches epsilon = {epsilon}, delta = {delta:e}: {}; enlarge the crowd, epsilon or delta",
+        "no {parameter} reaches epsilon = {epsilon}, delta = {delta:e}: {}; enlarge the crowd, \
+         epsilon or delta",
         reached(*best)
     )]
     CannotCalibrate {
@@ -67,7 +69,7 @@ pub enum Error {
     },
 }
 
-/// How far the most private setting gets.
+/// The ε that the most private setting reaches, in words.
 fn reached(best: f64) -> String {
     if best.is_finite() {
         format!("the most private setting tried has epsilon {}", Upper(best).places(4))

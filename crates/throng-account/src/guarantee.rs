@@ -1,5 +1,4 @@
-//! What the accountant hands out: a guarantee, where it comes from, and how far from the truth it
-//! can be.
+//! Guarantees, the theorems they come from, and how far from the truth they can be.
 
 use crate::kernel::solve::smallest_epsilon;
 use crate::round;
@@ -35,13 +34,14 @@ pub trait Profile {
     /// The ε at and above which δ is 0, where it is finite.
     fn pure(&self) -> Option<Epsilon>;
 
-    /// Where the upper bound comes from.
+    /// The theorem behind the upper bound.
     fn theorem(&self) -> Theorem;
 
     /// The dataset that achieves the lower bound at this ε.
     fn witness(&self, epsilon: Epsilon) -> Option<Dataset>;
 
-    /// The smallest δ that any finite ε reaches, where outcomes that give the user away keep it above 0.
+    /// The smallest δ that any finite ε reaches, where outcomes that give the user away keep it
+    /// above 0.
     fn least(&self) -> f64 {
         0.0
     }
@@ -157,11 +157,11 @@ pub struct Guarantee {
     pub epsilon: Epsilon,
     /// δ.
     pub delta: Delta,
-    /// What "one user's data" means.
+    /// The meaning of "one user's data".
     pub neighbours: Neighbours,
     /// The theorem that gives ε.
     pub theorem: Theorem,
-    /// How small ε could be at best, where that is known.
+    /// A dataset that bounds ε from below, where one is known.
     pub lower: Option<Witness>,
 }
 
@@ -215,7 +215,7 @@ pub enum Neighbours {
     ReplaceOne,
 }
 
-/// What the other users hold in the dataset that achieves a lower bound.
+/// The data of the other users in the dataset that achieves a lower bound.
 ///
 /// ```
 /// use throng_account::Dataset;
@@ -279,7 +279,7 @@ pub enum Theorem {
     StandardClones,
     /// The privacy blanket of the concrete randomizer.
     Blanket,
-    /// Without amplification: the randomizer's own ε₀.
+    /// The randomizer's own ε₀, without amplification.
     Local,
     /// Erlingsson et al., Theorem 7, general form.
     SwapGeneral,
@@ -343,7 +343,7 @@ impl Theorem {
         }
     }
 
-    /// Where to read it.
+    /// The paper, or the part of `docs/privacy.md`, to read about it.
     pub fn source(self) -> &'static str {
         match self {
             Self::ExactBag => {

@@ -1,8 +1,9 @@
-//! How private is it? Exact and certified accounting for the shuffle model of differential privacy.
+//! Exact and certified privacy accounting for the shuffle model of differential privacy.
 //!
-//! Users randomize their values, a shuffler mixes the reports, and an adversary sees the mixed bag. This
-//! crate computes (ε, δ) for that: exactly where exactness is reachable, rigorously everywhere, in
-//! milliseconds for a billion users. It is pure mathematics: no randomness, no I/O, no clock.
+//! Users randomize their values, a shuffler mixes the reports, and an adversary sees the mixed bag.
+//! This crate computes (ε, δ) for that: exactly where exactness is reachable, rigorously
+//! everywhere, in milliseconds for a billion users. It is pure mathematics: no randomness, no I/O,
+//! no clock.
 //!
 //! ```
 //! use throng_account::profile::Shuffled;
@@ -24,9 +25,10 @@
 //! # Ok::<(), throng_account::Error>(())
 //! ```
 //!
-//! Every answer is a [`Guarantee`]: ε rounded up, δ, the neighbouring relation, the theorem, and beside it
-//! a lower bound with the dataset that achieves it, so that the gap to the truth is visible. Proofs, and
-//! one row per claim with its theorem, function and test, are in `docs/privacy.md`.
+//! Every answer is a [`Guarantee`]: ε rounded up, δ, the neighbouring relation, the theorem, and
+//! beside it a lower bound with the dataset that achieves it, so that the gap to the truth is
+//! visible. Proofs, and one row per claim with its theorem, function and test, are in
+//! `docs/privacy.md`.
 //!
 //! | question | answer |
 //! |---|---|
@@ -38,8 +40,8 @@
 //! | how is a bound rounded, and printed? | [`mod@round`], [`show`] |
 //!
 //! Inside, three kernels do the work, each with constant or square-root cost in the crowd: a tilted
-//! characteristic function for bags of bits (`bag`), a walk over the number of clones (`clones`), and a
-//! smoothed contour integral for blankets (`stop_loss`).
+//! characteristic function for bags of bits (`bag`), a walk over the number of clones (`clones`),
+//! and a smoothed contour integral for blankets (`stop_loss`).
 
 pub mod calibrate;
 mod error;

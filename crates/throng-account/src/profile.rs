@@ -5,7 +5,8 @@
 //! | flipped bits, counted | [`BitSum`] |
 //! | bounded reals, summed in one bag | [`RealSum`] |
 //! | a true bit and a noise message | [`TwoMessageCount`] |
-//! | true messages among coins: a bit, a category, a number | [`CoinCount`], [`AdditiveHistogram`], [`SlicedSum`] |
+//! | a true bit or number among coins | [`CoinCount`], [`SlicedSum`] |
+//! | a true category among drawn ones | [`AdditiveHistogram`] |
 //! | true messages among rare bursts: a bit, a category | [`BurstCount`], [`BurstHistogram`] |
 //! | several columns of flipped bits | [`Columns`] |
 //! | any ε₀-LDP randomizer, shuffled | [`Shuffled`], [`ClonePair`] |

@@ -1,7 +1,7 @@
 //! Formulas of the papers, for comparison. Each is refused outside the range it is proved for.
 //!
-//! None of them is what a guarantee should be made of: the exact accountants of this crate are never
-//! looser and usually several times tighter. [`chen_long_curve`] is not even a bound.
+//! None of them is what a guarantee should be made of: the exact accountants of this crate are
+//! never looser and usually several times tighter. [`chen_long_curve`] is not even a bound.
 
 use crate::kernel::binomial::Binomial;
 use crate::round;
@@ -115,7 +115,7 @@ pub fn swap_renyi(crowd: Crowd, local: Epsilon, delta: Delta) -> f64 {
     swap_renyi_rounds(crowd, local, 1, delta)
 }
 
-/// The same of several rounds, whose Rényi divergences add up: ρ is multiplied by their number.
+/// [`swap_renyi`] of several rounds, whose Rényi divergences add up: ρ times their number.
 ///
 /// ```
 /// use throng_account::published::{swap_renyi, swap_renyi_rounds};
@@ -209,7 +209,7 @@ pub fn renyi_epsilon(divergence: impl Fn(f64) -> f64, delta: Delta) -> f64 {
 /// m = λ − √(2λ·ln(2/δ)),   ε = √(32·ln(4/δ)/m)·(1 − m/n)        while 14·ln(4/δ) ≤ λ ≤ n
 /// ```
 ///
-/// Upper bound, at δ = 10⁻⁶ 4 to 5 times the exact one. Cheu et al. (2019), Corollary 17 (Claim 16).
+/// Upper bound, 4 to 5 times the exact one at δ = 10⁻⁶. Cheu et al. (2019), Corollary 17, Claim 16.
 ///
 /// ```
 /// use throng_account::profile::BitSum;
@@ -375,8 +375,8 @@ pub fn real_sum_split(epsilon: Epsilon, delta: Delta, bits: u64) -> Result<(f64,
 /// Theorem 2, states as a trade-off function of `bit-sum`: `f(α) = 1 − F(F⁻¹(α) + 1)`, F the law
 /// of `Bin(n, λ/(2n))`.
 ///
-/// **Not a bound.** At n = 10, λ = 2 a test exists with α = 0.6513 and β = 0.0387 where the curve says
-/// 0.0702. Use [`crate::tradeoff::TradeOff`].
+/// **Not a bound.** At n = 10, λ = 2 a test exists with α = 0.6513 and β = 0.0387 where the curve
+/// says 0.0702. Use [`crate::tradeoff::TradeOff`].
 ///
 /// ```
 /// use throng_account::Crowd;
@@ -394,8 +394,8 @@ pub fn chen_long_curve(n: u64, lambda: f64, alpha: f64) -> Result<f64, Error> {
     step_curve(&law, n, alpha)
 }
 
-/// The same curve for the sum with `coins` fair coins added (their Claim B.4), which holds, with room
-/// between its steps.
+/// The trade-off curve claimed for the sum with `coins` fair coins added (Claim B.4 of the same
+/// paper), which holds, with room between its steps.
 ///
 /// ```
 /// use throng_account::published::coins_curve;
@@ -408,8 +408,8 @@ pub fn coins_curve(coins: u64, alpha: f64) -> Result<f64, Error> {
     step_curve(&Binomial::new(coins, 0.5), coins, alpha)
 }
 
-/// The standard error of a count by randomized response without a shuffler, about one half of the bits
-/// being 1.
+/// The standard error of a count by randomized response without a shuffler, about one half of the
+/// bits being 1.
 ///
 /// ```text
 /// √(n·e^ε₀)/(e^ε₀ − 1)
@@ -436,7 +436,8 @@ pub fn response_error(crowd: Crowd, local: Epsilon) -> f64 {
 /// √(2·e^−ε)/(1 − e^−ε)
 /// ```
 ///
-/// Exact. Ghosh, Roughgarden, Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms" (2009).
+/// Exact. Ghosh, Roughgarden, Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms"
+/// (2009).
 ///
 /// ```
 /// use throng_account::Epsilon;
@@ -450,7 +451,7 @@ pub fn geometric_error(epsilon: Epsilon) -> f64 {
     (2.0 / odds).sqrt() / (1.0 - 1.0 / odds)
 }
 
-/// Uses the left-continuous quantile, `min {k : F(k) ≥ α}`: the other convention lies even higher.
+/// The curve by the left-continuous quantile, `min {k : F(k) ≥ α}`: the other one lies even higher.
 fn step_curve(law: &Binomial, n: u64, alpha: f64) -> Result<f64, Error> {
     if !(0.0..=1.0).contains(&alpha) {
         return Err(Error::OutOfRange { name: "alpha", value: alpha, range: "from 0 to 1" });

@@ -33,7 +33,7 @@ impl Epsilon {
         Ok(Self(value))
     }
 
-    /// For values that are finite and not negative by construction.
+    /// The ε of a value that is finite and not negative by construction.
     pub(crate) fn at(value: f64) -> Self {
         debug_assert!(value >= 0.0 && value.is_finite(), "{value}");
         Self(value)
@@ -76,7 +76,7 @@ impl Delta {
     }
 }
 
-/// How many honest reports, the user's own included, are shuffled together.
+/// The number of honest reports, the user's own included, that are shuffled together.
 ///
 /// A guarantee is computed for this number and holds for every larger one, so it is always a lower
 /// bound: [`Crowd::honest`] and [`Crowd::remaining`] derive it from what a deployment knows.
@@ -95,7 +95,7 @@ impl Delta {
 pub struct Crowd(u64);
 
 impl Crowd {
-    /// From 1 to 10¹⁰ reports.
+    /// A crowd of 1 to 10¹⁰ reports.
     pub fn new(reports: u64) -> Result<Self, Error> {
         if !(1..=MAX_CROWD).contains(&reports) {
             return Err(Error::OutOfRange {
@@ -107,8 +107,8 @@ impl Crowd {
         Ok(Self(reports))
     }
 
-    /// The honest part of `received` reports when at most the fraction `corrupt` of them was sent by,
-    /// or is known to, the adversary.
+    /// The honest part of `received` reports when at most the fraction `corrupt` of them was sent
+    /// by, or is known to, the adversary.
     pub fn honest(received: u64, corrupt: f64) -> Result<Self, Error> {
         if !(0.0..1.0).contains(&corrupt) {
             return Err(Error::OutOfRange {
@@ -117,13 +117,13 @@ impl Crowd {
                 range: "from 0 to below 1",
             });
         }
-        // Corrupt reports are rounded up. A product that should be an integer may miss it by an ulp.
+        // Corrupt reports are rounded up. A product that should be an integer may be off by an ulp.
         let lost = (received as f64 * corrupt * (1.0 - 1e-15)).ceil() as u64;
         Self::new(received.saturating_sub(lost))
     }
 
-    /// What is left of `invited` users when at most the fraction `dropout` never reports: the robust
-    /// shuffle model. The promise is computed for those, and holds for more.
+    /// The crowd left of `invited` users when at most the fraction `dropout` never reports: the
+    /// robust shuffle model. The promise is computed for those, and holds for more.
     pub fn remaining(invited: u64, dropout: f64) -> Result<Self, Error> {
         Self::honest(invited, dropout)
     }
@@ -180,8 +180,8 @@ impl Probability {
     }
 }
 
-/// A probability that a sampler draws exactly: an integer `threshold` out of 2⁶⁴, chosen so that the
-/// quotient is also exactly an `f64`. A coin is `rng.next_u64() < threshold`.
+/// A probability that a sampler draws exactly: an integer `threshold` out of 2⁶⁴, chosen so that
+/// the quotient is also exactly an `f64`. A coin is `rng.next_u64() < threshold`.
 ///
 /// ```
 /// use throng_account::{Probability, Threshold};
@@ -197,7 +197,7 @@ impl Probability {
 pub struct Threshold(u64);
 
 impl Threshold {
-    /// By its integer, which has to be above 0 and have at most 53 significant bits.
+    /// The probability of this integer, above 0 and with at most 53 significant bits.
     pub fn new(threshold: u64) -> Result<Self, Error> {
         // The cast back saturates, so 2⁶⁴ itself is not taken for its largest neighbour.
         let exact = threshold as f64 as u64 == threshold && threshold != u64::MAX;
@@ -240,14 +240,14 @@ impl Threshold {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
-    /// At or below the truth; 0 where nothing better is known.
+    /// A value at or below the truth; 0 where nothing better is known.
     pub lower: f64,
-    /// At or above the truth.
+    /// A value at or above the truth.
     pub upper: f64,
 }
 
 impl Band {
-    /// Nothing there: the exact zero.
+    /// The exact zero.
     pub const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
 
     /// `upper/lower − 1`, or 0 for the exact zero.

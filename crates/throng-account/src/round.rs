@@ -28,8 +28,8 @@ pub fn down(value: f64) -> f64 {
     down_by(value, SLACK).max(0.0)
 }
 
-/// An upper bound on a `value ≥ 0` whose relative error is below `allowance`, where that is known to be
-/// another one than [`SLACK`].
+/// An upper bound on a `value ≥ 0` whose relative error is below `allowance`, where that is known
+/// to be another one than [`SLACK`].
 pub fn up_by(value: f64, allowance: f64) -> f64 {
     value * (1.0 + allowance)
 }

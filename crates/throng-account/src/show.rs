@@ -1,9 +1,9 @@
 //! Numbers as people read them, through types that know their side.
 //!
-//! [`Upper`] never prints a number below its value and [`Lower`] never one above it, so that a bound
-//! stays a bound on paper; [`Near`] prints the nearest number, for what is no bound; [`Count`] prints
-//! a whole number. The side is decided by reading the printed decimal back and comparing it, not by
-//! adding something small.
+//! [`Upper`] never prints a number below its value and [`Lower`] never one above it, so that a
+//! bound stays a bound on paper; [`Near`] prints the nearest number, for what is no bound;
+//! [`Count`] prints a whole number. The side is decided by reading the printed decimal back and
+//! comparing it, not by adding something small.
 //!
 //! ```
 //! use throng_account::show::{Count, Lower, Near, Upper};
@@ -43,7 +43,7 @@ pub struct Near(pub f64);
 pub struct Count(pub u64);
 
 impl Upper {
-    /// The least number of so many significant digits that is not below.
+    /// The least number of `digits` significant digits that is not below.
     ///
     /// ```
     /// use throng_account::show::Upper;
@@ -55,12 +55,13 @@ impl Upper {
         rounded(self.0, Side::Above, digits)
     }
 
-    /// The number with so many digits after the point.
+    /// The number with `places` digits after the point.
     ///
     /// ```
     /// use throng_account::show::Upper;
     ///
-    /// assert_eq!(format!("{} {}", Upper(1_f64.exp()).places(2), Upper(0.5).places(3)), "2.72 0.500");
+    /// assert_eq!(Upper(1_f64.exp()).places(2).to_string(), "2.72");
+    /// assert_eq!(Upper(0.5).places(3).to_string(), "0.500");
     /// ```
     pub fn places(self, places: usize) -> impl fmt::Display {
         Fixed { value: self.0, side: Side::Above, places }
@@ -68,7 +69,7 @@ impl Upper {
 }
 
 impl Lower {
-    /// The largest number of so many significant digits that is not above.
+    /// The largest number of `digits` significant digits that is not above.
     ///
     /// ```
     /// use throng_account::show::Lower;
@@ -81,7 +82,7 @@ impl Lower {
 }
 
 impl Near {
-    /// The nearest number of so many significant digits.
+    /// The nearest number of `digits` significant digits.
     ///
     /// ```
     /// use throng_account::show::Near;
@@ -126,7 +127,7 @@ enum Side {
     Below,
 }
 
-/// A number with so many digits after the point.
+/// A number with `places` digits after the point.
 struct Fixed {
     value: f64,
     side: Side,
@@ -140,7 +141,7 @@ impl fmt::Display for Fixed {
     }
 }
 
-/// As a decimal where that is short, and with a power of ten otherwise; zeros at the end are left out.
+/// Writes a decimal where that is short, and a power of ten otherwise, without zeros at the end.
 fn show(f: &mut fmt::Formatter<'_>, value: f64, side: Side) -> fmt::Result {
     let (plain, size) = (f.alternate(), value.abs());
     if !value.is_finite() {
@@ -172,8 +173,8 @@ fn rounded(value: f64, side: Side, digits: usize) -> f64 {
     on_side(format!("{value:.after_first$e}"), value, side).parse().unwrap_or(value)
 }
 
-/// `nearest` is the decimal of some length that is nearest to `value`. If it lies on the wrong side,
-/// the next one of that length does not.
+/// `nearest` is the decimal of some length that is nearest to `value`. If it lies on the wrong
+/// side, the next one of that length does not.
 fn on_side(nearest: String, value: f64, side: Side) -> String {
     let read: f64 = nearest.parse().unwrap_or(value);
     let text = match side {
@@ -238,7 +239,7 @@ fn exponent(size: f64) -> i32 {
     text.split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0)
 }
 
-/// Commas between the thousands before the point.
+/// The text with commas between the thousands before the point.
 fn grouped(text: &str) -> String {
     let whole = text.find('.').unwrap_or(text.len());
     let sign = usize::from(text.starts_with('-'));
@@ -290,7 +291,8 @@ mod tests {
             assert!(low <= value && value <= high, "{value:e}, {digits}: {low:e} {high:e}");
             assert!(low == near || near == high, "{value:e}, {digits}");
             if value.abs() < 1e300 {
-                // A unit of what is below the smallest float is no number; neither is the error then.
+                // A unit of what is below the smallest float is no number; neither is the error
+                // then.
                 let room = unit(value, digits, plain) * (1.0 + 1e-12) + value.abs() * 1e-15;
                 let room = room.max(1e-323);
                 assert!(high - value <= room && value - low <= room, "{value:e}, {digits}");

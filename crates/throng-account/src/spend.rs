@@ -1,4 +1,4 @@
-//! What several rounds cost together.
+//! The privacy cost of several rounds together.
 //!
 //! | question | answer |
 //! |---|---|

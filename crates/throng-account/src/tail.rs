@@ -1,4 +1,4 @@
-//! Tails of the binomial and the normal law, for those who estimate and test.
+//! Tails of the binomial and the normal law, for estimates and tests.
 
 use crate::kernel::binomial::Binomial;
 use crate::kernel::special::lower_normal_quantile;

@@ -1,4 +1,4 @@
-//! Shared by the unit tests: vectors made by an independent program, and comparison.
+//! Helpers of the unit tests: vectors made by an independent program, and comparison.
 
 use serde_json::Value;
 use std::collections::BTreeMap;

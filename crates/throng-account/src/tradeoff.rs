@@ -1,8 +1,8 @@
-//! Trade-off functions: how well a test can do that tells one user's two values apart.
+//! Trade-off functions: the errors of the best test that tells one user's two values apart.
 //!
 //! `f(α)` is the least type II error of a test whose type I error is α; `α + f(α) = 1` is perfect
-//! privacy. The exact function of `bit-sum` is the lower envelope, over all datasets and both orders,
-//! of piecewise linear functions with break points `(P[K ≥ j], P'[K < j])`.
+//! privacy. The exact function of `bit-sum` is the lower envelope, over all datasets and both
+//! orders, of piecewise linear functions with break points `(P[K ≥ j], P'[K < j])`.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -23,8 +23,8 @@ use crate::{Error, Profile};
 /// use throng_account::tradeoff::TradeOff;
 /// use throng_account::Crowd;
 ///
-/// // Ten users, one bit in ten flipped. A test that is wrong about half of the zeros is wrong about
-/// // 14 % of the ones.
+/// // Ten users, one bit in ten flipped. A test that is wrong about half of the zeros is wrong
+/// // about 14 % of the ones.
 /// let curve = TradeOff::new(&BitSum::new(Crowd::new(10)?, 2.0)?)?;
 /// assert!((curve.beta(0.5)? - 0.13875).abs() < 1e-5);
 /// assert!((curve.mu() - 1.37658).abs() < 1e-5);
@@ -38,7 +38,7 @@ pub struct TradeOff {
 }
 
 impl TradeOff {
-    /// Enumerates all datasets. Beyond 1 000 users ask for δ(ε) instead, which needs no enumeration.
+    /// Enumerates all datasets. Beyond 1 000 users ask for δ(ε) instead, which needs none.
     pub fn new(protocol: &BitSum) -> Result<Self, Error> {
         let (n, f) = (protocol.crowd().get(), protocol.flip());
         if n > MAX_CROWD {
@@ -147,7 +147,7 @@ pub fn gaussian_beta(mu: f64, alpha: f64) -> f64 {
 /// max(0, 1 − δ − e^ε·α, e^−ε·(1 − δ − α))
 /// ```
 ///
-/// Lower bound, exact for the worst mechanism. Wasserman, Zhou (2010); Dong et al., Proposition 2.5.
+/// Lower bound, exact for the worst mechanism. Wasserman, Zhou (2010); Dong et al., Prop. 2.5.
 ///
 /// ```
 /// use throng_account::tradeoff::least_beta;
@@ -219,10 +219,10 @@ fn interpolate(curve: &[(f64, f64)], alpha: f64) -> f64 {
 }
 
 const MAX_CROWD: u64 = 1_000;
-/// Tails down to here are taken for what they are.
+/// The smallest tail that is taken for what it is.
 const SMALLEST: f64 = 1e-290;
-/// Below the upper quantile of √`SMALLEST`, so that both of two tails, one of them that small and not more
-/// than a factor 1/√`SMALLEST` apart, lie beyond it.
+/// A point below the upper quantile of √`SMALLEST`, so that both of two tails, one of them that
+/// small and not more than a factor 1/√`SMALLEST` apart, lie beyond it.
 const FAR: f64 = 25.0;
 
 #[cfg(test)]

@@ -194,8 +194,8 @@ fn pair(n: u64, p: f64) -> ClonePair {
     ClonePair::strong(Crowd::new(n).unwrap(), eps(p.ln())).unwrap()
 }
 
-/// Between the break points of the bound, which is piecewise linear in e^ε, nothing can go wrong that
-/// does not go wrong at one of them.
+/// Between the break points of the bound, which is piecewise linear in e^ε, nothing can go wrong
+/// that does not go wrong at one of them.
 fn thresholds(n: u64, p: f64) -> Vec<Epsilon> {
     let mut all: Vec<f64> = (0..=n)
         .flat_map(|a| (0..=n - a).map(move |b| (a as f64, b as f64)))
@@ -225,8 +225,8 @@ fn extremal_channel(rng: &mut SplitMix, inputs: usize, outputs: usize, p: f64) -
     }
 }
 
-/// Non-negative weights under which every row sums to 1: a random start, then multiplicative updates
-/// that keep the sign, accepted when they converge.
+/// Non-negative weights under which every row sums to 1: a random start, then multiplicative
+/// updates that keep the sign, accepted when they converge.
 fn balance(columns: &[Vec<f64>], rng: &mut SplitMix) -> Option<Vec<f64>> {
     let mut weights: Vec<f64> = columns.iter().map(|_| 0.1 + rng.uniform()).collect();
     let inputs = columns[0].len();
@@ -246,7 +246,8 @@ fn balance(columns: &[Vec<f64>], rng: &mut SplitMix) -> Option<Vec<f64>> {
     None
 }
 
-/// Hockey-stick divergences over all ordered pairs of inputs and all multisets of the others' inputs.
+/// Hockey-stick divergences over all ordered pairs of inputs and all multisets of the others'
+/// inputs.
 fn all_datasets(channel: &Channel, n: usize, e: f64) -> Vec<f64> {
     let inputs = channel.len();
     let mut found = Vec::new();
@@ -285,8 +286,8 @@ fn datasets(inputs: usize, size: usize) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The law of the histogram of reports, in an order that depends on shapes only. A histogram is packed
-/// into four bits per output, so up to 15 reports and 16 outputs.
+/// The law of the histogram of reports, in an order that depends on shapes only. A histogram is
+/// packed into four bits per output, so up to 15 reports and 16 outputs.
 fn histogram_law(channel: &Channel, data: &[usize]) -> Vec<f64> {
     let mut law = BTreeMap::from([(0_u64, 1.0)]);
     for &x in data {
@@ -301,7 +302,7 @@ fn histogram_law(channel: &Channel, data: &[usize]) -> Vec<f64> {
     law.into_values().collect()
 }
 
-/// Users take the slots in uniformly random order; the channel of a slot depends on what came before.
+/// Users take the slots in uniformly random order; a slot's channel depends on those before.
 fn adaptive_law(tree: &[Channel], data: &[usize], outputs: usize) -> Vec<f64> {
     let n = data.len();
     let orders = permutations(data);

@@ -38,7 +38,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The attacker's guess from so many answers with fresh noise: the majority.
+/// The attacker's guess from `reports` answers with fresh noise: the majority.
 fn average(
     fresh: BinaryResponse,
     truth: bool,
@@ -53,7 +53,7 @@ fn average(
     guess(yes, u64::from(reports) - yes, rng)
 }
 
-/// The attacker's guess from so many reports on a permanent response: the bit that is shown more often.
+/// The attacker's guess from several reports on a permanent response: the bit shown more often.
 fn remember(
     rappor: &Rappor,
     truth: bool,
@@ -96,10 +96,11 @@ fn coin(probability: f64) -> Result<Threshold, Error> {
     Ok(Threshold::at_least(Probability::new("coin", probability)?))
 }
 
-/// 75 times "yes" in 100 answers, each true with probability ¾.
+/// One user says "yes" 75 times in 100 answers, each true with probability ¾.
 fn one_user_a_hundred_days() -> Result<(), Error> {
     let flip = BinaryResponse::new(coin(0.25)?)?.flip().probability();
-    // C(100, k)·(1−b)^k·b^(100−k) if the truth is "yes", and with b and 1−b exchanged if it is "no".
+    // C(100, k)·(1−b)^k·b^(100−k) if the truth is "yes", and with b and 1−b exchanged if it is
+    // "no".
     let chance = |k: i32, yes: f64| -> f64 {
         let choose: f64 = (0..k).map(|j| f64::from(100 - j) / f64::from(j + 1)).product();
         choose * yes.powi(k) * (1.0 - yes).powi(100 - k)

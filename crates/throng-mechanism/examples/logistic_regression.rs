@@ -1,5 +1,5 @@
-//! Will a flight arrive late? Logistic regression on 20,000 flights, each of them a user who answers
-//! every round through the shuffle and never shows its own data.
+//! Will a flight arrive late? Logistic regression on 20,000 flights, each of them a user who
+//! answers every round through the shuffle and never shows its own data.
 //!
 //! ```sh
 //! cargo run --release -p throng-mechanism --example logistic_regression
@@ -13,8 +13,10 @@ use throng_mechanism::{Example, Training, dot, logistic, logistic_regression};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/flights.csv");
     let text = std::fs::read_to_string(path)?;
-    let data: Vec<([f64; 5], bool)> = text.lines().skip(1).map(features).collect::<Option<_>>().ok_or(
-        "data/flights.csv is not as expected: delay_minutes,distance_miles,carrier,origin,destination,delayed",
+    let data: Option<Vec<([f64; 5], bool)>> = text.lines().skip(1).map(features).collect();
+    let data = data.ok_or(
+        "data/flights.csv is not as expected: \
+         delay_minutes,distance_miles,carrier,origin,destination,delayed",
     )?;
     let examples: Vec<Example> = data.iter().map(|(x, y)| (&x[..], *y)).collect();
     println!("{} flights, {:.1} % late", data.len(), 100.0 * share(&examples, |(_, y)| *y));

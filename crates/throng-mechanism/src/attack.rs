@@ -36,8 +36,8 @@ pub struct Attack<'a> {
     score: Score,
 }
 
-/// Turns the tally of a bag into a number that tends to be larger in the second world. Any is valid; a
-/// better one finds more.
+/// A function that turns the tally of a bag into a number that tends to be larger in the second
+/// world. Any function is valid; a better one finds more.
 pub type Score = Box<dyn Fn(&Tally) -> f64 + Send + Sync>;
 
 /// The crowd of an audit, for [`Claims::score`](crate::Claims::score).
@@ -57,7 +57,7 @@ pub struct Scene {
     pub crowd: Crowd,
     /// The users beside the attacked one.
     pub others: usize,
-    /// Of these, those who hold a 1 in the worst dataset.
+    /// The others who hold a 1 in the worst dataset.
     pub ones: usize,
 }
 
@@ -102,8 +102,8 @@ impl<'a> Attack<'a> {
     }
 }
 
-/// The values of the others, and the two values of the attacked user that are furthest apart: known for
-/// every kind of question. `share` of the others' bits are 1 in the worst dataset.
+/// The values of the others, and the two values of the attacked user that are furthest apart: known
+/// for every kind of question. `share` of the others' bits are 1 in the worst dataset.
 fn worst_pair(question: Question, scene: &Scene, share: f64) -> (Values, [Values; 2]) {
     let Scene { others, ones, .. } = *scene;
     match question {
@@ -168,7 +168,7 @@ pub(crate) fn third(categories: u32) -> u32 {
     if categories > 2 { 2 } else { 0 }
 }
 
-/// By how much the user's value moves each cell, over what the cell does by itself.
+/// The shift of each cell by the user's value, over the variance of the cell itself.
 fn weights(
     mechanism: &Mechanism,
     others: &Values,
@@ -196,5 +196,5 @@ fn weights(
         .collect())
 }
 
-/// Reports that the weights of a linear score are estimated from.
+/// The number of reports that the weights of a linear score are estimated from.
 const PILOTS: u32 = 20_000;

@@ -1,16 +1,16 @@
 //! The auditor: what a mechanism really gives away, measured from outside.
 //!
-//! Two neighbouring crowds are run many times through the real encoder. An attack turns each bag into
-//! a score; half of the runs choose which scores to bet on, the other half say how often the bet is
-//! won. Clopper-Pearson limits on the two frequencies give a lower bound on δ(ε) that holds with the
-//! stated confidence whatever the mechanism does, so a bound above the accountant's claim convicts
-//! one of them.
+//! Two neighbouring crowds are run many times through the real encoder. An attack turns each bag
+//! into a score; half of the runs choose which scores to bet on, the other half say how often the
+//! bet is won. Clopper-Pearson limits on the two frequencies give a lower bound on δ(ε) that holds
+//! with the stated confidence whatever the mechanism does, so a bound above the accountant's claim
+//! convicts one of them.
 
 use crate::Error;
 use throng_account::tail::success_band;
 use throng_account::{Band, Delta, Epsilon, Profile};
 
-/// What an audit found.
+/// The result of an audit.
 ///
 /// ```
 /// use throng_account::profile::Declared;
@@ -33,9 +33,9 @@ use throng_account::{Band, Delta, Epsilon, Profile};
 pub struct Audit {
     /// ε is at least this at the δ asked for.
     pub epsilon_lower: f64,
-    /// Both this and every finding hold together with this probability.
+    /// The probability with which `epsilon_lower` and all findings hold together.
     pub confidence: f64,
-    /// The measured profile, where it says anything: at each ε, how large δ is at least, and the claim.
+    /// The measured profile, where it says anything: at each ε, a lower bound on δ and the claim.
     pub findings: Vec<Finding>,
 }
 
@@ -59,7 +59,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether the measurement contradicts the claim.
+    /// True if the measurement contradicts the claim.
     pub fn broken(&self) -> bool {
         self.delta_lower > self.delta_claimed
     }
@@ -81,7 +81,7 @@ impl Audit {
             .into_iter()
             .flat_map(|(p, q)| Cut::chosen(p.choose, q.choose).into_iter().map(move |c| (p, q, c)))
             .collect();
-        // Two limits for each cut. How many cuts there are was settled by the other half of the runs.
+        // Two limits for each cut. The other half of the runs settled how many there are.
         let each = failure.get() / (2 * cuts.len()) as f64;
         let each = Delta::new(each)?;
         let bets: Vec<Bet> = cuts
@@ -132,7 +132,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// For each ε of the profile the tail on which `p` exceeds `e^ε·q` most.
+    /// The tails on which `p` exceeds `e^ε·q` most, for each ε of the profile.
     fn chosen(p: &[f64], q: &[f64]) -> Vec<Self> {
         let (p, q) = (sorted(p), sorted(q));
         let share = |scores: &[f64], cut: Self| {
@@ -158,7 +158,7 @@ impl Cut {
         chosen
     }
 
-    /// How often scores fall into the tail.
+    /// The frequency with which scores fall into the tail.
     fn frequency(self, scores: &[f64], failure: Delta) -> Band {
         let hit = |s: &&f64| if self.above { **s >= self.at } else { **s <= self.at };
         success_band(scores.iter().filter(hit).count() as u64, scores.len() as u64, failure)
@@ -167,9 +167,9 @@ impl Cut {
 
 /// A tail with limits on its frequencies in the two worlds.
 struct Bet {
-    /// Where it should be frequent: at least this.
+    /// A lower limit in the world where the tail should be frequent.
     often: f64,
-    /// In the other world: at most this.
+    /// An upper limit in the other world.
     seldom: f64,
 }
 

@@ -1,8 +1,8 @@
 //! The catalogue: every mechanism under its stable key, one row each.
 //!
-//! What is said about a mechanism is said in its own file, by [`Protocol`](crate::Protocol) and
-//! [`Claims`](crate::Claims). Here it gets a key, a variant, and a row that finds it by name, reads it
-//! from a file and fits it to a promise.
+//! A mechanism is described in its own file, by [`Protocol`](crate::Protocol) and
+//! [`Claims`](crate::Claims). Here it gets a key, a variant, and a row that finds it by name, reads
+//! it from a file and fits it to a promise.
 
 use crate::claims::Given;
 use crate::mechanism::{Body, Device};
@@ -130,27 +130,27 @@ pub enum Mechanism {
     SubsetSelection(SubsetSelection),
 }
 
-/// What is known of a key.
+/// All that is known of a key.
 pub(crate) struct Row {
     key: Key,
     name: &'static str,
     kind: Kind,
     /// Page and section of the book.
     section: (&'static str, &'static str),
-    /// What is calibrated, as the beginning of a phrase that ends with its name.
+    /// The calibrated parameter, as the beginning of a phrase that ends with the mechanism's name.
     fitted: &'static str,
-    /// Made of named integers.
+    /// Makes the mechanism of named integers.
     pub read: fn(&Given<'_, '_>) -> Result<Mechanism, Error>,
-    /// Calibrated for a promise.
+    /// Calibrates the mechanism for a promise.
     pub fit: fn(&Ask) -> Result<Mechanism, Error>,
-    /// Why it is no offer, as far as that is known without calibrating.
+    /// Refuses with the reason why it is no offer, as far as that is known without calibrating.
     pub worth: fn(&Ask) -> Result<(), Error>,
-    /// How an accountant asks about it, where a profile says all.
+    /// The inquiry of an accountant about it, where a profile says all.
     inquiry: Option<&'static Inquiry>,
-    /// Whether calibrating takes seconds. It is then done at several lengths: more messages buy a
+    /// True if calibrating takes seconds. It is then done at several lengths: more messages buy a
     /// smaller error.
     slow: bool,
-    /// Whether one liar or one lost message ruins the result, so that it has to be asked for.
+    /// True if one liar or one lost message ruins the result, so that it has to be asked for.
     fragile: bool,
 }
 
@@ -415,7 +415,7 @@ impl Key {
         Self::SubsetSelection,
     ];
 
-    /// As written in files and on the command line.
+    /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
         self.row().name
     }
@@ -430,34 +430,34 @@ impl Key {
         ROWS.iter().filter(|row| row.kind == kind).map(|row| row.key).collect()
     }
 
-    /// What a user holds who answers through it.
+    /// The kind of value of a user who answers through it.
     pub fn kind(self) -> Kind {
         self.row().kind
     }
 
-    /// The page of `docs/mechanisms` that says how it works, without its ending, and the section there.
+    /// The page of `docs/mechanisms` that says how it works, without its ending, and the section.
     pub fn section(self) -> (&'static str, &'static str) {
         self.row().section
     }
 
-    /// How an accountant asks about it, where a profile says all there is to say.
+    /// The inquiry of an accountant about it, where a profile says all there is to say.
     pub fn inquiry(self) -> Option<&'static Inquiry> {
         self.row().inquiry
     }
 
-    /// What is calibrated, as the beginning of a phrase that ends with its name: "The flip" of
-    /// `bit-sum`.
+    /// The calibrated parameter, as the beginning of a phrase that ends with the mechanism's name:
+    /// "The flip" of `bit-sum`.
     pub fn fitted(self) -> &'static str {
         self.row().fitted
     }
 
-    /// Whether calibrating takes seconds. It is then done at several lengths: more messages buy a
+    /// True if calibrating takes seconds. It is then done at several lengths: more messages buy a
     /// smaller error.
     pub fn is_slow(self) -> bool {
         self.row().slow
     }
 
-    /// Whether one liar or one lost message ruins the result, so that it has to be asked for.
+    /// True if one liar or one lost message ruins the result, so that it has to be asked for.
     pub fn is_fragile(self) -> bool {
         self.row().fragile
     }
@@ -487,7 +487,7 @@ impl std::fmt::Display for Key {
 }
 
 impl Mechanism {
-    /// Its key.
+    /// The key of the mechanism.
     pub fn key(&self) -> Key {
         match self {
             Self::RandomizedResponse(_) => Key::RandomizedResponse,
@@ -511,7 +511,8 @@ impl Mechanism {
         }
     }
 
-    /// Appends a report: the only one there will be, or that of an epoch of a `device` with a memory.
+    /// Appends a report: the only one there will be, or that of an epoch of a `device` with a
+    /// memory.
     pub(crate) fn randomize(
         &self,
         value: Value<'_>,

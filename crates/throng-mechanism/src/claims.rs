@@ -1,5 +1,5 @@
-//! What a mechanism claims of itself: privacy in a crowd and without one, error, cost, how far one liar
-//! moves the result, and how the losses of several epochs add up.
+//! The claims of a mechanism: its privacy in a crowd and without one, its error and cost, how far
+//! one liar moves the result, and how the losses of several epochs add up.
 
 use crate::attack::{Scene, Score};
 use crate::{DecodeOptions, Decoded, Error, Estimate, Question, Tally, Winner};
@@ -9,10 +9,11 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 /// The second half of a mechanism, beside [`Protocol`](crate::Protocol): all that is said about it.
 ///
 /// # Contract
-/// `profile` bounds δ(ε) of the shuffled bag from both sides, over all datasets; `local_floor` bounds the
-/// likelihood ratios of one report. `standard_error` is what [`Protocol::estimate`](crate::Protocol)
-/// claims, for the worst dataset or on average over cells. `parameters` make the same mechanism again.
-/// The audit (`throng audit`, `tests/audited.rs`) holds the claims against the real encoder.
+/// `profile` bounds δ(ε) of the shuffled bag from both sides, over all datasets; `local_floor`
+/// bounds the likelihood ratios of one report. `standard_error` is what
+/// [`Protocol::estimate`](crate::Protocol) claims, for the worst dataset or on average over cells.
+/// `parameters` make the same mechanism again. The audit (`throng audit`, `tests/audited.rs`) holds
+/// the claims against the real encoder.
 ///
 /// ```
 /// use throng_account::Threshold;
@@ -29,15 +30,15 @@ pub trait Claims {
     /// The question it answers.
     fn question(&self) -> Question;
 
-    /// The privacy profile among `crowd` honest users, against who sees the shuffled bag.
+    /// The privacy profile among `crowd` honest users, against whoever sees the shuffled bag.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error>;
 
     /// ε of one user's report by itself, should every mix collude with the analyzer; `None` where
     /// the report shows the value.
     fn local_floor(&self) -> Option<Epsilon>;
 
-    /// Standard error among `reports` users: of the count, of the sum of unit values, or the root mean
-    /// square over all categories, attributes or periods.
+    /// Standard error among `reports` users: of the count, of the sum of unit values, or the root
+    /// mean square over all categories, attributes or periods.
     fn standard_error(&self, reports: f64) -> f64;
 
     /// Standard error of a cell that one user in ten holds, where that differs from the mean cell.
@@ -50,8 +51,8 @@ pub trait Claims {
         normal_reach(confidence) * self.standard_error(reports)
     }
 
-    /// How far one user who sends whatever they like moves a single estimate: the distance between
-    /// the two reports that pull it furthest apart, with as many messages as everyone sends.
+    /// The distance that one user who sends whatever they like moves a single estimate, between the
+    /// two reports that pull it furthest apart, with as many messages as everyone sends.
     ///
     /// An honest user moves a count or a sum of unit values by 1.
     fn influence(&self) -> f64;
@@ -70,44 +71,46 @@ pub trait Claims {
     /// The parameters with noise `factor` times as rare: a bug for an audit to find.
     fn weakened(&self, factor: f64) -> Parameters;
 
-    /// The parameters with a local ε₀ of exactly `floor`, which hides more in a crowd than one with a
-    /// larger ε₀; `None` where a report shows the value.
+    /// The parameters with a local ε₀ of exactly `floor`, which hides more in a crowd than one with
+    /// a larger ε₀; `None` where a report shows the value.
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         let _ = floor;
         None
     }
 
-    /// A score that tells the two worlds of an audit apart; `None` for a linear one whose weights are
-    /// estimated from pilot reports.
+    /// A score that tells the two worlds of an audit apart; `None` for a linear one whose weights
+    /// are estimated from pilot reports.
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
         let _ = scene;
         Ok(None)
     }
 
-    /// How the losses of several epochs add up.
+    /// The way the losses of several epochs add up.
     fn spending(&self) -> Spending {
         Spending::PerEpoch
     }
 
-    /// ε of so many reports of one user on one value, without a crowd, where a memory ties them together.
+    /// ε of this many reports of one user on one value, without a crowd, where a memory ties them
+    /// together.
     fn memoized(&self, reports: u64) -> Option<Epsilon> {
         let _ = reports;
         None
     }
 
-    /// The epochs that one report is spread over, a message in each; `None` where every epoch has a whole
-    /// report of its own.
+    /// The epochs that one report is spread over, a message in each; `None` where every epoch has a
+    /// whole report of its own.
     fn epochs(&self) -> Option<u64> {
         None
     }
 
-    /// The message that a word sent in an epoch is to the analyzer. What no client sends stays so.
+    /// The message that the analyzer reads in a word sent in an epoch. A word that no client sends
+    /// stays one.
     fn in_epoch(&self, word: u64, epoch: u64) -> u64 {
         let _ = epoch;
         word
     }
 
-    /// Whether the estimate at a place has all it is made of when these epochs were counted.
+    /// True if the estimate at a place has all it is made of when these epochs were counted.
     fn is_complete(&self, place: usize, epochs: &[u64]) -> bool {
         let _ = (place, epochs);
         true
@@ -131,7 +134,7 @@ pub trait Claims {
     }
 }
 
-/// How the losses of several epochs add up.
+/// The way the losses of several epochs add up.
 ///
 /// ```
 /// use throng_account::{Epsilon, Threshold};
@@ -147,12 +150,13 @@ pub trait Claims {
 pub enum Spending {
     /// Every epoch draws its randomness anew: releases compose.
     PerEpoch,
-    /// One profile covers all that a client ever sends, provided that the same crowd reports in every
-    /// period and that values do not react to what was released: charged once (`longitudinal`).
+    /// One profile covers all that a client ever sends, provided that the same crowd reports in
+    /// every period and that values do not react to what was released: charged once
+    /// (`longitudinal`).
     Lifetime,
-    /// Reports of one person hang together through what its client remembers, so nothing is claimed of
-    /// the crowd for all of them together, only what they keep by themselves, for one string that is
-    /// never changed: charged once, with δ = 0 (`rappor` in several epochs).
+    /// Reports of one person hang together through what its client remembers, so nothing is claimed
+    /// of the crowd for all of them together, only what they keep by themselves, for one string
+    /// that is never changed: charged once, with δ = 0 (`rappor` in several epochs).
     Memoized,
 }
 
@@ -189,7 +193,8 @@ impl<'a> Given<'_, 'a> {
     }
 }
 
-/// The weight of noise that is `factor` times as rare: at most 53 significant bits, as thresholds want.
+/// The weight of noise that is `factor` times as rare: at most 53 significant bits, like
+/// thresholds.
 pub(crate) fn rarer(weight: u64, factor: f64) -> u64 {
     (weight as f64 / factor) as u64
 }
@@ -199,7 +204,7 @@ pub(crate) fn surer(weight: u64, factor: f64) -> u64 {
     (TWO_64 - (TWO_64 - weight as f64) / factor) as u64
 }
 
-/// Bits that tell so many symbols apart.
+/// The number of bits that tell `symbols` symbols apart.
 pub(crate) fn bits_of(symbols: u64) -> u32 {
     u64::BITS - (symbols - 1).leading_zeros()
 }

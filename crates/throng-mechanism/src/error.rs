@@ -1,4 +1,4 @@
-/// Why a value, a message or a parameter is refused.
+/// The reason why a value, a message or a parameter is refused.
 ///
 /// No variant holds the value or the message itself: what a user holds never reaches an error.
 ///
@@ -21,14 +21,14 @@ pub enum Error {
     /// The user's value does not fit the question.
     #[error("the value does not fit: it must be {expected}")]
     Value {
-        /// What would fit.
+        /// The kind of value that would fit.
         expected: &'static str,
     },
 
     /// A message that no client of this mechanism sends.
     #[error("malformed message: it must be {expected}")]
     Malformed {
-        /// What it should have been.
+        /// The message it should have been.
         expected: &'static str,
     },
 
@@ -37,14 +37,14 @@ pub enum Error {
     Parameter {
         /// The parameter.
         name: &'static str,
-        /// What would do.
+        /// The range that would do, in words.
         range: &'static str,
     },
 
     /// The mechanism exists but is not what was asked for.
     #[error("{why}")]
     NotAsked {
-        /// What stands against it.
+        /// The reason against it.
         why: &'static str,
     },
 

@@ -28,19 +28,20 @@ pub struct Estimate {
     pub value: f64,
     /// Standard deviation of the value around the truth about the users who reported.
     pub standard_error: f64,
-    /// Reaches from `value` this far to each side, with the confidence asked for.
+    /// Half the width of the interval around `value`, at the confidence asked for.
     pub half_width: f64,
 }
 
 impl Estimate {
-    /// Noise that is close to normal, on a lattice of this step (0 for none): `z` standard errors and
-    /// half a step for the rounding of the tail to the lattice.
+    /// The estimate under noise that is close to normal, on a lattice of this step (0 for none):
+    /// `z` standard errors and half a step for the rounding of the tail to the lattice.
     pub fn normal(value: f64, standard_error: f64, step: f64, confidence: Probability) -> Self {
         let half_width = normal_reach(confidence) * standard_error + 0.5 * step;
         Self { value, standard_error, half_width }
     }
 
-    /// Noise that is the centred sum of independent draws from `noise`, whatever the data, times `step`.
+    /// The estimate under the centred sum of independent draws from `noise`, whatever the data,
+    /// times `step`.
     pub fn of_noise(value: f64, noise: &Noise, step: f64, confidence: Probability) -> Self {
         let standard_error = noise.deviation() * step;
         Self { value, standard_error, half_width: noise.reach(confidence) * step }
@@ -62,7 +63,7 @@ impl Estimate {
     }
 }
 
-/// A sum of independent integers: so many `draws`, each taking a value with its probability and 0
+/// A sum of independent integers: `draws` draws, each taking a value with its probability and 0
 /// otherwise.
 ///
 /// ```
@@ -82,7 +83,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// By the events of one draw.
+    /// The sum of `draws` draws, by the events of one of them.
     pub fn new(draws: f64, events: Vec<(i64, f64)>) -> Self {
         Self { draws, events }
     }
@@ -155,7 +156,7 @@ impl Noise {
     }
 }
 
-/// Above this deviation the normal law is taken.
+/// The deviation above which the normal law is taken.
 const WIDE: f64 = 24.0;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What an accountant asks about the noise of a mechanism: numbers as people know them, not the integers
-//! of a sampler.
+//! The questions of an accountant about the noise of a mechanism: numbers as people know them, not
+//! the integers of a sampler.
 
 use crate::Error;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
@@ -20,58 +20,58 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
 pub struct Inquiry {
-    /// What is accounted for, in a line.
+    /// A line that says what is accounted for.
     pub about: &'static str,
     /// Arguments that make an example.
     pub example: &'static str,
-    /// What has to be known.
+    /// The settings that have to be known.
     pub settings: &'static [Setting],
-    /// The profile that follows from that.
+    /// The profile that follows from the settings.
     #[allow(clippy::type_complexity)] // What `Claims::profile` returns, from a plain function.
     pub profile: fn(&Settings, Crowd) -> Result<Box<dyn Profile>, Error>,
 }
 
-/// Something to be known of noise.
+/// A setting of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// The local ε₀.
     Local,
-    /// How many there are of what is named here.
+    /// The number of the things named here.
     Size(&'static str),
-    /// How many there are of what is named here; 2 if nothing is said.
+    /// The number of the things named here; 2 if nothing is said.
     SizeOrTwo(&'static str),
-    /// How often a bit is flipped.
+    /// The chance that a bit is flipped.
     Flip,
     /// Places for noise in a report, in these words; 1 if nothing is said.
     Slots(&'static str),
-    /// How often a place is used.
+    /// The chance that a place is used.
     Chance,
-    /// How often a slot holds a coin of each level.
+    /// The chance that a slot holds a coin of each level.
     Weights,
-    /// How often each event of a catalogue happens.
+    /// The chance of each event of a catalogue.
     Bursts,
 }
 
 /// The values of all [`Setting`]s that a mechanism has; others stay as they are by default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
-    /// Of [`Setting::Local`].
+    /// The value of [`Setting::Local`].
     pub local: f64,
-    /// Of [`Setting::Size`] or [`Setting::SizeOrTwo`].
+    /// The value of [`Setting::Size`] or [`Setting::SizeOrTwo`].
     pub size: u64,
-    /// Of [`Setting::Flip`].
+    /// The value of [`Setting::Flip`].
     pub flip: f64,
-    /// Of [`Setting::Slots`].
+    /// The value of [`Setting::Slots`].
     pub slots: u64,
-    /// Of [`Setting::Chance`].
+    /// The value of [`Setting::Chance`].
     pub chance: f64,
-    /// Of [`Setting::Weights`], the lowest level first.
+    /// The values of [`Setting::Weights`], the lowest level first.
     pub weights: Vec<f64>,
-    /// Of [`Setting::Bursts`]: 1, 2, … pairs.
+    /// The chances of 1, 2, … pairs, for [`Setting::Bursts`].
     pub pairs: Vec<f64>,
-    /// Of [`Setting::Bursts`]: 1, 2, … plusses.
+    /// The chances of 1, 2, … plusses, for [`Setting::Bursts`].
     pub plus: Vec<f64>,
-    /// Of [`Setting::Bursts`]: 1, 2, … minuses.
+    /// The chances of 1, 2, … minuses, for [`Setting::Bursts`].
     pub minus: Vec<f64>,
 }
 

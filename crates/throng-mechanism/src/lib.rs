@@ -1,12 +1,12 @@
-//! Randomize and estimate: every mechanism of the shuffle model, the client's half and the analyzer's
-//! half of each in one file, with a planner, a simulator and an auditor on top.
+//! Every mechanism of the shuffle model, the client's half and the analyzer's half of each in one
+//! file, with a planner, a simulator and an auditor on top.
 //!
 //! ```
 //! use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 //! use throng_account::{Crowd, Delta, Epsilon, Probability};
 //! use throng_mechanism::{Ask, Plan, Question, Values, simulate};
 //!
-//! // How many of 10,000 people say yes, so that nobody learns more than (1, 1e-6) about one of them?
+//! // How many of 10,000 people say yes? Nobody is to learn more than (1, 1e-6) about one of them.
 //! let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
 //! let ask = Ask::new(Question::Bit, Crowd::new(10_000)?, epsilon, delta);
 //! // Among those with about the same error, the one with the fewest messages.
@@ -24,18 +24,21 @@
 //!
 //! | users hold | keys |
 //! |---|---|
-//! | a bit | [`BinaryResponse`] (`randomized-response`, `bit-sum`), [`TwoMessageCount`], [`CoinCount`], [`BurstCount`] |
-//! | a number | [`UnarySum`] (`real-sum`, `one-bit-mean`), [`SlicedSum`], [`LaplaceMean`], [`SplitAndMix`] |
-//! | one of k | [`KaryResponse`], [`SubsetSelection`], [`Histogram`], [`AdditiveHistogram`], [`BurstHistogram`], [`Buckets`], [`norm_sub`] |
+//! | a bit | [`BinaryResponse`] (`randomized-response`, `bit-sum`), [`TwoMessageCount`] |
+//! | | [`CoinCount`], [`BurstCount`] |
+//! | a number | [`UnarySum`] (`real-sum`, `one-bit-mean`), [`SlicedSum`] |
+//! | | [`LaplaceMean`], [`SplitAndMix`] |
+//! | one of k | [`KaryResponse`], [`SubsetSelection`], [`Histogram`] |
+//! | | [`AdditiveHistogram`], [`BurstHistogram`], [`Buckets`], [`norm_sub`] |
 //! | attributes | [`Selection`] |
 //! | a string | [`Rappor`] with its [`Memory`], decoded by [`decode`] |
 //! | a bit over time | [`Longitudinal`] with its [`Follower`] |
 //! | a vector, a model | [`VectorSum`], [`logistic_regression`] |
 //! | all data in one hand, to compare with | [`CentralSum`], [`CentralSelection`] |
 //!
-//! A mechanism is a [`Protocol`] with its [`Claims`], both in one file; [`Mechanism`] is any of them under
-//! its stable [`Key`], and [`Kind`] says what its users hold. [`Plan`] calibrates
-//! what answers a question and recommends one; [`simulate`] runs a crowd in process; [`Attack`] and
+//! A mechanism is a [`Protocol`] with its [`Claims`], both in one file; [`Mechanism`] is any of
+//! them under its stable [`Key`], and [`Kind`] says what its users hold. [`Plan`] calibrates what
+//! answers a question and recommends one; [`simulate`] runs a crowd in process; [`Attack`] and
 //! [`Audit`] measure privacy from outside. All randomness comes from an argument and is drawn in
 //! [`sample`], by comparing integers with the integers that the accountant is given.
 

@@ -1,4 +1,4 @@
-//! What can be asked of any mechanism. Each method asks its [`body`](Mechanism::body).
+//! The methods of any mechanism. Each asks its [`body`](Mechanism::body).
 
 use crate::attack::{Scene, Score};
 use crate::claims::Given;
@@ -23,9 +23,9 @@ impl Mechanism {
 
     /// Appends the report of one epoch of a device that takes part in several.
     ///
-    /// `memory` is empty, or what the last epoch left in it; most mechanisms draw everything afresh and
-    /// leave it empty. It tells about the user and is to be kept as safe as the value. When a value is
-    /// refused, nothing is appended and the memory is to be thrown away.
+    /// `memory` is empty, or what the last epoch left in it; most mechanisms draw everything afresh
+    /// and leave it empty. It tells about the user and is to be kept as safe as the value. When a
+    /// value is refused, nothing is appended and the memory is to be thrown away.
     ///
     /// ```
     /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
@@ -41,7 +41,8 @@ impl Mechanism {
     /// mechanism.respond(Value::Bit(true), 2, &mut memory, &mut rng, &mut report)?;
     /// assert_eq!((report.len(), mechanism.per_epoch()), (2, 1));
     /// // Epochs do not come again.
-    /// assert!(mechanism.respond(Value::Bit(true), 1, &mut memory, &mut rng, &mut report).is_err());
+    /// let late = mechanism.respond(Value::Bit(true), 1, &mut memory, &mut rng, &mut report);
+    /// assert!(late.is_err());
     /// # Ok::<(), throng_mechanism::Error>(())
     /// ```
     pub fn respond(
@@ -75,18 +76,19 @@ impl Mechanism {
         self.epochs().map_or_else(|| self.messages(), |_| 1)
     }
 
-    /// The epochs that one report is spread over, a message in each; `None` where every epoch has a whole
-    /// report of its own.
+    /// The epochs that one report is spread over, a message in each; `None` where every epoch has a
+    /// whole report of its own.
     pub fn epochs(&self) -> Option<u64> {
         self.body().epochs()
     }
 
-    /// How the losses of several epochs add up.
+    /// The way the losses of several epochs add up.
     pub fn spending(&self) -> Spending {
         self.body().spending()
     }
 
-    /// ε of so many reports of one user on one value, without a crowd, where a memory ties them together.
+    /// ε of this many reports of one user on one value, without a crowd, where a memory ties them
+    /// together.
     pub fn memoized(&self, reports: u64) -> Option<Epsilon> {
         self.body().memoized(reports)
     }
@@ -94,7 +96,8 @@ impl Mechanism {
 
 /// The analyzer's half.
 impl Mechanism {
-    /// The message that a word sent in an epoch is to the analyzer. What no client sends stays so.
+    /// The message that the analyzer reads in a word sent in an epoch. A word that no client sends
+    /// stays one.
     pub fn in_epoch(&self, word: u64, epoch: u64) -> u64 {
         self.body().in_epoch(word, epoch)
     }
@@ -109,19 +112,20 @@ impl Mechanism {
         self.body().absorb(tally, messages);
     }
 
-    /// What was asked: a count, a sum of unit values, a count per category, attribute or period, or
-    /// for `rappor` the debiased bits, which [`Mechanism::decode`] turns into counts of strings.
+    /// The answer to the question: a count, a sum of unit values, a count per category, attribute
+    /// or period, or for `rappor` the debiased bits, which [`Mechanism::decode`] turns into counts
+    /// of strings.
     pub fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         self.body().estimate(tally, confidence)
     }
 
-    /// Whether the estimate at a place has all it is made of when these epochs were counted.
+    /// True if the estimate at a place has all it is made of when these epochs were counted.
     pub fn is_complete(&self, place: usize, epochs: &[u64]) -> bool {
         self.body().is_complete(place, epochs)
     }
 
-    /// Counts of the candidates that stand out, as [`crate::decode`]; `None` where the estimates are
-    /// the answer already.
+    /// Counts of the candidates that stand out, as [`crate::decode`]; `None` where the estimates
+    /// are the answer already.
     pub fn decode(
         &self,
         tally: &Tally,
@@ -131,12 +135,12 @@ impl Mechanism {
         self.body().decode(tally, candidates, options)
     }
 
-    /// The attribute that is the commonest; `None` where that is not asked, or there are no estimates.
+    /// The commonest attribute; `None` where that is not asked, or there are no estimates.
     pub fn winner(&self, estimates: &[Estimate], confidence: Probability) -> Option<Winner> {
         self.body().winner(estimates, confidence)
     }
 
-    /// What the estimates are estimates of.
+    /// The true values that the estimates are for.
     pub fn truth(&self, values: &Values) -> Vec<f64> {
         let cells = match self.question() {
             Question::Category { size } => size as usize,
@@ -163,19 +167,19 @@ impl Mechanism {
     }
 }
 
-/// What is claimed, as [`Claims`] says.
+/// The claims, as in [`Claims`].
 impl Mechanism {
     /// The question it answers.
     pub fn question(&self) -> Question {
         self.body().question()
     }
 
-    /// What kind of value a user holds.
+    /// The kind of value a user holds.
     pub fn kind(&self) -> Kind {
         self.question().kind()
     }
 
-    /// The privacy profile among `crowd` honest users, against who sees the shuffled bag.
+    /// The privacy profile among `crowd` honest users, against whoever sees the shuffled bag.
     pub fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
         self.body().profile(crowd)
     }
@@ -186,8 +190,8 @@ impl Mechanism {
         self.body().local_floor()
     }
 
-    /// Standard error among `reports` users: of the count, of the sum of unit values, or the root mean
-    /// square over all categories, attributes or periods.
+    /// Standard error among `reports` users: of the count, of the sum of unit values, or the root
+    /// mean square over all categories, attributes or periods.
     pub fn standard_error(&self, reports: u64) -> f64 {
         self.body().standard_error(reports as f64)
     }
@@ -202,8 +206,8 @@ impl Mechanism {
         self.body().half_width(reports as f64, confidence)
     }
 
-    /// How far one user who sends whatever they like moves a single estimate: the distance between
-    /// the two reports that pull it furthest apart, with as many messages as everyone sends.
+    /// The distance that one user who sends whatever they like moves a single estimate, between the
+    /// two reports that pull it furthest apart, with as many messages as everyone sends.
     ///
     /// An honest user moves a count or a sum of unit values by 1.
     pub fn influence(&self) -> f64 {
@@ -216,7 +220,7 @@ impl Mechanism {
     }
 }
 
-/// As named integers: every parameter that decides a random outcome is one.
+/// The mechanism as named integers: every parameter that decides a random outcome is one.
 impl Mechanism {
     /// All that [`Mechanism::from_parameters`] needs to make the same mechanism again.
     pub fn parameters(&self) -> Parameters {
@@ -237,7 +241,10 @@ impl Mechanism {
     /// let kept = mechanism.parameters();
     /// assert_eq!(kept, [("grid", vec![1000]), ("decay", vec![1, 500])]);
     ///
-    /// let find = |name: &str| kept.iter().find(|(known, _)| *known == name).map(|(_, list)| &list[..]);
+    /// let find = |name: &str| {
+    ///     let (_, list) = kept.iter().find(|(known, _)| *known == name)?;
+    ///     Some(&list[..])
+    /// };
     /// assert_eq!(Mechanism::from_parameters(Key::LaplaceMean, find)?, mechanism);
     /// # Ok::<(), throng_mechanism::Error>(())
     /// ```
@@ -267,13 +274,13 @@ impl Mechanism {
         self.with(&self.body().weakened(factor))
     }
 
-    /// The mechanism with a local ε₀ of exactly what is asked for, which hides more in a crowd than one
-    /// with a larger ε₀; `None` where a report shows the value.
+    /// The mechanism with a local ε₀ of exactly `floor`, which hides more in a crowd than one with
+    /// a larger ε₀; `None` where a report shows the value.
     pub(crate) fn floored(&self, floor: Epsilon) -> Option<Self> {
         self.with(&self.body().floored(floor)?).ok()
     }
 
-    /// Under the same key with other parameters.
+    /// The mechanism of the same key with other parameters.
     fn with(&self, parameters: &Parameters) -> Result<Self, Error> {
         Self::from_parameters(self.key(), |name| {
             parameters.iter().find(|(other, _)| *other == name).map(|(_, list)| list.as_slice())
@@ -281,10 +288,10 @@ impl Mechanism {
     }
 }
 
-/// Where a report of one epoch is made.
+/// A device that makes a report of one epoch.
 pub(crate) struct Device<'a> {
     pub epoch: u64,
-    /// What the last epoch left; empty in the first.
+    /// The memory that the last epoch left; empty in the first.
     pub memory: &'a mut Vec<u64>,
 }
 

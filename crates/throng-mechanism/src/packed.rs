@@ -1,10 +1,10 @@
 //! Rows of packed bits, counted column by column.
 //!
 //! Adding bit by bit costs 64 additions a word. Here 64 columns are added at once, by logic: a
-//! carry-save adder turns three words of one weight into one of that weight and one of twice it, and
-//! the sums stand upright, one binary digit of 64 counters per word (Harley and Seal; Muła, Kurz,
-//! Lemire, "Faster Population Counts Using AVX2 Instructions", 2018). Sixteen rows take fifteen
-//! adders of five operations.
+//! carry-save adder turns three words of one weight into one of that weight and one of twice it,
+//! and the sums stand upright, one binary digit of 64 counters per word (Harley and Seal; Muła,
+//! Kurz, Lemire, "Faster Population Counts Using AVX2 Instructions", 2018). Sixteen rows take
+//! fifteen adders of five operations.
 
 /// Adds to `sums[v]` the number of rows in which bit `v` is set: bit `v % 64` of word `v / 64`.
 ///
@@ -36,7 +36,7 @@ pub fn column_sums(rows: &[u64], words: usize, sums: &mut [u64]) {
     }
 }
 
-/// Bits that are set.
+/// The number of bits that are set.
 ///
 /// ```
 /// assert_eq!(throng_mechanism::packed::ones(&[0b1011, 1 << 63]), 4);
@@ -70,7 +70,7 @@ fn add_columns<const L: usize>(rows: &[u64], words: usize, first: usize, sums: &
     }
 }
 
-/// Sixteen rows: pairs of equal weight are added as they arise, and one word of weight 16 is left.
+/// Adds sixteen rows: pairs of equal weight as they arise, until one word of weight 16 is left.
 #[inline]
 fn add_block<const L: usize>(
     digits: &mut [Lanes<L>; DIGITS],

@@ -1,5 +1,5 @@
-//! The planner: for a question, a crowd and a promise, every mechanism that can keep it, calibrated,
-//! with what it costs and what it gives.
+//! The planner: for a question, a crowd and a promise, every mechanism that can keep it,
+//! calibrated, with what it costs and what it gives.
 
 use crate::sums::laplace::GRID;
 use crate::{
@@ -10,7 +10,7 @@ use throng_account::show::Upper;
 use throng_account::tradeoff::gaussian_delta;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 
-/// What users are asked.
+/// The question that users are asked.
 ///
 /// ```
 /// use throng_mechanism::{Key, Question};
@@ -24,36 +24,36 @@ pub enum Question {
     Bit,
     /// What is the mean of a bounded number?
     Real,
-    /// How many hold each of so many categories?
+    /// How many hold each of the categories?
     Category {
-        /// Categories.
+        /// The number of categories.
         size: u32,
     },
     /// Which strings of a list are common?
     Text {
         /// Bits of the Bloom filter.
         bits: u32,
-        /// Hash functions.
+        /// The number of hash functions.
         hashes: u32,
-        /// Cohorts.
+        /// The number of cohorts.
         cohorts: u32,
     },
-    /// Which of so many attributes is the commonest?
+    /// Which of the attributes is the commonest?
     Attributes {
-        /// Attributes.
+        /// The number of attributes.
         count: u32,
     },
-    /// How many say yes in each of so many periods?
+    /// How many say yes in each of the periods?
     State {
-        /// Periods, a power of two.
+        /// The number of periods, a power of two.
         periods: u64,
-        /// Changes of one user's answer that are followed.
+        /// The number of changes of one user's answer that are followed.
         changes: u32,
     },
 }
 
 impl Question {
-    /// What kind of value it is put to.
+    /// The kind of value it is put to.
     pub fn kind(self) -> Kind {
         match self {
             Self::Bit => Kind::Bit,
@@ -84,7 +84,7 @@ impl Question {
         }
     }
 
-    /// Bits, hash functions and cohorts.
+    /// The numbers of bits, hash functions and cohorts.
     pub(crate) fn filters(self) -> Result<(u32, u32, u32), Error> {
         match self {
             Self::Text { bits, hashes, cohorts } => Ok((bits, hashes, cohorts)),
@@ -92,7 +92,7 @@ impl Question {
         }
     }
 
-    /// Periods and changes.
+    /// The numbers of periods and changes.
     pub(crate) fn periods(self) -> Result<(u64, u32), Error> {
         match self {
             Self::State { periods, changes } => Ok((periods, changes)),
@@ -123,24 +123,25 @@ impl Question {
 pub struct Ask {
     /// The question.
     pub question: Question,
-    /// Reports expected, which the error is predicted for.
+    /// The reports expected, which the error is predicted for.
     pub reports: u64,
-    /// Honest reports at least, which the promise is computed for.
+    /// The least number of honest reports, which the promise is computed for.
     pub crowd: Crowd,
-    /// ε against who sees the shuffled bag.
+    /// ε against whoever sees the shuffled bag.
     pub epsilon: Epsilon,
     /// δ.
     pub delta: Delta,
-    /// Messages per report at most.
+    /// The most messages per report.
     pub max_messages: u64,
-    /// What must hold of one report by itself, if anything must.
+    /// The ε that one report must keep by itself, if it must keep any.
     pub local_floor: Option<Epsilon>,
-    /// Whether mechanisms that a single user or a single lost message can ruin are welcome.
+    /// True if mechanisms that a single user or a single lost message can ruin are welcome.
     pub fragile: bool,
 }
 
 impl Ask {
-    /// So many reports, all of them honest, of at most 16 messages, with no floor of their own.
+    /// A question to `reports` users, all of them honest, with reports of at most 16 messages and
+    /// no floor of their own.
     pub fn new(question: Question, reports: Crowd, epsilon: Epsilon, delta: Delta) -> Self {
         Self {
             question,
@@ -154,31 +155,32 @@ impl Ask {
         }
     }
 
-    /// With another number of reports, which the error is predicted for.
+    /// The same question with another number of reports, which the error is predicted for.
     #[must_use]
     pub fn with_reports(self, reports: u64) -> Self {
         Self { reports, ..self }
     }
 
-    /// With so many honest ones among them, which the promise is computed for.
+    /// The same question with `crowd` honest reports among them, which the promise is computed for.
     #[must_use]
     pub fn with_honest(self, crowd: Crowd) -> Self {
         Self { crowd, ..self }
     }
 
-    /// With reports of so many messages at most.
+    /// The same question with reports of at most `max_messages` messages.
     #[must_use]
     pub fn with_max_messages(self, max_messages: u64) -> Self {
         Self { max_messages, ..self }
     }
 
-    /// With an ε that one report must keep by itself, or none.
+    /// The same question with an ε that one report must keep by itself, or none.
     #[must_use]
     pub fn with_local_floor(self, local_floor: Option<Epsilon>) -> Self {
         Self { local_floor, ..self }
     }
 
-    /// With mechanisms that a single user or a single lost message can ruin, or without.
+    /// The same question with mechanisms that a single user or a single lost message can ruin, or
+    /// without.
     #[must_use]
     pub fn with_fragile(self, fragile: bool) -> Self {
         Self { fragile, ..self }
@@ -203,9 +205,9 @@ pub struct Offer {
     pub mechanism: Mechanism,
     /// Predicted standard error ([`Mechanism::standard_error`]).
     pub standard_error: f64,
-    /// The same for a cell that one user in ten holds.
+    /// Predicted standard error of a cell that one user in ten holds.
     pub heavy_error: f64,
-    /// The interval of 95 % reaches this far to each side.
+    /// Half the width of the interval of 95 %.
     pub half_width: f64,
 }
 
@@ -229,11 +231,11 @@ pub struct Offer {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What can be had, best first.
+    /// The mechanisms that keep the promise, best first.
     pub offers: Vec<Offer>,
-    /// What cannot, and why.
+    /// The mechanisms that do not, and why.
     pub refused: Vec<(Key, Error)>,
-    /// Why the first offer is recommended, in a sentence.
+    /// A sentence that says why the first offer is recommended.
     pub reason: String,
     /// Standard error of the central model at the same ε, where one trusted party holds all data.
     pub central: Option<f64>,
@@ -242,13 +244,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Calibrates everything that applies. `bytes` says what one report of a mechanism costs to send,
-    /// which is known where bytes are laid out.
+    /// Calibrates everything that applies. `bytes` says what one report of a mechanism costs to
+    /// send, which is known where bytes are laid out.
     pub fn new(ask: &Ask, bytes: impl Fn(&Mechanism) -> u64) -> Self {
         Self::of(ask, ask.question.keys().into_iter().map(|key| (key, ask.offers(key))), bytes)
     }
 
-    /// Made of what mechanisms offer, be it all of them or those that are known so far.
+    /// The plan made of the offers found, be it all of them or those that are known so far.
     pub fn of(
         ask: &Ask,
         found: impl IntoIterator<Item = (Key, Result<Vec<Offer>, Error>)>,
@@ -262,8 +264,8 @@ impl Plan {
                 Err(why) => refused.push((key, why)),
             }
         }
-        // Among errors within a tenth of the least the cheaper report is the better, and what one user
-        // can ruin comes last.
+        // Among errors within a tenth of the least the cheaper report is the better, and what one
+        // user can ruin comes last.
         let fragile = |o: &Offer| o.mechanism.key().is_fragile();
         let sound = offers.iter().filter(|o| !fragile(o));
         let least = sound.map(|o| o.heavy_error).fold(f64::INFINITY, f64::min);
@@ -300,18 +302,18 @@ impl Ask {
         Ok(calibrate::local_epsilon(self.crowd, self.epsilon, self.delta)?)
     }
 
-    /// Messages beside the first.
+    /// The number of messages beside the first.
     pub(crate) fn slots(&self) -> u64 {
         self.max_messages.saturating_sub(1)
     }
 
-    /// What a mechanism offers, at several sizes where that is worth it.
+    /// The offers of a mechanism, at several sizes where that is worth it.
     pub fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
         if key.kind() == self.question.kind() {
             (key.row().worth)(self)?;
         }
-        // A short catalogue beside the long one, and one between, which at a small ε may be searched
-        // further than the long one.
+        // A short catalogue beside the long one, and one between, which at a small ε may be
+        // searched further than the long one.
         let middle = 1 + (4.0 / self.epsilon.get()).ceil() as u64;
         let mut sizes = vec![self.max_messages];
         if key.is_slow() {
@@ -384,7 +386,7 @@ impl Ask {
         }
     }
 
-    /// Of Gaussian noise on `count` counts at once: μ-GDP with sensitivity √count.
+    /// The error of Gaussian noise on `count` counts at once: μ-GDP with sensitivity √count.
     fn gaussian_error(&self, count: u32) -> f64 {
         let (mut low, mut high) = (0.0, 50.0);
         for _ in 0..60 {
@@ -427,7 +429,7 @@ impl Ask {
     }
 }
 
-/// Why the best offer is the best.
+/// The reason why the best offer is the best.
 fn reason(ask: &Ask, best: &Offer) -> String {
     let key = best.mechanism.key();
     let cost = match (best.mechanism.epochs(), best.mechanism.messages()) {

@@ -1,4 +1,4 @@
-//! What every mechanism is: a client's half, an analyzer's half, and the exact law between them.
+//! The parts of a mechanism: a client's half, an analyzer's half, and the exact law between them.
 
 use crate::{Error, Estimate};
 use rand_core::CryptoRng;
@@ -8,11 +8,11 @@ use throng_account::Probability;
 /// A mechanism: how one user's value becomes a report, and how a bag of messages becomes estimates.
 ///
 /// # Contract
-/// `encode` draws a report from `law(input)`, whatever is in it appended as `messages()` messages of
-/// `words()` words each. `estimate` depends on the bag through the cells that `absorb` counts, so the
-/// order of messages does not matter and bags can be counted apart and added up. Over reports drawn
-/// from `law`, each estimated value has the truth as its mean, and a standard deviation of at most
-/// its standard error on average.
+/// `encode` draws a report from `law(input)`, whatever is in it appended as `messages()` messages
+/// of `words()` words each. `estimate` depends on the bag through the cells that `absorb` counts,
+/// so the order of messages does not matter and bags can be counted apart and added up. Over
+/// reports drawn from `law`, each estimated value has the truth as its mean, and a standard
+/// deviation of at most its standard error on average.
 ///
 /// ```
 /// use throng_account::{Probability, Threshold};
@@ -37,7 +37,7 @@ use throng_account::Probability;
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
 pub trait Protocol {
-    /// What one user holds.
+    /// The value that one user holds.
     type Input: ?Sized;
 
     /// Messages in every report.
@@ -60,7 +60,7 @@ pub trait Protocol {
     /// Exponential in the number of messages; meant for enumerating small cases.
     fn law(&self, input: &Self::Input) -> Law;
 
-    /// Counters the analyzer needs.
+    /// The number of counters that the analyzer needs.
     fn cells(&self) -> usize;
 
     /// Counts one message.
@@ -72,7 +72,8 @@ pub trait Protocol {
         messages.map(|message| u64::from(self.absorb(message, cells).is_err())).sum()
     }
 
-    /// What was asked, each with its standard error and an interval of this confidence.
+    /// The answers to the question, each with its standard error and an interval of this
+    /// confidence.
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate>;
 }
 
@@ -82,7 +83,7 @@ pub(crate) type Bag = Vec<u64>;
 /// Reports, each a sorted list of messages, with their probabilities.
 pub type Law = BTreeMap<Vec<u64>, f64>;
 
-/// What is counted of a bag of messages. Tallies of parts add up to the tally of the whole.
+/// The counts of a bag of messages. Tallies of parts add up to the tally of the whole.
 ///
 /// ```
 /// use throng_account::Threshold;
@@ -112,7 +113,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing counted yet.
+    /// An empty tally.
     pub fn new(protocol: &impl Protocol) -> Self {
         Self {
             messages: 0,
@@ -122,14 +123,14 @@ impl Tally {
         }
     }
 
-    /// Counts the messages of a batch. What no client would send is counted apart and left out.
+    /// Counts the messages of a batch. Those that no client sends are counted apart and left out.
     pub fn absorb<P: Protocol>(&mut self, protocol: &P, messages: &[u64]) {
         let malformed = protocol.absorb_batch(messages, &mut self.cells);
         self.malformed += malformed;
         self.messages += messages.len().div_ceil(protocol.words()) as u64 - malformed;
     }
 
-    /// Adds what was counted elsewhere, of the same protocol.
+    /// Adds a tally counted elsewhere, of the same protocol.
     pub fn merge(&mut self, other: &Self) {
         self.messages += other.messages;
         self.malformed += other.malformed;
@@ -143,7 +144,7 @@ impl Tally {
         [&[self.messages, self.malformed], &self.cells[..]].concat()
     }
 
-    /// Adds what [`Tally::to_words`] gave for the same protocol.
+    /// Adds a tally that [`Tally::to_words`] gave for the same protocol.
     pub fn add_words(&mut self, words: &[u64]) -> Result<(), Error> {
         match words {
             [messages, malformed, cells @ ..] if cells.len() == self.cells.len() => {
@@ -156,12 +157,12 @@ impl Tally {
         }
     }
 
-    /// Reports that the well-formed messages make up, rounded to a whole number.
+    /// The number of reports that the well-formed messages make up, rounded to a whole number.
     pub fn reports(&self) -> u64 {
         (self.messages + self.per_report / 2) / self.per_report
     }
 
-    /// Messages left out because no client would have sent them.
+    /// The number of messages left out because no client would have sent them.
     pub fn malformed(&self) -> u64 {
         self.malformed
     }
@@ -171,25 +172,25 @@ impl Tally {
         &self.cells
     }
 
-    /// Counts messages of one bit of which so many are 1.
+    /// Counts messages of one bit, `ones` of which are 1.
     pub(crate) fn count(&mut self, messages: u64, ones: u64) {
         self.messages += messages;
         self.cells[0] += ones;
     }
 
-    /// Counts so many reports of which nothing is known, for predicting errors.
+    /// Counts `reports` reports of which nothing is known, for predicting errors.
     pub(crate) fn suppose(&mut self, reports: u64) {
         self.messages += reports * self.per_report;
     }
 
-    /// Reports as a float, for estimators.
+    /// The number of reports as a float, for estimators.
     pub(crate) fn n(&self) -> f64 {
         self.messages as f64 / self.per_report as f64
     }
 }
 
-/// Half the width of the interval among `reports` users where the law of the noise does not depend on
-/// the data, so that an empty bag has the same.
+/// Half the width of the interval among `reports` users where the law of the noise does not depend
+/// on the data, so that an empty bag has the same.
 pub(crate) fn supposed_half_width(
     protocol: &impl Protocol,
     reports: f64,

@@ -1,4 +1,4 @@
-//! Selection, means of vectors, learning, and what one trusted party would do
+//! Selection, means of vectors, learning, and the release of one trusted party
 //! (`docs/mechanisms/selection-and-queries.md`).
 
 mod central;

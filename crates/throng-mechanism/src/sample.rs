@@ -1,9 +1,9 @@
 //! Exact samplers: the only file that consumes random bits.
 //!
 //! A decision is a comparison of random integers with integer parameters, never of floats, so the
-//! law that is sampled is exactly the law that is accounted for. Where the input is secret, the work
-//! done does not depend on it: both outcomes are computed and one is selected by a mask. How many
-//! random words are drawn may depend on the words themselves (rejection), never on the input.
+//! law that is sampled is exactly the law that is accounted for. Where the input is secret, the
+//! work done does not depend on it: both outcomes are computed and one is selected by a mask. How
+//! many random words are drawn may depend on the words themselves (rejection), never on the input.
 
 use rand_core::CryptoRng;
 use throng_account::{Probability, Threshold};
@@ -29,9 +29,9 @@ pub fn coin(threshold: Threshold, rng: &mut impl CryptoRng) -> bool {
 
 /// 64 independent coins, each 1 with probability `threshold/2⁶⁴`, from about eight random words.
 ///
-/// Lane by lane the binary expansion of a uniform number is compared with that of the threshold from
-/// the first digit on. A random digit that differs decides its lane; after eight digits few lanes are
-/// left, and once all are decided no more digits are drawn.
+/// Lane by lane the binary expansion of a uniform number is compared with that of the threshold
+/// from the first digit on. A random digit that differs decides its lane; after eight digits few
+/// lanes are left, and once all are decided no more digits are drawn.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
@@ -60,9 +60,9 @@ pub fn coins(threshold: Threshold, rng: &mut impl CryptoRng) -> u64 {
     below
 }
 
-/// Uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn while its low half falls
-/// among the few that would make some values likelier (Lemire, "Fast Random Integer Generation in an
-/// Interval", 2019).
+/// A uniform number of `0..n`, for `n ≥ 1`: the high half of a product, redrawn while its low half
+/// falls among the few that would make some values likelier (Lemire, "Fast Random Integer
+/// Generation in an Interval", 2019).
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
@@ -228,8 +228,8 @@ impl FairBits {
 /// `P[k] = (1 − e^−x)·e^−kx` for `k = 0, 1, …` and `x = num/den`, without a float.
 ///
 /// Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm 2:
-/// a multiple of 1/den by rejection, whole multiples by coins of e⁻¹. Its unconditional bound is the
-/// largest `u64`, which no draw comes near.
+/// a multiple of 1/den by rejection, whole multiples by coins of e⁻¹. Its unconditional bound is
+/// the largest `u64`, which no draw comes near.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};

@@ -12,7 +12,7 @@ pub(crate) fn symbol_or_null(used: bool, symbol: u64, null: u64) -> u64 {
     null ^ (mask & (symbol ^ null))
 }
 
-/// The law of a report to which so many `slots` are added, each independently drawn from `slot`.
+/// The law of a report to which `slots` slots are added, each independently drawn from `slot`.
 pub(crate) fn with_slots(report: Law, slots: u32, slot: &[(u64, f64)]) -> Law {
     (0..slots).fold(report, |report, _| {
         let mut longer = Law::new();
@@ -32,8 +32,8 @@ pub(crate) fn with_symbols(report: &[u64], more: &[u64]) -> Vec<u64> {
     symbols
 }
 
-/// Adds the numbers of zeros and of ones to the two `cells` and returns how many symbols are neither
-/// 0, 1 nor null = 2.
+/// Adds the numbers of zeros and of ones to the two `cells` and returns how many symbols are
+/// neither 0, 1 nor null = 2.
 ///
 /// Three sums without a branch, which the compiler turns into vector code.
 pub(crate) fn count_bits(symbols: &[u64], cells: &mut [u64]) -> u64 {
@@ -48,8 +48,8 @@ pub(crate) fn count_bits(symbols: &[u64], cells: &mut [u64]) -> u64 {
     malformed
 }
 
-/// Adds the messages that are at most `last` to the first cell, modulo 2⁶⁴, and returns how many are
-/// above it. Takes no branch either.
+/// Adds the messages that are at most `last` to the first cell, modulo 2⁶⁴, and returns how many
+/// are above it. Takes no branch either.
 pub(crate) fn sum_up_to(last: u64, messages: &[u64], cells: &mut [u64]) -> u64 {
     let (mut sum, mut malformed) = (0_u64, 0);
     for &message in messages {
@@ -61,7 +61,7 @@ pub(crate) fn sum_up_to(last: u64, messages: &[u64], cells: &mut [u64]) -> u64 {
     malformed
 }
 
-/// More slots than this in one report are refused: their noise belongs into a larger crowd.
+/// The most slots in one report: the noise of more belongs into a larger crowd.
 pub(crate) const MAX_SLOTS: u32 = 65_535;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The checks every mechanism passes, shared by its unit tests.
 //!
-//! * *exact*: [`assert_local`] holds the local claim against every likelihood ratio of the enumerated
-//!   law; [`assert_view`] holds the accountant's profile against the enumerated law of the whole bag,
-//!   over all datasets of a small crowd, all pairs of values, both directions.
+//! * *exact*: [`assert_local`] holds the local claim against every likelihood ratio of the
+//!   enumerated law; [`assert_view`] holds the accountant's profile against the enumerated law of
+//!   the whole bag, over all datasets of a small crowd, all pairs of values, both directions.
 //! * *sampled*: [`assert_sampled`] holds the sampler against the law.
 //! * *inverse*: [`assert_inverse`] feeds the analyzer with the law and expects the truth, with the
 //!   error it claims.
@@ -104,14 +104,15 @@ pub(crate) fn assert_sampled<P: Protocol>(protocol: &P, input: &P::Input) {
     }
 }
 
-/// Over the law of two users with this input, each estimate has twice the truth as its mean, and the
-/// mean square of its claimed standard error is at least its variance, and at most 1.3 times that.
+/// Over the law of two users with this input, each estimate has twice the truth as its mean, and
+/// the mean square of its claimed standard error is at least its variance, and at most 1.3 times
+/// that.
 #[track_caller]
 pub(crate) fn assert_inverse<P: Protocol>(protocol: &P, input: &P::Input, truth: &[f64]) {
     assert_inverse_within(protocol, input, truth, 1.3);
 }
 
-/// The same with another limit on how conservative the claimed variance may be.
+/// Does as [`assert_inverse`], with another limit on how conservative the claimed variance may be.
 #[track_caller]
 pub(crate) fn assert_inverse_within<P: Protocol>(
     protocol: &P,

@@ -1,9 +1,9 @@
-//! What users hold.
+//! The values that users hold.
 
 use crate::{Error, Estimate};
 use std::fmt;
 
-/// What kind of value a user holds.
+/// The kind of value a user holds.
 ///
 /// ```
 /// use throng_mechanism::Kind;
@@ -29,11 +29,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] =
         [Self::Bit, Self::Real, Self::Category, Self::Text, Self::Attributes, Self::State];
 
-    /// As written in files, on the command line and in JSON.
+    /// The name in files, on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bit => "bit",
@@ -50,7 +50,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// For people who choose one.
+    /// A description for people who choose one.
     pub fn words(self) -> &'static str {
         match self {
             Self::Bit => "yes or no",
@@ -62,27 +62,28 @@ impl Kind {
         }
     }
 
-    /// What the planner's errors are errors of.
+    /// A sentence that says what the planner's errors are errors of.
     pub fn errors(self) -> &'static str {
         match self {
             Self::Bit => "Errors are standard errors of the count of ones.",
             Self::Real => {
-                "Errors are standard errors of the sum, in units of the range; divide by n for the mean."
+                "Errors are standard errors of the sum, in units of the range; divide by n for the \
+                 mean."
             }
             Self::Category => {
-                "Errors are root mean squares over the counts of all categories; beside it, of the count \
-                 of a category that one user in ten holds."
+                "Errors are root mean squares over the counts of all categories; beside it, of the \
+                 count of a category that one user in ten holds."
             }
             Self::Text => "Errors are standard errors of the count of a rare string.",
             Self::Attributes => "Errors are standard errors of the count of each attribute.",
             Self::State => {
-                "Errors are root mean squares over the periods; the best is the last period, the worst \
-                 the one before it."
+                "Errors are root mean squares over the periods; the best is the last period, the \
+                 worst the one before it."
             }
         }
     }
 
-    /// Says what would fit, and nothing of what was given.
+    /// The error that says what would fit, and nothing of what was given.
     fn refused(self) -> Error {
         let expected = match self {
             Self::Bit => "a bit",
@@ -187,17 +188,17 @@ pub enum Values {
     Categories(Vec<u32>),
     /// Strings.
     Texts(Vec<String>),
-    /// Rows of so many bits.
+    /// Rows of bits, `width` in each.
     Rows {
         /// All rows, one after the other.
         bits: Vec<bool>,
-        /// Bits per row.
+        /// The number of bits per row.
         width: usize,
     },
 }
 
 impl Values {
-    /// How many users.
+    /// The number of users.
     pub fn len(&self) -> usize {
         match self {
             Self::Bits(values) => values.len(),
@@ -208,7 +209,7 @@ impl Values {
         }
     }
 
-    /// Nobody.
+    /// True if there are no users.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -224,7 +225,7 @@ impl Values {
         }
     }
 
-    /// All of them in turn.
+    /// The values of all users in turn.
     pub fn iter(&self) -> impl Iterator<Item = Value<'_>> {
         (0..self.len()).map(|user| self.get(user))
     }
@@ -257,10 +258,10 @@ pub struct Range {
 }
 
 impl Range {
-    /// From 0 to 1.
+    /// The range from 0 to 1.
     pub const UNIT: Self = Self { low: 0.0, high: 1.0 };
 
-    /// Both finite, `low < high`.
+    /// The range from `low` to `high`, which are finite, with `low < high`.
     pub fn new(low: f64, high: f64) -> Result<Self, Error> {
         if !(low < high && (high - low).is_finite()) {
             return Err(Error::Parameter { name: "range", range: "from a low to a higher number" });
@@ -278,8 +279,8 @@ impl Range {
         self.high
     }
 
-    /// Where a number lies between the ends. Numbers outside count as the nearer end, which is
-    /// part of the question asked; what is not a number is refused.
+    /// The place of a number between the ends, from 0 to 1. Numbers outside count as the nearer
+    /// end, which is part of the question asked; NaN is refused.
     pub fn unit(self, number: f64) -> Result<f64, Error> {
         if number.is_nan() {
             return Err(Error::Value { expected: "a number" });

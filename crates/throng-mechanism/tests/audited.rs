@@ -42,7 +42,7 @@ fn cases() -> impl Iterator<Item = (Key, Question, u64, f64)> {
     })
 }
 
-/// Where so few runs need another crowd or another factor than the usual ones.
+/// The keys for which so few runs need another crowd or another factor than the usual ones.
 const TUNED: [(Key, u64, f64); 16] = [
     (Key::RandomizedResponse, 60, 4.0),
     (Key::BitSum, 60, 4.0),

@@ -1,4 +1,4 @@
-//! What a device remembers of its answers, and how it answers with that.
+//! The memory a device has of its answers, and its answers with that memory.
 
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;

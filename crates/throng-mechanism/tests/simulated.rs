@@ -1,5 +1,5 @@
-//! Whole crowds through encode, shuffle, analyze: the error that was predicted, intervals that cover,
-//! and the same answer however the work is split.
+//! Whole crowds through encode, shuffle, analyze: the error that was predicted, intervals that
+//! cover, and the same answer however the work is split.
 //!
 //! Measured root mean squares may miss the prediction by six of their own standard deviations; with
 //! about forty comparisons a correct mechanism fails with probability below 1e-6.
@@ -101,7 +101,7 @@ fn measure(mechanism: &Mechanism, values: &Values, runs: u64) -> Measured {
 
 #[test]
 fn every_mechanism_errs_as_predicted_and_its_intervals_cover() {
-    // How far below the prediction, a bound over all data, the error may stay.
+    // The part of the prediction, a bound over all data, that the error reaches at least.
     let loose = [
         (Key::OneBitMean, 0.7),
         (Key::RealSum, 0.9),
@@ -142,8 +142,8 @@ fn every_mechanism_errs_as_predicted_and_its_intervals_cover() {
                 found.claimed <= 1.1 * predicted && found.claimed >= 0.7 * predicted,
                 "{context}"
             );
-            // Coverage at least as stated, up to six deviations of so many coins, in case cells of a
-            // run move together as if they were one.
+            // Coverage is at least as stated, up to six deviations of `coins` coins, in case cells
+            // of a run move together as if they were one.
             let coins = found.compared / mechanism.truth(&values).len() as f64;
             let slack = 6.0 * (0.05 * 0.95 / coins).sqrt();
             assert!(found.coverage >= 0.95 - slack, "{context}");

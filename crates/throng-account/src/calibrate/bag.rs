@@ -155,7 +155,7 @@ mod tests {
             let found = bit_sum(crowd, eps, delta).unwrap();
             let lambda = found.mechanism.lambda();
             assert!(lambda > low - 0.05 && lambda < high + 0.05, "n = {n}: {lambda}");
-            // What is returned keeps the promise; a little less noise would not.
+            // The mechanism returned keeps the promise; a little less noise would not.
             assert!(found.mechanism.delta(eps).upper <= delta.get());
             assert_eq!(found.mechanism.flip(), found.coin.probability());
             let less = BitSum::new(crowd, lambda * (1.0 - 1e-5)).unwrap();

@@ -7,9 +7,9 @@
 //! pairs  φ_j = ρ·e^{−ηεj/2}/j for j ≤ K/2
 //! ```
 //!
-//! With endless pairs only the difference of '+' and '−' shows, and the (s, κ) of least variance come
-//! from a law on the line. Finitely many pairs cost a part η of ε. They add nothing to the error of
-//! the estimate, so the best is the smallest η whose pairs the crowd can carry.
+//! With endless pairs only the difference of '+' and '−' shows, and the (s, κ) of least variance
+//! come from a law on the line. Finitely many pairs cost a part η of ε. They add nothing to the
+//! error of the estimate, so the best is the smallest η whose pairs the crowd can carry.
 
 use super::Fitted;
 use crate::kernel::solve::smallest_safe;
@@ -18,11 +18,11 @@ use crate::profile::burst_histogram::{FAILURES, TwoCells, likely_users};
 use crate::profile::{BurstCount, BurstHistogram, Bursts};
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
-/// Bursts of at most `slots` messages for `burst-count`, with about the smallest standard error.
+/// Bursts of at most `slots` messages for `burst-count`, with about the least standard error.
 ///
-/// At ε = 1, δ = 10⁻⁸, for ten thousand users: 2.28 with 4 slots, 1.52 with 8, 1.41 with 12, where the
-/// central model has 1.36. Refused when the crowd is too small to carry the noise with one event per
-/// user.
+/// At ε = 1, δ = 10⁻⁸, for ten thousand users: 2.28 with 4 slots, 1.52 with 8, 1.41 with 12, where
+/// the central model has 1.36. Refused when the crowd is too small to carry the noise with one
+/// event per user.
 ///
 /// ```
 /// use throng_account::calibrate::{burst_count, coin_count};
@@ -64,7 +64,7 @@ pub fn burst_count(
     Err(promise.cannot(last))
 }
 
-/// Bursts of at most `slots` messages for `burst-histogram`, with about the smallest standard error.
+/// Bursts of at most `slots` messages for `burst-histogram`, with about the least standard error.
 ///
 /// Each category is hidden by the users who drew it, so the crowd needs a few hundred users per
 /// category, and more for smaller ε.
@@ -125,7 +125,7 @@ pub fn burst_histogram(
     Err(promise.cannot(last))
 }
 
-/// What is asked for.
+/// The promise to keep, and the slots there are for it.
 struct Promise {
     slots: usize,
     epsilon: f64,
@@ -139,7 +139,7 @@ struct Shape {
     tilt: f64,
 }
 
-/// What came of looking for enough pairs, with the last mechanism tried.
+/// The outcome of a search for enough pairs, with the last mechanism tried.
 enum Search<M> {
     Found(M),
     /// The '+' bursts do not hide an added bit.
@@ -180,13 +180,13 @@ impl Promise {
         };
         let mut rho = 0.5 * -self.delta.get().ln() / eta;
         let mut last = Search::Crowd(None);
-        // One event per user couples the kinds: pairs leave fewer users for bursts, and '+' may need
-        // a larger part of η than its usual twentieth.
+        // One event per user couples the kinds: pairs leave fewer users for bursts, and '+' may
+        // need a larger part of η than its usual twentieth.
         for part in [0.05, 0.2, 1.0] {
             let Some(plus) = self.least_variance(1.0 - part * eta, on_the_line) else { break };
             let shape = Shape { plus, minus: minus.clone(), tilt: 0.5 * eta * self.epsilon };
             last = self.enough_pairs(&shape, crowd.get(), &mut rho, |bursts| {
-                // A search that has looked at so many terms ends with what it has.
+                // A search that is past its deadline ends with the mechanism it has.
                 let budget = if terms_visited() < deadline { budget } else { 0.0 };
                 let mechanism = BurstCount::within(budget, crowd, bursts)?;
                 let (removed, added) = mechanism.directions(epsilon);
@@ -199,8 +199,8 @@ impl Promise {
         last
     }
 
-    /// The rates of least variance that keep a share of δ, at a part of ε, when only the difference of
-    /// '+' and '−' is seen; `risk` is the divergence of its law from the same law moved by one.
+    /// The rates of least variance that keep a share of δ, at a part of ε, when only the difference
+    /// of '+' and '−' is seen; `risk` is the divergence of its law from the same law moved by one.
     fn least_variance(&self, part: f64, risk: fn(&[f64], f64) -> f64) -> Option<Vec<f64>> {
         let (epsilon, delta) = (part * self.epsilon, SHARE * self.delta.get());
         let most = MOST_NOISE / epsilon.min(1.0).powi(2);
@@ -237,8 +237,8 @@ impl Promise {
         fit(0.5 * (low + high)).or_else(|| fit(high))
     }
 
-    /// A mechanism with about the fewest pairs that keep the promise, from `rho` upwards. `evaluate`
-    /// gives δ for a bit that was removed, and for one that was added.
+    /// A mechanism with about the fewest pairs that keep the promise, from `rho` upwards.
+    /// `evaluate` gives δ for a bit that was removed, and for one that was added.
     fn enough_pairs<M>(
         &self,
         shape: &Shape,
@@ -386,7 +386,7 @@ mod tests {
         }
     }
 
-    // An independent calibration has 3.42 for 775 users per category; there are 977, who all add noise.
+    // An independent calibration has 3.42 for 775 users per category; here 977 all add noise.
     #[test]
     fn histograms_are_as_accurate_as_an_independent_program_finds() {
         let (eps, delta) = promise(1.0, 1e-8);

@@ -86,7 +86,7 @@ fn fit<M: Profile>(
     Ok(Fitted { mechanism, delta })
 }
 
-/// More messages than this no user sends.
+/// The most slots of one user.
 const MAX_SLOTS: u64 = 1 << 14;
 
 #[cfg(test)]

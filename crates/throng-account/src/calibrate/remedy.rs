@@ -1,4 +1,4 @@
-//! What would keep a promise that is not kept.
+//! Remedies for a promise that is not kept.
 
 use crate::kernel::work::{measured, terms_visited};
 use crate::{Crowd, Delta, Epsilon, Profile};
@@ -6,17 +6,17 @@ use crate::{Crowd, Delta, Epsilon, Profile};
 /// Ways to keep a promise with a mechanism as it is, each by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Remedy {
-    /// So many honest reports, to a thousandth, if at most a thousand times as many do.
+    /// The crowd that would keep it, to a thousandth, if one at most 1000 times as large does.
     pub crowd: Option<Crowd>,
-    /// This ε instead, at the same δ.
+    /// The ε that is kept instead, at the same δ.
     pub epsilon: Option<Epsilon>,
 }
 
-/// Looks for what would keep (ε, δ) where a mechanism does not among `crowd`. `profile` is the profile
+/// Looks for ways to keep (ε, δ) where a mechanism does not among `crowd`. `profile` is the profile
 /// of the mechanism in a crowd, where it has one.
 ///
-/// The search visits not many more than `budget` terms of laws. `None` if a hundred looks at δ would
-/// take more than that: the promise may come from somebody who wants to hold up its reader.
+/// The search visits not many more than `budget` terms of laws. `None` if a hundred looks at δ
+/// would take more than that: the promise may come from somebody who wants to hold up its reader.
 ///
 /// ```
 /// use throng_account::profile::ClonePair;

@@ -1,8 +1,9 @@
 //! Calibration of `sliced-sum`: how many levels, how many coins for each, how many slots.
 //!
-//! Level j gets coins in proportion to `1/u_j`, `u_j = √(4^j + κ²)`. κ = 0 has the least noise; larger
-//! ones save coins on the low levels. A forecast without any accounting chooses levels, κ and slots;
-//! then the number of coins is fitted with the accountant, at the integers the sampler will use.
+//! Level j gets coins in proportion to `1/u_j`, `u_j = √(4^j + κ²)`. κ = 0 has the least noise;
+//! larger ones save coins on the low levels. A forecast without any accounting chooses levels, κ
+//! and slots; then the number of coins is fitted with the accountant, at the integers the sampler
+//! will use.
 
 use super::{Fitted, cannot};
 use crate::kernel::solve::smallest_safe;
@@ -11,8 +12,8 @@ use crate::profile::coins::Coins;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
 /// The least error, noise and rounding together, for `sliced-sum` with at most `max_messages`
-/// messages per user. Of settings within a hundredth of the least error, the one with the fewest
-/// messages.
+/// messages per user. Among settings within a hundredth of the least error, the one with the fewest
+/// messages is taken.
 ///
 /// ```
 /// use throng_account::calibrate::sliced_sum;
@@ -40,7 +41,7 @@ pub fn sliced_sum(
         let value = epsilon.get();
         return Err(Error::OutOfRange { name: "epsilon", value, range: "0.01 or more" });
     }
-    // What one level alone would need; several need about as much in all.
+    // The coins that one level alone would need; several need about as much in all.
     let single = |rate: f64| Coins::Poisson { rate }.delta(epsilon).upper <= delta.get();
     let coins =
         if single(MAX_COINS) { smallest_safe(1e-3, MAX_COINS, 1e-3, single) } else { MAX_COINS };
@@ -88,8 +89,8 @@ impl Plan {
         SlicedSum::new(crowd, self.slots, self.shape.iter().map(weight).collect()).ok()
     }
 
-    /// The least scale that keeps the promise, to a relative 3e-4. `ln δ` is all but linear in it, so
-    /// a handful of evaluations do.
+    /// The least scale that keeps the promise, to a relative 3e-4. `ln δ` is all but linear in it,
+    /// so a handful of evaluations do.
     fn fit(
         &self,
         crowd: Crowd,
@@ -129,7 +130,7 @@ impl Plan {
     }
 }
 
-/// Of the plans within a hundredth of the least error, that with the fewest messages.
+/// The plan with the fewest messages among those within a hundredth of the least error.
 fn best(plans: &[Plan]) -> Option<Plan> {
     let least = plans.iter().map(|plan| plan.error).fold(f64::INFINITY, f64::min);
     let close = plans.iter().filter(|plan| plan.error <= 1.01 * least);
@@ -163,7 +164,7 @@ fn forecasts(crowd: Crowd, delta: Delta, coins: f64, max_messages: u64) -> Vec<P
 }
 
 const KAPPAS: [f64; 12] = [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0.6, 1.0, 3.0];
-/// How full slots may be planned: at 0.9 the finite crowd costs a factor of 3 in δ.
+/// The share of the slots that a plan may fill: at 0.9 the finite crowd costs a factor of 3 in δ.
 const FULL: f64 = 0.9;
 const MAX_LEVELS: u64 = 32;
 const LEAST_EPSILON: f64 = 0.01;

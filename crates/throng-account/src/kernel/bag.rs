@@ -14,8 +14,8 @@
 //! * the more of the user's bits change, the worse, so only "all zeros to all ones" matters;
 //! * the direction zeros-against-ones at `t` is ones-against-zeros at `N − t`, so one direction and
 //!   all `t` suffice;
-//! * for all `t` in `[t₁, t₂]`, revealing `t₂ − t₁` of the others' bits only helps the adversary, so
-//!   the bag with `N − t₂` zeros and `t₁` ones bounds them all.
+//! * for all `t` in `[t₁, t₂]`, revealing `t₂ − t₁` of the others' bits only helps the adversary,
+//!   so the bag with `N − t₂` zeros and `t₁` ones bounds them all.
 //!
 //! The last one gives a branch-and-bound over blocks of `t` that ends exact when blocks shrink to
 //! single datasets, and certified when its budget ends first.
@@ -148,8 +148,8 @@ impl Bag {
         search
     }
 
-    /// Bounds `δ(ε)` of every dataset of the block from above, and one of the bag that stands for it
-    /// from below: for a single dataset, the same up to rounding.
+    /// Bounds `δ(ε)` of every dataset of the block from above, and one of the bag that stands for
+    /// it from below: for a single dataset, the same up to rounding.
     fn block_delta(&self, block: Block, epsilon: f64) -> Band {
         let left = self.pure() - epsilon;
         if left <= 0.0 {
@@ -231,7 +231,7 @@ impl Search {
         self.closed.push(Open { bound, range });
     }
 
-    /// No dataset is above this.
+    /// A value that δ exceeds on no dataset.
     fn ceiling(&self) -> f64 {
         self.open.peek().map_or(self.peak, |top| top.bound.max(self.peak))
     }
@@ -253,7 +253,8 @@ impl Hypotheses {
         let r = self.own as f64;
         let per_bit = self.epsilon / r;
         let gain = per_bit.exp_m1();
-        // The tilt that makes the two laws cross at the worst cut: (f + q·e^s)/(q + f·e^s) = e^(ε/r).
+        // The tilt that makes the two laws cross at the worst cut:
+        // (f + q·e^s)/(q + f·e^s) = e^(ε/r).
         let denominator = (1.0 - 2.0 * self.flip) - self.flip * gain;
         if denominator <= 0.0 {
             return None;
@@ -331,7 +332,8 @@ impl Tilted {
         (1.0 - 2.0 * f) * -(-self.s).exp_m1() / ((1.0 - f) * (-self.s).exp() + f)
     }
 
-    /// Where the two laws cross, to the order of their skewness: the first guess of the worst cut.
+    /// The point where the two laws cross, to the order of their skewness: the first guess of the
+    /// worst cut.
     fn cut(&self, r: f64) -> f64 {
         let others = self.mean - r * self.flipped;
         (others + 0.5 * (1.0 + (r - 1.0) * (self.kept + self.flipped))).ceil()
@@ -366,8 +368,8 @@ impl Tilted {
             // 1 − e^{−iθ} = 2·sin²(θ/2) + i·sin θ
             let turn = Complex64::new(2.0 * half * half, theta.sin());
             let tail = turn * decay - (-self.s).exp_m1();
-            // B = 1 + flipped·(e^{iθ} − 1). Where it is not small, A/B is the cheaper and safer way to
-            // the difference of the two laws, which are close for small θ.
+            // B = 1 + flipped·(e^{iθ} − 1). Where it is not small, A/B is the cheaper and safer way
+            // to the difference of the two laws, which are close for small θ.
             let b = -turn.conj() * self.flipped + 1.0;
             let own = ln_1p(-turn.conj() * self.apart / b) * r + ratio;
             let close = b.norm_sqr() > 0.25 && own.re < 1.0;
@@ -385,9 +387,9 @@ impl Tilted {
                 difference = ones.complex() - zeros.complex();
             }
             // Both moduli fall towards θ = π, and the tail's grows. As ln(1 − cy) is concave in
-            // y = sin²(θ/2), a modulus e^-NATS here is e^{−NATS·y/y₀} further out, where the sine is at
-            // least 2/π of its tangent: the terms left out amount to no more than those visited, each
-            // of this size.
+            // y = sin²(θ/2), a modulus e^-NATS here is e^{−NATS·y/y₀} further out, where the sine
+            // is at least 2/π of its tangent: the terms left out amount to no more than those
+            // visited, each of this size.
             if larger < -NATS {
                 cut = 2.0 * visited as f64 / tail.norm();
                 break;
@@ -418,7 +420,7 @@ impl Tilted {
         [estimate(-1.0, sums[0]), estimate(0.0, sums[1]), estimate(1.0, sums[2])]
     }
 
-    /// How many places the circle needs so that wrapping around it moves less than e^-NATS of
+    /// The number of places the circle needs so that wrapping around it moves less than e^-NATS of
     /// the mass (Bernstein's inequality) and of the tail sum.
     fn points(&self, k: f64, r: f64) -> f64 {
         let spread = self.deviation.powi(2) + r * self.kept * self.fallen;
@@ -473,7 +475,7 @@ impl Coin {
 struct Polar {
     log_modulus: f64,
     angle: f64,
-    /// Sizes of what was added up, for the rounding error.
+    /// The sum of the sizes of the terms added up, for the rounding error.
     doubt: f64,
 }
 
@@ -501,11 +503,11 @@ fn centred_cumulant(f: f64, s: f64) -> f64 {
     (q * exp_m1_minus(-f * s) + f * exp_m1_minus(q * s)).ln_1p()
 }
 
-/// Splits of the full search: a little over 2¹¹, so that a flat landscape is cut into 2¹¹ blocks. Exact
-/// up to crowds of about 10⁶, a certified band beyond.
+/// Splits of the full search: a little over 2¹¹, so that a flat landscape is cut into 2¹¹ blocks.
+/// Exact up to crowds of about 10⁶, a certified band beyond.
 const BLOCKS: usize = 2_100;
 const COARSE_BLOCKS: usize = 120;
-/// What the wrapped circle and the truncated sum may lose: e^-NATS of the tilted mass.
+/// The wrapped circle and the truncated sum may lose e^-NATS of the tilted mass.
 const NATS: f64 = 50.0;
 /// The first guess of a cut is off by a few places; anything further is lost.
 const MAX_CLIMB: usize = 64;

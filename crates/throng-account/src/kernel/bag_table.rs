@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Where `β ≥ 0` the ratio `g_S/g_{S−1}` follows from the one above it without subtraction, where
-//! `β ≤ 0` the ratio `g_S/g_{S+1}` from the one below it. Each step shrinks the relative error of the
-//! ratio it starts from, so both may start at 0 far enough out. S is log-concave, so the ratios
+//! `β ≤ 0` the ratio `g_S/g_{S+1}` from the one below it. Each step shrinks the relative error of
+//! the ratio it starts from, so both may start at 0 far enough out. S is log-concave, so the ratios
 //! decrease, and with them the worst cut is found: `W' ≥ k` against `W ≥ k` (`bag`, one own bit) is
 //!
 //! ```text
@@ -125,8 +125,8 @@ fn difference(zeros: u64, ones: u64, flip: f64) -> (i64, Vec<f64>) {
     let (a, b, f, q) = (zeros as f64, ones as f64, flip, 1.0 - flip);
     let mean = ((a - b) * f).round();
     let reach = reach((a + b) * f * q);
-    // Ratios are started further out than they are used: the steps from 1.4·reach to reach leave less
-    // than e^−50 of a relative error.
+    // Ratios are started further out than they are used: the steps from 1.4·reach to reach leave
+    // less than e^−50 of a relative error.
     let within = |place: f64| place.clamp(-b, a);
     let (low, high) = (within(mean - reach), within(mean + reach));
     let (bottom, top) = (within((mean - 1.4 * reach).floor()), within((mean + 1.4 * reach).ceil()));
@@ -174,16 +174,16 @@ fn masses(low: f64, rise: &[f64], mean: f64) -> (i64, Vec<f64>) {
     (low as i64, masses)
 }
 
-/// How far from its mean a sum of bits with this variance has all but e^-NATS of its mass, on either
-/// side (Bernstein's inequality).
+/// The distance from its mean within which a sum of bits with this variance has all but e^-NATS of
+/// its mass, on either side (Bernstein's inequality).
 fn reach(variance: f64) -> f64 {
     (NATS / 3.0 + (NATS * NATS / 9.0 + 2.0 * NATS * variance).sqrt()).ceil()
 }
 
 const NATS: f64 = 60.0;
-/// Above `2·e^−NATS`.
+/// The mass left out, which is below `2·e^−NATS`, rounded up.
 const LEFT_OUT: f64 = 2e-26;
-/// How many masses are kept: what the blocks may take together.
+/// The number of masses that the blocks may keep together.
 const ENTRIES: f64 = 5e5;
 const MAX_BLOCKS: u64 = 512;
 

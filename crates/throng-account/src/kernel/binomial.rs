@@ -1,4 +1,4 @@
-//! The binomial law with full relative accuracy, from the centre to e⁻⁷⁰⁰ and from one trial to 2⁵³.
+//! The binomial law to full relative accuracy, from the centre to e⁻⁷⁰⁰ and from 1 trial to 2⁵³.
 //!
 //! Differences of `lgamma` lose six digits at a billion trials. The saddle-point form of Loader
 //! ("Fast and Accurate Computation of Binomial Probabilities", 2000) does not: it writes the pmf as
@@ -43,7 +43,7 @@ impl Binomial {
             return n_f * if q < 0.5 { (-q).ln_1p() } else { p.ln() };
         }
         let np = Product::new(n_f, p);
-        // What rounding took from 1 − p.
+        // The last term is what rounding took from 1 − p.
         let nq = Product::new(n_f, q).plus(n_f * ((1.0 - q) - p));
         stirling_error(n_f)
             - stirling_error(k_f)

@@ -12,14 +12,14 @@
 //!
 //! whose terms are positive while `t ≤ (N+1)·min t_e`.
 //!
-//! *By bursts*, for crowds that send more messages than that. Write B = r·R + s·S, where R are pairs
-//! or nothing, S bursts of one sign, both of mass 1. Then `Bᴺ = Σ_m Bin(N, s)(m)·Sᵐ·R^{N−m}`, a
-//! Horner scheme in S; powers of R are laws on the line.
+//! *By bursts*, for crowds that send more messages than that. Write B = r·R + s·S, where R are
+//! pairs or nothing, S bursts of one sign, both of mass 1. Then `Bᴺ = Σ_m Bin(N, s)(m)·Sᵐ·R^{N−m}`,
+//! a Horner scheme in S; powers of R are laws on the line.
 //!
-//! The table has the totals `0..=T` and the differences `−D₁..=D₂`. Both schemes reach a cell through
-//! partial sums of the events of a crowd, so leaving out what is beyond the table loses only crowds
-//! with more than T messages, more than D₂ '+' in bursts, or more than D₁ '−' in bursts. Chernoff's
-//! bound holds each of these below a `leak` of 10⁻²².
+//! The table has the totals `0..=T` and the differences `−D₁..=D₂`. Both schemes reach a cell
+//! through partial sums of the events of a crowd, so leaving out what is beyond the table loses
+//! only crowds with more than T messages, more than D₂ '+' in bursts, or more than D₁ '−' in
+//! bursts. Chernoff's bound holds each of these below a `leak` of 10⁻²².
 
 use crate::Error;
 use crate::kernel::binomial::Binomial;
@@ -43,17 +43,18 @@ impl Law {
         Self::within(MAX_TERMS, trials, bursts)
     }
 
-    /// The same, for at most that many terms.
+    /// The law of `trials` users; an error where that takes more than `budget` terms.
     pub(crate) fn within(budget: f64, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
         Self::cut(LEAK, (MAX_CELLS, budget), trials, bursts)
     }
 
-    /// The same, for a table small enough that all its outcomes can be kept in order.
+    /// The law of `trials` users; an error unless the table is so small that all its outcomes can
+    /// be kept in order.
     pub(crate) fn small(trials: u64, bursts: &Bursts) -> Result<Self, Error> {
         Self::cut(LEAK, (FEW_CELLS, FEW_TERMS), trials, bursts)
     }
 
-    /// The same, for a table each of whose sides misses at most `leak`.
+    /// The law of `trials` users, in a table each of whose sides misses at most `leak`.
     fn cut(
         leak: f64,
         (most_cells, most_terms): (f64, f64),
@@ -82,7 +83,8 @@ impl Law {
         } else {
             (catalogue.by_bursts(window, most), catalogue.error_by_bursts(most))
         };
-        // Whoever adds the cells up, by `Sum`, rounds once more for each in a part and for each part.
+        // Whoever adds the cells up, by `Sum`, rounds once more for each in a part and for each
+        // part.
         let error = error + (PART as f64 + window.cells() / PART as f64) * f64::EPSILON;
         Ok(Self { window, cells, error, leak: 4.0 * leak + UNDERFLOW })
     }
@@ -127,8 +129,8 @@ impl Law {
     }
 }
 
-/// A long sum of positive terms in parts, so that its rounding error grows with their number and not
-/// with that of the terms.
+/// A long sum of positive terms in parts, so that its rounding error grows with their number and
+/// not with that of the terms.
 #[derive(Default)]
 pub(crate) struct Sum {
     whole: f64,
@@ -229,7 +231,7 @@ struct Catalogue {
     none: f64,
     /// `P[some event]`, summed as integers: `ln P[no event]` needs its digits.
     some: f64,
-    /// What each side of a table may miss.
+    /// The mass that each side of a table may miss.
     leak: f64,
 }
 
@@ -331,8 +333,9 @@ impl Catalogue {
         if self.some < 0.5 { trials * (-self.some).ln_1p() } else { trials * self.none.ln() }
     }
 
-    /// A path to a cell has at most as many steps as messages; each step multiplies by a factor with
-    /// eight roundings and adds up as many terms as there are events. The start is an exponential.
+    /// A path to a cell has at most as many steps as messages; each step multiplies by a factor
+    /// with eight roundings and adds up as many terms as there are events. The start is an
+    /// exponential.
     fn error_by_totals(&self, window: Window) -> f64 {
         let steps = window.last as f64 * (self.events.len() as f64 + 10.0);
         let lifts = 2.0 * self.ln_no_events().abs() + LIFT.ln();
@@ -399,13 +402,13 @@ fn multiply(line: &mut [f64], stay: f64, step: &[(usize, f64)]) {
     }
 }
 
-/// What each side of a table may miss.
+/// The mass that each side of a table may miss.
 const LEAK: f64 = 1e-22;
-/// Times the number of terms of the largest table it is below a hundredth of [`LEAK`].
+/// A mass that is below a hundredth of [`LEAK`] when multiplied by the terms of the largest table.
 const NEGLIGIBLE: f64 = 1e-40;
-/// More than all that is dropped because it is negligible or too small for an `f64`.
+/// A bound on the mass that is dropped because it is negligible or too small for an `f64`.
 const UNDERFLOW: f64 = 1e-26;
-/// Four times what the tests of [`Binomial`] hold it to.
+/// The relative error of [`Binomial`]: four times the one its tests allow.
 const BINOMIAL_ERROR: f64 = 1.6e-11;
 const LIFT: f64 = 1.3407807929942597e154; // 2⁵¹²
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;

@@ -12,7 +12,8 @@
 //!
 //! the same in both directions. `w = 1/(p+1)` is valid for every ε₀-LDP randomizer that all users
 //! share (theorem and proof in `docs/privacy.md`, 5); `w = e^−ε₀/2` is the standard clones of
-//! Feldman, McMillan and Talwar, "Hiding Among the Clones" (2021), Theorem 3.2, kept for comparison.
+//! Feldman, McMillan and Talwar, "Hiding Among the Clones" (2021), Theorem 3.2, kept for
+//! comparison.
 //!
 //! Given `c = A + B ~ Bin(n, 2w)`, A is `Bin(c, ½)` and the expectation is a stop-loss of A at
 //! `τ = c·(½ + β)`, `β = tanh(ε/2) / (2·tanh(ε₀/2))`:
@@ -52,7 +53,7 @@ pub struct ClonePair {
 }
 
 impl ClonePair {
-    /// For every pure ε₀-LDP randomizer that all users share: clones with mass `2/(e^ε₀+1)`.
+    /// The pair for all pure ε₀-LDP randomizers that users share: clones of mass `2/(e^ε₀+1)`.
     ///
     /// An upper bound on every such randomizer, valid for all ε₀ and crowds, attained by binary
     /// randomized response on an interval of ε. Theorem in `docs/privacy.md`, 5.
@@ -62,7 +63,8 @@ impl ClonePair {
         Ok(Self { crowd: crowd.get(), local, theorem: Theorem::StrongClones, clone })
     }
 
-    /// The standard clones, mass `e^−ε₀`. Feldman et al. (2021), Theorem 3.2. 12 to 47 % larger in ε.
+    /// The standard clones, mass `e^−ε₀`. Feldman et al. (2021), Theorem 3.2. ε is larger by 12 to
+    /// 47 %.
     pub fn standard(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
         let local = checked(local)?;
         let clone = 0.5 * (-local).exp();
@@ -111,7 +113,7 @@ impl Profile for ClonePair {
         if epsilon.get() >= self.local {
             return Band::ZERO;
         }
-        // Where δ is beyond any use, Hoeffding's inequality spares a walk that would find only zeros.
+        // Where δ is beyond any use, Hoeffding's inequality spares a walk that finds only zeros.
         let bound = self.hoeffding(epsilon.get());
         if bound < 1e-210 {
             return Band { lower: 0.0, upper: round::delta_up(bound) };
@@ -229,7 +231,7 @@ impl Walk {
         step.weight * loss.max(0.0)
     }
 
-    /// From `c` to `c + 1`.
+    /// The step from `c` to `c + 1`.
     fn up(&self, step: Step, ratio: f64) -> Step {
         let next = step.c + 1;
         let cut = self.cut(next);
@@ -249,7 +251,7 @@ impl Walk {
         moved.settle()
     }
 
-    /// From `c` to `c − 1`.
+    /// The step from `c` to `c − 1`.
     fn down(&self, step: Step, ratio: f64) -> Step {
         let next = step.c - 1;
         let cut = self.cut(next);
@@ -278,10 +280,11 @@ impl Walk {
         Step { c, weight: 0.0, a, pmf, tail }
     }
 
-    /// Whether the step to `next` needs a fresh evaluation.
+    /// True if the step to `next` needs a fresh evaluation.
     ///
-    /// Where the pmf has underflowed (below e^-700, which takes over a thousand clones) it is looked
-    /// at every 64 steps only: it cannot grow in between to anything a δ of 1e-200 would notice.
+    /// Where the pmf has underflowed (below e^-700, which takes over a thousand clones) it is
+    /// looked at every 64 steps only: it cannot grow in between to anything a δ of 1e-200 would
+    /// notice.
     fn needs_fresh(step: &Step, next: u64) -> bool {
         let lost = step.pmf == 0.0 && (next < 1100 || next.is_multiple_of(64));
         lost || next.is_multiple_of(ANCHOR_EVERY)
@@ -326,7 +329,7 @@ impl Step {
     }
 }
 
-/// What the walk may leave out, added to the result.
+/// The part that the walk may leave out, added to the result.
 const NEGLIGIBLE: f64 = 1e-11;
 /// Steps between looks at whether to stop.
 const CHECK_EVERY: u64 = 16;

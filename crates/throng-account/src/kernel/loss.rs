@@ -2,13 +2,13 @@
 //!
 //! 1. *Connect the dots* (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the Dots: Tighter
 //!    Discrete Approximations of Privacy Loss Distributions", 2022). The profile is convex in e^ε,
-//!    so the chords through `(e^{jh}, δ(jh))` lie above it, and they are the profile of a law on the
-//!    grid. Values are rounded up first; their lower convex hull is still above the truth.
+//!    so the chords through `(e^{jh}, δ(jh))` lie above it, and they are the profile of a law on
+//!    the grid. Values are rounded up first; their lower convex hull is still above the truth.
 //! 2. *Tilt.* The law is weighted by `e^{λ·loss}` so that its T-fold sum is centred on the ε asked
 //!    for. Rounding errors are then relative to the δ sought, be it 10⁻³⁰.
 //! 3. *Fourier.* One transform of length L, the T-th power, one inner product with the transform of
-//!    the tilted hockey stick. That computes the sum on a circle of L places; the stick is positive,
-//!    so what wraps around only adds to δ.
+//!    the tilted hockey stick. That computes the sum on a circle of L places; the stick is
+//!    positive, so what wraps around only adds to δ.
 
 use crate::kernel::work;
 use crate::round;
@@ -37,7 +37,7 @@ impl TotalLoss {
         self.infinite
     }
 
-    /// No finite total is above this.
+    /// The largest finite total.
     pub(crate) fn largest_loss(&self) -> f64 {
         let places: f64 = self.laws.iter().map(|law| law.times * (law.up.len() - 1) as f64).sum();
         self.step * (places + 1.0)
@@ -65,8 +65,8 @@ impl TotalLoss {
         let exponent: f64 = self.laws.iter().map(|law| law.times * law.moments(tilt).0).sum();
         let scale = (exponent - tilt * first).exp() / length as f64;
         let (sum, rounding) = self.inner_product(tilt, length, first, gap);
-        // Masses are second differences of δ, good to 1e-12, and their errors add up over the rounds
-        // like the losses do; the logarithm of the tilt's normalisation counts every round.
+        // Masses are second differences of δ, good to 1e-12, and their errors add up over the
+        // rounds like the losses do; the logarithm of the tilt's normalisation counts every round.
         let rounds: f64 = self.laws.iter().map(|law| law.times).sum();
         let allowance = 1.0 + 1e-11 * rounds.sqrt() + 1e-14 * rounds;
         round::up(scale * (sum + rounding).max(0.0) * allowance) + self.infinite
@@ -145,7 +145,7 @@ impl TotalLoss {
 /// A privacy-loss distribution on the grid `jh`, symmetric in the sense of its two worlds:
 /// `P[loss = −jh] = e^{−jh}·P[loss = jh]`.
 pub(crate) struct Law {
-    /// How many rounds have it.
+    /// The number of rounds that have it.
     times: f64,
     /// `P[loss = jh]`, `j ≥ 0`.
     up: Vec<f64>,

@@ -68,8 +68,9 @@ pub(crate) fn smallest_epsilon(
     high
 }
 
-/// The smallest value in `(low, high]`, to a relative `tolerance`, for which `safe` holds, given that
-/// it holds at `high` and, once it holds, goes on to hold. Any answer but `high` has been tested.
+/// The smallest value in `(low, high]`, to a relative `tolerance`, for which `safe` holds, given
+/// that it holds at `high` and, once it holds, goes on to hold. Any answer but `high` has been
+/// tested.
 pub(crate) fn smallest_safe(
     mut low: f64,
     mut high: f64,

@@ -19,9 +19,9 @@
 //! The trapezoidal rule with step `2π/Λ` computes, by Poisson's formula, the integral plus
 //! `e^{−slΛ}·E(X+ξ+lΛ)₊ ≥ 0` summed over `l ≠ 0`: an upper bound stays one, and for the lower bound
 //! the extra is bounded and taken off. ξ makes χ fall like a Gaussian, so the sum ends after some
-//! ten thousand terms whatever the crowd; with σ = 0.005/s the two sides differ by a few parts in 10⁵
-//! of δ, about a millionth of ε. Where the terms' own rounding would show, the result is replaced by
-//! bounds that need no sum: Chernoff's, and that of one summand alone.
+//! ten thousand terms whatever the crowd; with σ = 0.005/s the two sides differ by a few parts in
+//! 10⁵ of δ, about a millionth of ε. Where the terms' own rounding would show, the result is
+//! replaced by bounds that need no sum: Chernoff's, and that of one summand alone.
 
 use crate::Band;
 use crate::kernel::binomial::Binomial;
@@ -56,7 +56,7 @@ pub(crate) fn mean_positive_part(law: &Summand, n: u64) -> Band {
     }
 }
 
-/// `E[(G₁ + … + Gₙ)₊]` over all combinations of counts that have any weight, if they are not too many.
+/// `E[(G₁ + … + Gₙ)₊]` over all combinations of counts with any weight, if not too many.
 fn enumerated(law: &Summand, n: u64) -> Option<Band> {
     // A sum that is spread out further has too many, and is smooth enough for the contour.
     let spread = law.atoms.iter().map(|&(_, m)| 1.0 + (n as f64 * m * (1.0 - m).max(0.0)).sqrt());
@@ -64,8 +64,8 @@ fn enumerated(law: &Summand, n: u64) -> Option<Band> {
         return None;
     }
     let mut budget = MAX_ENUMERATED;
-    let value = enumerate(&law.atoms, Left { n, mass: 1.0 }, 0.0, 1.0, &mut budget)?;
-    // What has no weight is worth at most n times the largest value, each time something is left out.
+    let value = enumerate(&law.atoms, Remainder { n, mass: 1.0 }, 0.0, 1.0, &mut budget)?;
+    // Terms without weight are worth at most n times the largest value, each time one is left out.
     let largest = law.atoms.iter().map(|atom| atom.0).fold(0.0, f64::max);
     let rest = 8.0 * LEAST * MAX_ENUMERATED as f64 * n as f64 * largest;
     Some(Band { lower: value, upper: value + rest })
@@ -73,7 +73,7 @@ fn enumerated(law: &Summand, n: u64) -> Option<Band> {
 
 /// Summands whose value is not decided on yet, and the mass of the values still possible.
 #[derive(Clone, Copy)]
-struct Left {
+struct Remainder {
     n: u64,
     mass: f64,
 }
@@ -81,7 +81,7 @@ struct Left {
 /// The part of `E[(base + …)₊]` that follows from here, where `weight` has come to.
 fn enumerate(
     atoms: &[(f64, f64)],
-    left: Left,
+    left: Remainder,
     base: f64,
     weight: f64,
     budget: &mut u64,
@@ -96,7 +96,7 @@ fn enumerate(
     let (first, masses) = law.masses((LEAST / weight).min(1.0));
     let mut sum = 0.0;
     for (k, share) in (first..).zip(masses) {
-        let left = Left { n: left.n - k, mass: left.mass - mass };
+        let left = Remainder { n: left.n - k, mass: left.mass - mass };
         let base = base + k as f64 * value;
         sum += enumerate(&atoms[1..], left, base, weight * share, budget)?;
     }
@@ -127,7 +127,7 @@ impl Contour {
         let s = centre.max(1.0 / (law.variance(centre) * n).sqrt());
         let deviation = (law.variance(s) * n).sqrt();
         let x = s * deviation;
-        // Beyond 35 deviations δ is below 10⁻²⁰⁰; below one third the tilted law is all but a point.
+        // Beyond 35 deviations δ is below 10⁻²⁰⁰; below ⅓ the tilted law is all but a point.
         if !(0.3..35.0).contains(&x) {
             return None;
         }
@@ -234,7 +234,8 @@ impl Summand {
             let linear = t * self.mean;
             return ((linear + curved).ln_1p(), 1e-15 * (linear.abs() + curved));
         }
-        // Far from 0 the sum can be small against 1, and only its terms, all positive, say how small.
+        // Far from 0 the sum can be small against 1, and only its terms, all positive, say how
+        // small.
         let rest = (1.0 - self.atoms.iter().map(|atom| atom.1).sum::<f64>()).max(0.0);
         let (mut total, mut error) = (rest, 1e-15);
         for &(v, m) in &self.atoms {

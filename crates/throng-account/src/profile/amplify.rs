@@ -1,4 +1,4 @@
-//! Amplification by shuffling: what a crowd makes of any ε₀-LDP randomizer.
+//! Amplification by shuffling: the privacy of any ε₀-LDP randomizer in a crowd.
 
 use crate::kernel::bag::Bag;
 use crate::kernel::solve::smallest_epsilon;
@@ -10,8 +10,9 @@ use crate::{
 
 /// Some pure ε₀-LDP randomizer, the same for everyone, one report each, shuffled.
 ///
-/// The upper bound is [`ClonePair::strong`]; the lower bound is the better of two real randomizers on
-/// explicit datasets: binary response, and ternary response with everyone else on the third value.
+/// The upper bound is [`ClonePair::strong`]; the lower bound is the better of two real randomizers
+/// on explicit datasets: binary response, and ternary response with everyone else on the third
+/// value.
 ///
 /// ```
 /// use throng_account::profile::Shuffled;
@@ -49,7 +50,7 @@ pub struct Shuffled {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
-    /// Where it comes from.
+    /// The theorem it comes from.
     pub theorem: Theorem,
     /// ε, never above ε₀; or why the theorem does not apply.
     pub epsilon: Result<Epsilon, Error>,
@@ -171,8 +172,8 @@ mod tests {
         Shuffled::new(Crowd::new(n).unwrap(), Epsilon::at(local)).unwrap()
     }
 
-    // Reference values of the best published evaluations at δ = 10⁻⁸: exact pair and achievable lower
-    // bound.
+    // Reference values of the best published evaluations at δ = 10⁻⁸: exact pair and achievable
+    // lower bound.
     #[test]
     fn the_band_is_where_it_is_known_to_be() {
         for (n, local, upper, lower) in [
@@ -192,8 +193,8 @@ mod tests {
         }
     }
 
-    // Independent brute force: exact worst cases of random extremal channels, all pairs of inputs and
-    // all multisets of the others' inputs.
+    // Independent brute force: exact worst cases of random extremal channels, all pairs of inputs
+    // and all multisets of the others' inputs.
     #[test]
     fn no_enumerated_channel_exceeds_the_bound() {
         for row in vectors("channels.json") {

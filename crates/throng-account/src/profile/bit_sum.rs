@@ -1,8 +1,8 @@
 //! `bit-sum`: everyone sends one bit, flipped now and then (Cheu et al., "Distributed Differential
 //! Privacy via Shuffling", 2019, Algorithm 1; binary randomized response, shuffled).
 //!
-//! Each of the n users sends a uniform bit with probability λ/n and the true one otherwise, so a bit
-//! is flipped with probability `f = λ/(2n)`.
+//! Each of the n users sends a uniform bit with probability λ/n and the true one otherwise, so a
+//! bit is flipped with probability `f = λ/(2n)`.
 
 use crate::kernel::bag::{Bag, Worst};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
@@ -32,7 +32,7 @@ pub struct BitSum {
 }
 
 impl BitSum {
-    /// By λ, the expected number of users whose bit is replaced by a coin: `0 < λ < n`.
+    /// The protocol with `0 < λ < n`, the expected number of users whose bit is replaced by a coin.
     pub fn new(crowd: Crowd, lambda: f64) -> Result<Self, Error> {
         let n = crowd.get() as f64;
         if !(lambda > 0.0 && lambda < n) {
@@ -45,7 +45,7 @@ impl BitSum {
         Self::with_flip(crowd, lambda / (2.0 * n))
     }
 
-    /// By the probability `0 < f < ½` that a bit is flipped, as the sampler draws it.
+    /// The protocol that flips a bit with probability `0 < f < ½`, as the sampler draws it.
     pub fn with_flip(crowd: Crowd, flip: f64) -> Result<Self, Error> {
         Ok(Self { crowd, flip: checked_flip(flip)? })
     }
@@ -110,8 +110,8 @@ impl BitSum {
 }
 
 impl Profile for BitSum {
-    /// Worst over all datasets and both directions. Exact (upper and lower differ by rounding only)
-    /// up to about 10⁶ users; beyond, certified with a gap below 1e-3 in ε.
+    /// δ of the worst dataset and direction. Exact (upper and lower differ by rounding only) up to
+    /// about 10⁶ users; beyond, certified with a gap below 1e-3 in ε.
     fn delta(&self, epsilon: Epsilon) -> Band {
         self.bag().delta(epsilon.get()).band
     }
@@ -198,8 +198,9 @@ mod tests {
         }
     }
 
-    // At ε₀ − ln 2 the tilted flip is a fair coin, whose characteristic function vanishes at π. The term
-    // there once got lost, and with it three per cent of δ. For one user δ is exact in closed form.
+    // At ε₀ − ln 2 the tilted flip is a fair coin, whose characteristic function vanishes at π. The
+    // term there once got lost, and with it three per cent of δ. For one user δ is exact in closed
+    // form.
     #[test]
     fn a_tilted_fair_coin_loses_nothing() {
         for flip in [1e-26, 1e-6, 1e-4, 1e-3, 0.1, 0.4999999999] {

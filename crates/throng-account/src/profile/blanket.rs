@@ -1,7 +1,8 @@
 //! The privacy blanket of concrete randomizers.
 //!
 //! A randomizer that always keeps a floor M under all its output laws hides a user among everyone
-//! whose report came from that floor. With `G = (P₀ − E·P₁)/M` under M (and 0 with the missing mass),
+//! whose report came from that floor. With `G = (P₀ − E·P₁)/M` under M (and 0 with the missing
+//! mass),
 //!
 //! ```text
 //! δ(ε) ≤ E[(G₁ + … + Gₙ)₊]/n                                                E = e^ε
@@ -45,7 +46,7 @@ pub struct Blanket {
     apart: f64,
     both: f64,
     neither: f64,
-    /// For k-ary response with k ≥ 3: the number of categories.
+    /// The number of categories, for k-ary response with k ≥ 3.
     categories: Option<u64>,
 }
 
@@ -338,8 +339,8 @@ mod tests {
         }
     }
 
-    // Few clones among many users make a law of rare, large jumps, on which the contour integral once
-    // cancelled to nothing and called it private.
+    // Few clones among many users make a law of rare, large jumps, on which the contour integral
+    // once cancelled to nothing and called it private.
     #[test]
     fn rare_clones_hide_nobody() {
         let at = |n: u64, local: f64, k: u64| {
@@ -347,8 +348,8 @@ mod tests {
         };
         for (n, local, k) in [(1_000, 12.0, 100_000), (25, 8.0, 1_000_000), (100, 8.0, 10)] {
             let blanket = at(n, local, k);
-            // Everyone else on a third value, nobody drawing either of the user's: the user's own report
-            // gives it away with this probability.
+            // Everyone else on a third value, nobody drawing either of the user's: the user's own
+            // report gives it away with this probability.
             let p = f64::exp(local);
             let unit = 1.0 / (p + k as f64 - 1.0);
             let alone = (p - 1.0) * unit * (1.0 - 2.0 * unit).powi(n as i32 - 1);
@@ -378,8 +379,9 @@ mod tests {
         }
     }
 
-    // Close to ε₀ almost nothing of the tilted law is left, and its logarithm once lost all its digits. One
-    // report drawn from the user's value, all others from no floor at all, bounds the expression from below.
+    // Close to ε₀ almost nothing of the tilted law is left, and its logarithm once lost all its
+    // digits. One report drawn from the user's value, all others from no floor at all, bounds the
+    // expression from below.
     #[test]
     fn the_upper_bound_holds_close_to_local() {
         for (n, local, k, left) in [

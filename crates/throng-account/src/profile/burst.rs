@@ -1,9 +1,9 @@
 //! `burst-count`: everyone sends a '+' for a 1 and, rarely, a burst of noise.
 //!
 //! A user adds at most one event, drawn without looking at the bit: j pairs of '+' and '−', which
-//! hide how many messages there are, or k times '+', or k times '−', which hide their difference. The
-//! estimate is the difference of the two counts. A user has 1 + K slots, where K is the size of the
-//! largest event; what is not used is filled with nulls.
+//! hide how many messages there are, or k times '+', or k times '−', which hide their difference.
+//! The estimate is the difference of the two counts. A user has 1 + K slots, where K is the size of
+//! the largest event; what is not used is filled with nulls.
 //!
 //! The bag shows (number of '+', number of '−'). The noise does not depend on the data, so one bit
 //! moves the law of the noise by one '+', on every dataset alike.
@@ -35,8 +35,8 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// `pairs[j-1]` is the weight of j '+' and j '−' together, `plus[k-1]` of k '+', `minus[k-1]` of
-    /// k '−'. There is at least one event, and the weights sum to less than 2⁶⁴.
+    /// `pairs[j-1]` is the weight of j '+' and j '−' together, `plus[k-1]` of k '+', `minus[k-1]`
+    /// of k '−'. There is at least one event, and the weights sum to less than 2⁶⁴.
     pub fn new(pairs: Vec<u64>, plus: Vec<u64>, minus: Vec<u64>) -> Result<Self, Error> {
         let lists = [&pairs, &plus, &minus];
         let longest = lists.iter().map(|list| list.len()).max().unwrap_or(0);
@@ -131,7 +131,7 @@ impl BurstCount {
         Ok(Self { crowd, bursts, law })
     }
 
-    /// The same, refused above a smaller number of terms.
+    /// Does as [`Self::new`], and refuses a law of more than `budget` terms.
     pub(crate) fn within(budget: f64, crowd: Crowd, bursts: Bursts) -> Result<Self, Error> {
         let law = Law::within(budget, crowd.get(), &bursts)?;
         Ok(Self { crowd, bursts, law })
@@ -150,16 +150,16 @@ impl BurstCount {
         (removed + self.law.leak, added + self.law.leak)
     }
 
-    /// `ln P[bag | bit 1]/P[bag | bit 0]` for a bag with `plus` '+' and `minus` '−' beyond the others'
-    /// ones. Outside the computed table it is infinite, or 0 where nothing is known.
+    /// `ln P[bag | bit 1]/P[bag | bit 0]` for a bag with `plus` '+' and `minus` '−' beyond the
+    /// others' ones. Outside the computed table it is infinite, or 0 where nothing is known.
     pub fn log_ratio(&self, plus: i64, minus: i64) -> f64 {
         let (one, zero) =
             (self.law.mass(plus.saturating_sub(1), minus), self.law.mass(plus, minus));
         if one == zero { 0.0 } else { (one / zero).ln() }
     }
 
-    /// The smallest δ that any finite ε reaches: the chance of bags that are possible for one of the
-    /// two bits only.
+    /// The smallest δ that any finite ε reaches: the chance of bags that are possible for one of
+    /// the two bits only.
     pub fn least_delta(&self) -> f64 {
         let (mut removed, mut added) = (Sum::default(), Sum::default());
         self.law.for_each(|zero, one| {
@@ -181,7 +181,7 @@ impl BurstCount {
         self.crowd
     }
 
-    /// What they may add.
+    /// The bursts that they may add.
     pub fn bursts(&self) -> &Bursts {
         &self.bursts
     }
@@ -212,7 +212,7 @@ impl Profile for BurstCount {
         Band { lower: round::down(lower), upper: self.bulk_delta(epsilon) }
     }
 
-    /// There is none: a bag without a single '+' gives a 0 away.
+    /// `None`: a bag without a single '+' gives a 0 away.
     fn pure(&self) -> Option<Epsilon> {
         None
     }

@@ -10,8 +10,8 @@
 //! δ(ε) ≤ H_E(P⊗Q ‖ Q⊗P) + 2·P[Bin(n, 1/k) < N]       Q the noise of N users, P = Q and one '+'
 //! ```
 //!
-//! for every N, because users beyond N in a category only add noise to it. Which N is best depends on
-//! the δ in question, so a few are kept and the smallest sum is taken.
+//! for every N, because users beyond N in a category only add noise to it. Which N is best depends
+//! on the δ in question, so a few are kept and the smallest sum is taken.
 
 use crate::kernel::binomial::Binomial;
 use crate::kernel::burst_law::Law;
@@ -54,7 +54,7 @@ impl BurstHistogram {
         Self::with_failures(crowd, categories, bursts, &FAILURES)
     }
 
-    /// The same, for those numbers of users that fail with these probabilities.
+    /// Does as [`Self::new`], for the numbers of users that fail with these probabilities.
     pub(crate) fn with_failures(
         crowd: Crowd,
         categories: u64,
@@ -104,12 +104,12 @@ impl BurstHistogram {
         self.crowd
     }
 
-    /// k.
+    /// The number of categories, k.
     pub fn categories(&self) -> u64 {
         self.categories
     }
 
-    /// What a user may add to the category of its role.
+    /// The bursts that a user may add to the category of its role.
     pub fn bursts(&self) -> &Bursts {
         &self.bursts
     }
@@ -127,7 +127,7 @@ impl Profile for BurstHistogram {
         Band { lower: 0.0, upper: self.bound(epsilon.get()) }
     }
 
-    /// There is none: a category without a single '+' has nobody in it.
+    /// `None`: a category without a single '+' has nobody in it.
     fn pure(&self) -> Option<Epsilon> {
         None
     }
@@ -178,7 +178,7 @@ pub(crate) fn likely_users(crowd: Crowd, categories: u64, failure: f64) -> Resul
 pub(crate) struct TwoCells {
     /// The outcomes of one category, by increasing loss.
     outcomes: Vec<Outcome>,
-    /// As in [`Law`].
+    /// The relative error, as in [`Law`].
     error: f64,
     leak: f64,
 }
@@ -187,14 +187,14 @@ pub(crate) struct TwoCells {
 type Outcome = (f64, f64, f64);
 
 impl TwoCells {
-    /// From the law Q.
+    /// The pair of products made of the law Q.
     pub(crate) fn new(law: &Law) -> Self {
         let mut pairs = Vec::new();
         law.for_each(|zero, one| pairs.push((zero, one)));
         Self { error: law.error, leak: law.leak, ..Self::of_pairs(pairs) }
     }
 
-    /// From Q and P of every outcome, taken as exact and complete.
+    /// The pair of products made of Q and P of every outcome, taken as exact and complete.
     pub(crate) fn of_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let possible = pairs.into_iter().filter(|&(zero, one)| zero > 0.0 || one > 0.0);
         let mut outcomes: Vec<Outcome> =
@@ -203,16 +203,16 @@ impl TwoCells {
         Self { outcomes, error: 0.0, leak: 0.0 }
     }
 
-    /// An upper bound on `H_E(P⊗Q ‖ Q⊗P)`, exact but for rounding and twice the leak of the law. The
-    /// other direction is the same: exchange the categories.
+    /// An upper bound on `H_E(P⊗Q ‖ Q⊗P)`, exact but for rounding and twice the leak of the law.
+    /// The other direction is the same: exchange the categories.
     ///
     /// ```text
     /// Σ_i P_i·Q[L < l_i − ε] − E·Q_i·P[L < l_i − ε],      l = ln P/Q
     /// ```
     pub(crate) fn delta(&self, epsilon: f64) -> f64 {
         // Masses are off by e^±error, running sums by a rounding per outcome, and losses by a few
-        // roundings. A lower cut takes in more pairs than it should; with E lower still, all of them
-        // count for more than they do.
+        // roundings. A lower cut takes in more pairs than it should; with E lower still, all of
+        // them count for more than they do.
         let sums = self.outcomes.len() as f64 * f64::EPSILON;
         let margin = 4.0 * (self.error + sums) + 1e-12;
         let (cut, e) = (epsilon - margin, (epsilon - 2.0 * margin).exp().min(f64::MAX));

@@ -52,7 +52,7 @@ pub struct CoinCount {
 }
 
 impl CoinCount {
-    /// At least one slot, and at most 2⁵⁰ in the whole crowd.
+    /// The protocol with at least one slot, and at most 2⁵⁰ slots in the whole crowd.
     pub fn new(crowd: Crowd, slots: u64, chance: Threshold) -> Result<Self, Error> {
         checked_slots(crowd, slots)?;
         Ok(Self { crowd, slots, chance })
@@ -94,7 +94,7 @@ impl Profile for CoinCount {
         self.coins().delta(epsilon)
     }
 
-    /// There is none: all coins may agree with the bit.
+    /// `None`: all coins may agree with the bit.
     fn pure(&self) -> Option<Epsilon> {
         None
     }
@@ -139,7 +139,8 @@ pub struct AdditiveHistogram {
 }
 
 impl AdditiveHistogram {
-    /// At least two categories and one slot, and at most 2⁵⁰ slots in the whole crowd.
+    /// The protocol with at least two categories and one slot, and at most 2⁵⁰ slots in the whole
+    /// crowd.
     pub fn new(
         crowd: Crowd,
         slots: u64,
@@ -199,7 +200,7 @@ impl Profile for AdditiveHistogram {
         self.coins().delta(epsilon)
     }
 
-    /// There is none: the true category may be drawn by nobody.
+    /// `None`: the true category may be drawn by nobody.
     fn pure(&self) -> Option<Epsilon> {
         None
     }
@@ -222,13 +223,13 @@ impl Profile for AdditiveHistogram {
 pub(crate) enum Coins {
     /// Every slot holds a coin with the same chance.
     Binomial { slots: u64, chance: f64 },
-    /// Infinitely many slots with so many coins on average.
+    /// Infinitely many slots, with `rate` coins on average.
     Poisson { rate: f64 },
 }
 
 impl Coins {
-    /// `Σ_T P[T]·2^−T = (1 − p/2)^slots`, rounded up: the loss is infinite when all coins agree with
-    /// the bit.
+    /// `Σ_T P[T]·2^−T = (1 − p/2)^slots`, rounded up: the loss is infinite when all coins agree
+    /// with the bit.
     pub(crate) fn least_delta(&self) -> f64 {
         round::up(self.ln_power(0.5).exp())
     }
@@ -278,10 +279,10 @@ impl Coins {
 
     /// The T that matter, and a bound on `Σ P[T]·d(T, ε)` over the others.
     ///
-    /// `d(T) ≤ P[B = m] ≤ e^{T·h(m/T)}·2^−T` with the entropy h, which is concave and has slope ε at
-    /// ρ; as `m < (T+1)ρ`, that is at most `e^{ερ}·θ^T`, `ln θ = h(ρ) − ln 2`. So what is left out is
-    /// at most `e^{ερ}·E θ^T` times the tails of the law weighted by `θ^T`, for which there is
-    /// Bernstein's inequality, and `e^{ερ} < 4/3`.
+    /// `d(T) ≤ P[B = m] ≤ e^{T·h(m/T)}·2^−T` with the entropy h, which is concave and has slope ε
+    /// at ρ; as `m < (T+1)ρ`, that is at most `e^{ερ}·θ^T`, `ln θ = h(ρ) − ln 2`. So what is left
+    /// out is at most `e^{ερ}·E θ^T` times the tails of the law weighted by `θ^T`, for which there
+    /// is Bernstein's inequality, and `e^{ερ} < 4/3`.
     fn window(&self, epsilon: f64, rho: f64) -> (u64, u64, f64) {
         let theta = ((-epsilon).exp().ln_1p() + rho * epsilon - LN_2).min(0.0).exp();
         let (mean, variance) = self.tilted(theta);
@@ -297,8 +298,8 @@ impl Coins {
     /// `Σ P[T]·d(T, ε)` over the window, and a bound on the rest.
     ///
     /// From one T to the one below, the law and the binomial coefficient change by simple factors,
-    /// and so does the ratio `P[B < m]/P[B = m]`. Errors of the ratio shrink by θ per step downward;
-    /// upward they would grow.
+    /// and so does the ratio `P[B < m]/P[B = m]`. Errors of the ratio shrink by θ per step
+    /// downward; upward they would grow.
     fn sum(&self, epsilon: f64) -> (f64, f64) {
         let gain = epsilon.exp_m1();
         let rho = (-epsilon).exp() / (1.0 + (-epsilon).exp());
@@ -384,11 +385,11 @@ pub(crate) fn checked_slots(crowd: Crowd, slots: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the window may leave out: e^-NATS of the weighted law.
+/// The window may leave out e^-NATS of the weighted law.
 const NATS: f64 = 50.0;
 /// Above this the ratio is added up afresh, from a few terms; below, it comes from its neighbour.
 const MAX_GAIN: f64 = 16.0;
-/// Counts stay well within the integers of an `f64`.
+/// The most slots of the whole crowd: counts stay well within the integers of an `f64`.
 const MAX_SLOTS: u64 = 1 << 40;
 
 #[cfg(test)]
@@ -420,7 +421,8 @@ mod tests {
         shuffled(std::iter::once(&Counts::from([(truth, 1.0)])).chain(&all))
     }
 
-    // The weighted sum overflows where a coin is all but impossible: nothing above the truth is said.
+    // The weighted sum overflows where a coin is all but impossible: nothing above the truth is
+    // said.
     #[test]
     fn hardly_any_coin_hides_nothing() {
         let chance = Threshold::at_least(Probability::new("chance", 3e-11).unwrap());

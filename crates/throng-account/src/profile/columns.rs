@@ -1,5 +1,5 @@
-//! Several `bit-sum` columns of which one user's value moves many: a histogram of one-hot rows, where
-//! a replaced value moves two, or a selection over d attributes, where it may move all d.
+//! Several `bit-sum` columns of which one user's value moves many: a histogram of one-hot rows,
+//! where a replaced value moves two, or a selection over d attributes, where it may move all d.
 //!
 //! The columns are independent given the data, so together they are rounds to compose, all of them
 //! with the same crowd. What the user shows in a column that does not change is post-processing.
@@ -51,7 +51,7 @@ impl Columns {
         self.column
     }
 
-    /// How many columns change when one user's value is replaced.
+    /// The number of columns that change when one user's value is replaced.
     pub fn changing(&self) -> u64 {
         self.changing
     }
@@ -142,7 +142,7 @@ impl Profile for Columns {
     }
 }
 
-/// With at most 10¹⁰ users, totals stay well within the integers of an `f64`.
+/// The most columns: with at most 10¹⁰ users, totals stay well within the integers of an `f64`.
 const MAX_CHANGING: u64 = 100_000;
 
 #[cfg(test)]

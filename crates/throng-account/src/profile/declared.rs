@@ -30,7 +30,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// With δ₀ = 0 the mechanism is pure.
+    /// The declared (ε₀, δ₀); with δ₀ = 0 the mechanism is pure.
     pub fn new(epsilon: Epsilon, delta: f64) -> Result<Self, Error> {
         if !(0.0..1.0).contains(&delta) {
             return Err(Error::OutOfRange {

@@ -47,24 +47,24 @@ impl Longitudinal {
         self.periods.ilog2() + 1
     }
 
-    /// ε of everything one client ever sends, level included: the parameter of its coin. It is reached
-    /// with one change and two periods or more.
+    /// ε of everything one client ever sends, level included: the parameter of its coin. It is
+    /// reached with one change and two periods or more.
     ///
-    /// The level is drawn without looking at the data, and at most one node of it holds anything. Two
-    /// inputs whose nodes differ cost `ln(2a) − ln(2(1−a)) = c` with `a = e^c/(1+e^c)`, not twice
-    /// that, which is why the printed coin (`c = ε/2`) wastes half of ε (Theorem 5 there is loose by
-    /// two).
+    /// The level is drawn without looking at the data, and at most one node of it holds anything.
+    /// Two inputs whose nodes differ cost `ln(2a) − ln(2(1−a)) = c` with `a = e^c/(1+e^c)`, not
+    /// twice that, which is why the printed coin (`c = ε/2`) wastes half of ε (Theorem 5 there is
+    /// loose by two).
     pub fn lifetime(&self) -> Epsilon {
         self.coin
     }
 
-    /// The profile, after shuffling among `crowd` honest clients, of everything a client ever sends,
-    /// against who sees each period's messages shuffled.
+    /// The profile, after shuffling among `crowd` honest clients, of everything a client ever
+    /// sends, against whoever sees each period's messages shuffled.
     ///
-    /// The level is drawn inside the randomizer, so a whole life, level included, is one report of a
-    /// c-LDP randomizer that is the same for everybody. Shuffling period by period shows less than
-    /// shuffling whole lives. Upper bound: [`ClonePair::strong`] with the whole crowd, for values that
-    /// do not react to what was released before.
+    /// The level is drawn inside the randomizer, so a whole life, level included, is one report of
+    /// a c-LDP randomizer that is the same for everybody. Shuffling period by period shows less
+    /// than shuffling whole lives. Upper bound: [`ClonePair::strong`] with the whole crowd, for
+    /// values that do not react to what was released before.
     pub fn shuffled(&self, crowd: Crowd) -> Result<ClonePair, Error> {
         ClonePair::strong(crowd, self.coin)
     }

@@ -1,9 +1,9 @@
-//! RAPPOR: what one report, several reports and all reports on one value give away.
+//! RAPPOR: the ε of one report, of several reports and of all reports on one value.
 //!
 //! A value sets h bits of a Bloom filter. Each bit is once and for all replaced by a coin with
 //! probability f (the permanent response); every report then shows a 1 with probability q where the
-//! permanent bit is 1 and p where it is 0 (the instantaneous response). Two values differ in at most
-//! 2h bits, h in each direction. Erlingsson, Pihur, Korolova, "RAPPOR" (2014).
+//! permanent bit is 1 and p where it is 0 (the instantaneous response). Two values differ in at
+//! most 2h bits, h in each direction. Erlingsson, Pihur, Korolova, "RAPPOR" (2014).
 //!
 //! The permanent response is drawn per *distinct value*: a value that changes costs again.
 

@@ -1,6 +1,6 @@
-//! `real-sum`: everyone writes a number of `[0, 1]` as r bits and throws them, flipped now and then,
-//! into one untagged bag (Cheu et al., "Distributed Differential Privacy via Shuffling", 2019,
-//! Algorithms 5 and 6).
+//! `real-sum`: everyone writes a number of `[0, 1]` as r bits and throws them, flipped now and
+//! then, into one untagged bag (Cheu et al., "Distributed Differential Privacy via Shuffling",
+//! 2019, Algorithms 5 and 6).
 //!
 //! The bag shows one total, so this is one law to account for, not r rounds to compose: at n = 10⁵,
 //! ε = 1, δ = 10⁻⁶ the noise needed is 4.2 instead of several hundred.
@@ -31,7 +31,7 @@ pub struct RealSum {
 }
 
 impl RealSum {
-    /// By λ as in [`crate::profile::BitSum::new`], with `bits` bits per user.
+    /// The protocol with λ as in [`crate::profile::BitSum::new`] and `bits` bits per user.
     pub fn new(crowd: Crowd, lambda: f64, bits: u64) -> Result<Self, Error> {
         let n = crowd.get() as f64;
         if !(lambda > 0.0 && lambda < n) {
@@ -44,7 +44,7 @@ impl RealSum {
         Self::with_flip(crowd, lambda / (2.0 * n), bits)
     }
 
-    /// By the probability `0 < f < ½` that a bit is flipped, as the sampler draws it.
+    /// The protocol that flips a bit with probability `0 < f < ½`, as the sampler draws it.
     pub fn with_flip(crowd: Crowd, flip: f64, bits: u64) -> Result<Self, Error> {
         if bits == 0 || bits > MAX_BITS || crowd.get() > MAX_BAG / bits {
             return Err(Error::OutOfRange {
@@ -79,7 +79,8 @@ impl RealSum {
 }
 
 impl Profile for RealSum {
-    /// Worst over all datasets, over how many of the user's bits change, and both directions.
+    /// δ at its worst over all datasets, over how many of the user's bits change, and over both
+    /// directions.
     fn delta(&self, epsilon: Epsilon) -> Band {
         self.bag().delta(epsilon.get()).band
     }
@@ -107,7 +108,7 @@ impl Profile for RealSum {
 }
 
 const MAX_BITS: u64 = 100_000;
-/// Totals stay well within the integers of an `f64`.
+/// The most bits in a bag: totals stay well within the integers of an `f64`.
 const MAX_BAG: u64 = 1 << 50;
 
 #[cfg(test)]
@@ -145,8 +146,9 @@ mod tests {
         }
     }
 
-    // A user with thousands of bits and next to nobody to hide among: the two totals are far apart and
-    // almost nothing is private. Such laws once drowned the kernel in rounding and came out as safe.
+    // A user with thousands of bits and next to nobody to hide among: the two totals are far apart
+    // and almost nothing is private. Such laws once drowned the kernel in rounding and came out as
+    // safe.
     #[test]
     fn totals_far_apart_are_never_called_private() {
         for (flip, bits) in [(0.2, 300), (0.2, 1_000), (0.2, 3_000), (0.001, 1_000), (1e-6, 7_803)]

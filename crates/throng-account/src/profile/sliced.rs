@@ -77,12 +77,12 @@ impl SlicedSum {
         self.slots
     }
 
-    /// Out of 2⁶⁴, lowest level first: how often a slot holds a coin of each level.
+    /// The weights out of 2⁶⁴ with which a slot holds a coin of each level, the lowest level first.
     pub fn weights(&self) -> &[u64] {
         &self.weights
     }
 
-    /// How many bits a value has.
+    /// The number of bits of a value.
     pub fn levels(&self) -> u32 {
         self.weights.len() as u32
     }
@@ -162,7 +162,7 @@ impl Profile for SlicedSum {
         round::delta_up(self.finite_crowd() * composed)
     }
 
-    /// There is none: all coins of a level may agree with the bit.
+    /// `None`: all coins of a level may agree with the bit.
     fn pure(&self) -> Option<Epsilon> {
         None
     }

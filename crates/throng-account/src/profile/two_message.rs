@@ -30,7 +30,7 @@ pub struct TwoMessageCount {
 }
 
 impl TwoMessageCount {
-    /// By the probability that the extra message is a 1.
+    /// The protocol whose extra message is a 1 with probability `p`.
     pub fn new(crowd: Crowd, p: Probability) -> Self {
         Self { crowd, p: p.get() }
     }
@@ -49,8 +49,8 @@ impl TwoMessageCount {
         let gain = epsilon.get().exp_m1();
         let law = Binomial::new(n, p);
         // P[Z ≤ k] − E·P[Z ≤ k−1] = P[Z = k] − (E−1)·P[Z ≤ k−1], and the mirror image. Each is
-        // maximal at its cut; both neighbours of the rounding are tried, as any cut is a valid event.
-        // An empty tail costs nothing, at infinite gain too.
+        // maximal at its cut; both neighbours of the rounding are tried, as any cut is a valid
+        // event. An empty tail costs nothing, at infinite gain too.
         let cost = |tail: f64| if tail == 0.0 { 0.0 } else { gain * tail };
         let below = |k: u64| law.pmf(k) - if k == 0 { 0.0 } else { cost(law.lower(k - 1)) };
         let above = |k: u64| law.pmf(k - 1) - cost(law.upper(k));
@@ -84,7 +84,7 @@ impl Profile for TwoMessageCount {
         Band { lower: round::down(value), upper: round::delta_up(value) }
     }
 
-    /// There is none: some outcomes give the user away whatever ε.
+    /// `None`: some outcomes give the user away whatever ε.
     fn pure(&self) -> Option<Epsilon> {
         None
     }

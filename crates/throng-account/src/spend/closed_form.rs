@@ -1,4 +1,4 @@
-//! What several rounds cost together, by formulas.
+//! The privacy cost of several rounds together, by formulas.
 
 use crate::published::renyi_epsilon;
 use crate::round;
@@ -32,7 +32,7 @@ pub fn basic(epsilon: Epsilon, delta: f64, rounds: u64) -> (f64, f64) {
 /// use throng_account::spend::closed_form::{advanced, basic};
 /// use throng_account::{Delta, Epsilon};
 ///
-/// // A hundred rounds of ε = 0.1: 6.3 instead of 10. Of ten rounds it makes more than there is.
+/// // A hundred rounds of ε = 0.1: 6.3 instead of 10. For ten rounds it gives more than basic.
 /// let (epsilon, slack) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
 /// assert!((advanced(epsilon, 100, slack) - 6.308).abs() < 0.001);
 /// assert!(advanced(epsilon, 10, slack) > basic(epsilon, 0.0, 10).0);
@@ -45,8 +45,8 @@ pub fn advanced(epsilon: Epsilon, rounds: u64, slack: Delta) -> f64 {
 
 /// `T` rounds of pure ε-DP, each ε²/2-zCDP, by Rényi divergence.
 ///
-/// Upper bound. Bun, Steinke, "Concentrated Differential Privacy" (2016), Propositions 3 and 7, with
-/// the conversion of [`renyi_epsilon`].
+/// Upper bound. Bun, Steinke, "Concentrated Differential Privacy" (2016), Propositions 3 and 7,
+/// with the conversion of [`renyi_epsilon`].
 ///
 /// ```
 /// use throng_account::spend::closed_form::{advanced, concentrated};

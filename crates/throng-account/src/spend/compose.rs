@@ -1,4 +1,4 @@
-//! Composition: what several rounds cost together.
+//! Composition: the privacy cost of several rounds together.
 //!
 //! The numerical engine turns each round's profile into a privacy-loss distribution on a grid that
 //! dominates it, multiplies characteristic functions, and reads δ off the product (`loss`).
@@ -38,7 +38,7 @@ pub struct Composition<'a> {
 }
 
 impl<'a> Composition<'a> {
-    /// Nothing yet.
+    /// A composition of no rounds.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,7 +57,7 @@ impl<'a> Composition<'a> {
         self.epsilon_on(STEPS_PER_DEVIATION, delta)
     }
 
-    /// The same on a grid with so many steps per deviation of one round.
+    /// That ε, computed on a grid with `steps` steps per deviation of one round.
     fn epsilon_on(&self, steps: f64, delta: Delta) -> Result<Epsilon, Error> {
         let loss = self.discretise(steps, delta.get())?;
         // Basic composition, where every round is pure.
@@ -155,10 +155,10 @@ pub fn shuffled_rounds(
     })
 }
 
-/// Grid steps to the next evaluation, so many deviations out.
+/// The number of grid steps to the next evaluation, this many deviations out.
 ///
-/// In a few rounds the tail itself is what δ is read from: there a chord of two steps adds 3e-4 to ε.
-/// In many rounds the sum is made of central losses, and the tail may be coarser.
+/// In a few rounds the tail itself is what δ is read from: there a chord of two steps adds 3e-4 to
+/// ε. In many rounds the sum is made of central losses, and the tail may be coarser.
 fn stride(deviations: f64, total: u64) -> usize {
     match deviations {
         _ if deviations < 1.5 => 1,

@@ -2,18 +2,19 @@
 
 use crate::round;
 
-/// What m reports of one person keep together that lie in one shuffled bag, each with randomness of its
-/// own, and each with (ε, δ) among the honest reports of the bag.
+/// (ε, δ) of m reports of one person together that lie in one shuffled bag, each with randomness of
+/// its own, and each with (ε, δ) among the honest reports of the bag.
 ///
 /// Replacing m values is replacing one after the other. With `P_i` the bag after i replacements,
 ///
 /// ```text
-/// P_0(S) ≤ e^ε·P_1(S) + δ ≤ e^ε·(e^ε·P_2(S) + δ) + δ ≤ … ≤ e^{mε}·P_m(S) + δ·(1 + e^ε + … + e^{(m−1)ε})
+/// P_0(S) ≤ e^ε·P_1(S) + δ ≤ e^ε·(e^ε·P_2(S) + δ) + δ ≤ …
+///        ≤ e^{mε}·P_m(S) + δ·(1 + e^ε + … + e^{(m−1)ε})
 /// so (ε, δ) for one is (mε, δ·(e^{mε} − 1)/(e^ε − 1)) for m
 /// ```
 ///
-/// Upper bounds, both rounded up; the δ may be above 1, where nothing is said. They are at least what m
-/// rounds cost that are apart: those are (mε, 1 − (1 − δ)^m) by basic composition, and
+/// Upper bounds, both rounded up; the δ may be above 1, where nothing is said. They are at least
+/// what m rounds cost that are apart: those are (mε, 1 − (1 − δ)^m) by basic composition, and
 /// 1 − (1 − δ)^m ≤ mδ. Far from tight where many releases follow each other.
 ///
 /// ```

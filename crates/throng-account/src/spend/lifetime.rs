@@ -1,4 +1,4 @@
-//! What a person who takes part in every epoch of a collection has spent.
+//! The spending of a person who takes part in every epoch of a collection.
 
 use super::Composition;
 use super::table::Table;
@@ -24,7 +24,7 @@ pub struct Spent {
     pub honest: Crowd,
 }
 
-/// What all releases of a collection cost together. It keeps the profiles it has looked at.
+/// The privacy cost of all releases of a collection together, with the profiles looked at so far.
 ///
 /// ```
 /// use throng_account::profile::ClonePair;
@@ -49,39 +49,42 @@ pub struct Spent {
 pub struct Lifetime(Kind);
 
 enum Kind {
-    PerEpoch { promised: Crowd, epochs: u64, delta: Delta, profiles: BTreeMap<(Crowd, u64), Table> },
+    PerEpoch { promised: Crowd, epochs: u64, delta: Delta, profiles: Profiles },
     Once { delta: Delta },
     Memoized(Box<dyn Fn(u64) -> Option<Epsilon> + Send + Sync>),
 }
 
+/// The tables of one report in a crowd, or of several of one person, by crowd and number.
+type Profiles = BTreeMap<(Crowd, u64), Table>;
+
 impl Lifetime {
-    /// Every epoch draws its randomness anew, so releases compose: up to `epochs` of them, each among
-    /// `promised` honest reports or more, at a δ for all of them.
+    /// Every epoch draws its randomness anew, so releases compose: up to `epochs` of them, each
+    /// among `promised` honest reports or more, at a δ for all of them.
     pub fn per_epoch(promised: Crowd, epochs: u64, delta: Delta) -> Self {
         Self(Kind::PerEpoch { promised, epochs, delta, profiles: BTreeMap::new() })
     }
 
-    /// One profile covers all that a client ever sends: charged once, in the smallest of the crowds.
+    /// One profile covers all that a client ever sends: charged once, in the smallest crowd.
     pub fn once(delta: Delta) -> Self {
         Self(Kind::Once { delta })
     }
 
     /// A response that is remembered and shown again and again: charged by itself, without a crowd,
-    /// with δ = 0, for one value that never changes. `cost` is that of so many reports of it,
-    /// if anything is claimed for them.
+    /// with δ = 0, for one value that never changes. `cost` gives the ε of a number of reports of
+    /// it, if anything is claimed for them.
     pub fn memoized(cost: impl Fn(u64) -> Option<Epsilon> + Send + Sync + 'static) -> Self {
         Self(Kind::Memoized(Box::new(cost)))
     }
 
-    /// What all these releases cost a person who has a report in every epoch of each: the total ε,
-    /// rounded up. `profile` is the profile of one report among so many honest ones.
+    /// The total ε, rounded up, that these releases cost a person who has a report in every epoch
+    /// of each. `profile` gives the profile of one report in a crowd of honest ones.
     ///
-    /// Crowds are rounded down to two digits, though not below the promised one, so that many releases
-    /// share a profile. That is on the safe side: the bag of a larger crowd is made from that of a
-    /// smaller one by adding the reports of others, whose randomness is their own.
+    /// Crowds are rounded down to two digits, though not below the promised one, so that many
+    /// releases share a profile. That is on the safe side: the bag of a larger crowd is made from
+    /// that of a smaller one by adding the reports of others, whose randomness is their own.
     ///
-    /// The crowds are to be independent of what was released before; a lifetime that was promised rests
-    /// on the promised crowd alone.
+    /// The crowds are to be independent of what was released before; a lifetime that was promised
+    /// rests on the promised crowd alone.
     pub fn total<E: From<Error>>(
         &mut self,
         releases: &[Spent],
@@ -94,7 +97,7 @@ impl Lifetime {
         self.total_of(&kinds.into_iter().collect::<Vec<_>>(), profile)
     }
 
-    /// The same of releases that come so many times each.
+    /// The total ε of [`Self::total`], for releases that come several times each, with that number.
     pub fn total_of<E: From<Error>>(
         &mut self,
         releases: &[(Spent, u64)],
@@ -113,7 +116,7 @@ impl Lifetime {
                 Ok(cost(reports).ok_or(unclaimed)?)
             }
             Kind::PerEpoch { promised, epochs, delta, profiles } => {
-                // What is cut off in all epochs together is a small part of δ.
+                // The tails cut off in all epochs together are a small part of δ.
                 let floor = 1e-4 * delta.get() / *epochs as f64;
                 Rounds { promised: *promised, delta: *delta, floor, profiles, profile }
                     .total(releases)
@@ -122,9 +125,9 @@ impl Lifetime {
     }
 }
 
-/// A release for every window of epochs, each with all of its epochs and the smallest crowd: nothing
-/// that can happen costs more. A group costs at least as much as its epochs apart, and a larger crowd
-/// no more than a smaller one.
+/// A release for every window of epochs, each with all of its epochs and the smallest crowd:
+/// nothing that can happen costs more. A group costs at least as much as its epochs apart, and a
+/// larger crowd no more than a smaller one.
 ///
 /// ```
 /// use throng_account::Crowd;
@@ -142,8 +145,8 @@ pub fn every_epoch(epochs: u64, window: u64, honest: Crowd) -> Vec<(Spent, u64)>
     all.map(|(epochs, times)| (Spent { epochs, honest }, times)).collect()
 }
 
-/// A δ at which all epochs together have a finite ε: twice the sum of those of all epochs, or of what
-/// groups need where up to `window` epochs are merged. It may be above 1, where there is none.
+/// A δ at which all epochs together have a finite ε: twice the sum of those of all epochs, or of
+/// what groups need where up to `window` epochs are merged. It may be above 1, where there is none.
 ///
 /// ```
 /// use throng_account::profile::ClonePair;
@@ -177,15 +180,15 @@ pub fn ample_delta<E: From<Error>>(
 struct Rounds<'a, F> {
     promised: Crowd,
     delta: Delta,
-    /// What may be cut off the tail of one profile.
+    /// The δ that may be cut off the tail of one profile.
     floor: f64,
-    profiles: &'a mut BTreeMap<(Crowd, u64), Table>,
+    profiles: &'a mut Profiles,
     profile: F,
 }
 
 impl<E: From<Error>, F: Fn(Crowd) -> Result<Box<dyn Profile>, E>> Rounds<'_, F> {
-    /// The smaller of what it was and what at least was promised: as safe, and it does not pass the
-    /// promised lifetime by what many grids add.
+    /// The smaller of the totals in the actual and in the promised crowds. Both are safe, and the
+    /// second does not pass the promised lifetime by what many grids add.
     fn total(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, E> {
         let promised = self.promised;
         // One release has nothing to share its profile with.
@@ -230,7 +233,8 @@ impl<E: From<Error>, F: Fn(Crowd) -> Result<Box<dyn Profile>, E>> Rounds<'_, F> 
     }
 }
 
-/// To two digits, twenty steps per decade, but not below the promised crowd unless it is.
+/// The crowd rounded down to two digits, twenty steps per decade, but not below the promised one
+/// unless it is.
 fn rounded_down(honest: Crowd, promised: Crowd) -> Crowd {
     let unit = 10_u64.pow(honest.get().ilog10().saturating_sub(1));
     let step = STEPS.iter().rev().find(|step| **step * unit <= honest.get());
@@ -238,7 +242,7 @@ fn rounded_down(honest: Crowd, promised: Crowd) -> Crowd {
     rounded.max(promised.min(honest))
 }
 
-/// Some 12 % apart.
+/// The steps of a decade, some 12 % apart.
 const STEPS: [u64; 20] =
     [10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 45, 50, 56, 63, 71, 80, 90];
 

@@ -6,8 +6,9 @@ use crate::{Band, Dataset, Epsilon, Error, Profile, Theorem};
 
 /// A profile known at some ε, and between them by chords.
 ///
-/// δ is convex in e^ε, so a chord through two values, each rounded up, lies above it; after the last
-/// value it is that value. Upper bound. An evaluation may take 30 ms, and composition wants hundreds.
+/// δ is convex in e^ε, so a chord through two values, each rounded up, lies above it; after the
+/// last value it is that value. Upper bound. An evaluation may take 30 ms, and composition wants
+/// hundreds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Table {
     /// ε and δ, ascending in ε, from 0 on.
@@ -17,8 +18,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Out to where δ stops falling, where it is 0, or where what `reports` reports of one person have
-    /// of it is below `floor`.
+    /// The table of a profile, out to where δ stops falling, where it is 0, or where `reports`
+    /// reports of one person have less of it than `floor`.
     pub fn new(profile: &dyn Profile, reports: u64, floor: f64) -> Result<Self, Error> {
         let pure = profile.pure();
         let last = pure.map_or(f64::INFINITY, Epsilon::get);
@@ -48,8 +49,8 @@ impl Table {
         Ok(Self { points, pure, theorem: profile.theorem() })
     }
 
-    /// The profile of so many reports of one person in one bag, by [`group()`] at every point of the table,
-    /// with chords between.
+    /// The profile of `reports` reports of one person in one bag, by [`group()`] at every point of
+    /// the table, with chords between.
     pub fn together(&self, reports: u64) -> Result<Self, Error> {
         let pure = self.pure.map(|pure| Epsilon::new(round::up(pure.get() * reports as f64)));
         let mut points: Vec<(f64, f64)> = Vec::new();
@@ -98,11 +99,11 @@ impl Profile for Table {
 
 /// Places per deviation of the loss, near its middle: chords add half a hundredth to its variance.
 const PER_DEVIATION: f64 = 6.0;
-/// How much further apart the places in the tail get, each time.
+/// The factor by which the places in the tail get further apart each time.
 const WIDENING: f64 = 1.1;
-/// Places in all.
+/// The most places of a table.
 const MOST: usize = 160;
-/// Past this ε nothing is worth knowing.
+/// The largest ε worth a place.
 const LARGEST: f64 = 300.0;
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 //! "Distributed Differential Privacy via Shuffling", 2019, Algorithm 1).
 //!
 //! The two keys are one mechanism. `randomized-response` chooses the flip from a local ε₀,
-//! `bit-sum` from what a shuffled crowd is promised; both have a local floor and a crowd's guarantee.
+//! `bit-sum` from what a shuffled crowd is promised; both have a local floor and a crowd's
+//! guarantee.
 //!
 //! ```text
 //! client     y = x, flipped with probability b
-//! analyzer   (Σy − nb)/(1 − 2b)              standard error √(n·b(1−b))/(1 − 2b), for every dataset
+//! analyzer   (Σy − nb)/(1 − 2b)            standard error √(n·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
 use crate::attack::{Scene, Score, first_cell};
@@ -65,7 +66,7 @@ impl BinaryResponse {
         self.flip
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Binary response with a known local epsilon, shuffled: exact over all datasets",
         example: "--n 1e4 --epsilon0 2 --delta 1e-6",
@@ -163,20 +164,20 @@ impl Claims for BinaryResponse {
     }
 }
 
-/// ε₀ of so many bits, each flipped by this coin: `bits·ln((1−b)/b)`, with its digits where b is close
-/// to ½, rounded outward like every claim.
+/// ε₀ of `bits` bits, each flipped by this coin: `bits·ln((1−b)/b)`, with its digits where b is
+/// close to ½, rounded outward like every claim.
 pub(crate) fn floor_of_bits(flip: Threshold, bits: u32) -> Option<Epsilon> {
     let b = flip.probability();
     Epsilon::new(round::up(((1.0 - 2.0 * b) / b).ln_1p() * f64::from(bits))).ok()
 }
 
-/// The coin with which so many flipped bits have a local ε₀ of exactly `floor`.
+/// The coin with which `bits` flipped bits have a local ε₀ of exactly `floor`.
 pub(crate) fn flip_of_floor(floor: Epsilon, bits: u32) -> Option<Threshold> {
     let each = within_floor(Epsilon::new(floor.get() / f64::from(bits)).ok()?)?;
     Some(BinaryResponse::local(each).ok()?.flip)
 }
 
-/// How far one flipped bit moves the count.
+/// The distance that one flipped bit moves the count.
 pub(crate) fn influence_of_bit(flip: Threshold) -> f64 {
     1.0 / (1.0 - 2.0 * flip.probability())
 }

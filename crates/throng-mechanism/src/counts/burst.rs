@@ -19,9 +19,10 @@
 //! | m | mean square of '+' minus '−' in an event |
 //!
 //! What is true travels as it is inside the bag, so the local floor is infinite: whoever sees which
-//! messages belong to one user sees its value. Events are drawn without looking at the value, and their
-//! size is limited by itself, never together with it: the value has a slot of its own. Their law is
-//! fixed per user: more users than the crowd only add noise, fewer honest ones weaken what was promised.
+//! messages belong to one user sees its value. Events are drawn without looking at the value, and
+//! their size is limited by itself, never together with it: the value has a slot of its own. Their
+//! law is fixed per user: more users than the crowd only add noise, fewer honest ones weaken what
+//! was promised.
 
 use crate::attack::{Scene, Score};
 use crate::claims::{Given, rarer};
@@ -59,7 +60,7 @@ pub struct BurstCount {
 }
 
 impl BurstCount {
-    /// By the catalogue of events.
+    /// The mechanism with this catalogue of events.
     pub fn new(bursts: Bursts) -> Result<Self, Error> {
         Ok(Self { events: Events::new(bursts)? })
     }
@@ -69,10 +70,11 @@ impl BurstCount {
         &self.events.bursts
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "The true bit and at most one burst of noise: exact",
-        example: "--n 1e4 --pairs 0.01,0.005 \\\n      --plus 3e-5,1e-5 --minus 3e-5,1e-5 --epsilon 1",
+        example: "--n 1e4 --pairs 0.01,0.005 \\\n      \
+                  --plus 3e-5,1e-5 --minus 3e-5,1e-5 --epsilon 1",
         settings: &[Setting::Bursts],
         profile: |settings, crowd| {
             Ok(Box::new(throng_account::profile::BurstCount::new(crowd, told_bursts(settings)?)?))
@@ -83,8 +85,8 @@ impl BurstCount {
         Self::new(read_bursts(given)?)
     }
 
-    /// As many slots as are allowed, up to the point where more gain little. One cannot hold a pair: the
-    /// calibration refuses fewer than two.
+    /// The mechanism with as many slots as are allowed, up to the point where more gain little. One
+    /// slot cannot hold a pair: the calibration refuses fewer than two.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
         let slots = ask.slots().min((12.0 / epsilon.get()).ceil().max(2.0) as u64).min(120);
@@ -92,7 +94,7 @@ impl BurstCount {
         Self::new(found.bursts().clone())
     }
 
-    /// Short bursts at a small ε cost more than coins and gain nothing.
+    /// Refuses short bursts at a small ε, which cost more than coins and gain nothing.
     pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
         long_enough(ask, 1.0)
     }
@@ -223,7 +225,7 @@ impl Events {
         }));
     }
 
-    /// How many '+', and how many messages in all, the event at this place of the catalogue has.
+    /// The number of '+' and of all messages that the event at this place of the catalogue has.
     #[inline]
     fn sizes(&self, event: u64) -> (u64, u64) {
         let pairs = self.bursts.pairs().len() as u64;
@@ -260,7 +262,8 @@ impl Events {
         law
     }
 
-    /// What events do to '+' minus '−', when one happens where it is counted with chance `role`.
+    /// The noise of events in '+' minus '−', when one happens where it is counted with chance
+    /// `role`.
     pub(crate) fn noise(&self, reports: f64, role: f64) -> Noise {
         let signed = |list: &[u64], sign: i64| -> Vec<(i64, f64)> {
             let sizes = (1..).map(|size: i64| sign * size);
@@ -292,7 +295,7 @@ pub(crate) fn burst_parameters(bursts: &Bursts, change: impl Fn(u64) -> u64) -> 
     ]
 }
 
-/// Whether the messages that are allowed reach far enough for bursts to be worth their search.
+/// Refuses where too few messages are allowed for bursts to be worth their search.
 pub(crate) fn long_enough(ask: &Ask, reach: f64) -> Result<(), Error> {
     if ask.epsilon.get() * (ask.max_messages as f64) < reach {
         let why = "with so few messages bursts gain nothing over coins at this epsilon";
@@ -485,8 +488,8 @@ mod tests {
         assert_view(&planted, &[&false, &true], 3, &claim(3, bursts));
     }
 
-    // A client with one slot less: the bit takes its place from the noise, so that the largest events
-    // are shorter for ones.
+    // A client with one slot less: the bit takes its place from the noise, so that the largest
+    // events are shorter for ones.
     #[test]
     #[should_panic(expected = " > ")]
     fn noise_and_value_capped_together_break_the_claim() {
@@ -500,8 +503,8 @@ mod tests {
         assert_view(&planted, &[&false, &true], 3, &claim(3, bursts));
     }
 
-    // A client that adds noise to its own category instead of a random one: who is alone in a category
-    // has no noise but its own.
+    // A client that adds noise to its own category instead of a random one: whoever is alone in a
+    // category has no noise but its own.
     #[test]
     #[should_panic(expected = " > ")]
     fn a_role_that_follows_the_value_breaks_the_claim() {

@@ -1,18 +1,18 @@
 //! `coin-count`: the bit itself, and now and then a fair coin beside it.
 //!
-//! Like `two-message-count` (Stemmer, lecture slides on the shuffle model), but the noise is as often a
-//! 0 as a 1, and whether there is any is seen: what is left is a bit among so many fair coins, whose
-//! guarantee is exact, the same for a 0 and for a 1.
+//! Like `two-message-count` (Stemmer, lecture slides on the shuffle model), but the noise is as
+//! often a 0 as a 1, and whether there is any is seen: what is left is a bit among so many fair
+//! coins, whose guarantee is exact, the same for a 0 and for a 1.
 //!
 //! ```text
 //! client     the bit; in each of J slots, with probability p, a fair coin, else null
 //! analyzer   (N₁ − N₀ + n)/2                 standard error √(n·J·p)/2, for every dataset
 //! ```
 //!
-//! The bit travels as it is inside the bag, so the local floor is infinite: whoever sees which messages
-//! belong to one user sees its bit. Coins are thrown without looking at the bit and have slots of their
-//! own, never shared with it. Their law is fixed per user: more users than the crowd only add noise,
-//! fewer honest ones weaken what was promised.
+//! The bit travels as it is inside the bag, so the local floor is infinite: whoever sees which
+//! messages belong to one user sees its bit. Coins are thrown without looking at the bit and have
+//! slots of their own, never shared with it. Their law is fixed per user: more users than the crowd
+//! only add noise, fewer honest ones weaken what was promised.
 
 use crate::attack::{Scene, Score, odds};
 use crate::claims::{Given, rarer};
@@ -48,7 +48,7 @@ pub struct CoinCount {
 }
 
 impl CoinCount {
-    /// At least one slot, each of which holds a coin with this chance.
+    /// The mechanism with at least one slot, each of which holds a coin with this chance.
     pub fn new(slots: u32, chance: Threshold) -> Result<Self, Error> {
         if !(1..=MAX_SLOTS).contains(&slots) {
             return Err(Error::Parameter { name: "slots", range: "from 1 to 65535" });
@@ -66,7 +66,7 @@ impl CoinCount {
         self.chance
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "The true bit and, now and then, a fair coin: exact",
         example: "--n 1e4 --p 0.01 --delta 1e-6",
@@ -86,7 +86,7 @@ impl CoinCount {
         Self::new(small(found.slots())?, found.chance())
     }
 
-    /// What coins do to `N₁ − N₀`.
+    /// The noise of coins in `N₁ − N₀`.
     fn noise(&self, reports: f64) -> Noise {
         let p = self.chance.probability();
         Noise::new(reports * f64::from(self.slots), vec![(1, 0.5 * p), (-1, 0.5 * p)])
@@ -287,7 +287,8 @@ mod tests {
     fn coins_only_for_ones_break_the_claim() {
         let honest = count(1, 0.5);
         let planted = Planted::client(&honest, |input, report| {
-            // In the law the symbols are sorted, in a report the bit comes first: both have it there.
+            // In the law the symbols are sorted, in a report the bit comes first: both have it
+            // there.
             if !*input {
                 report[1] = NULL;
             }

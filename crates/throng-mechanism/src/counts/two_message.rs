@@ -6,8 +6,8 @@
 //! analyzer   Σ − np                           standard error √(np(1−p)), for every dataset
 //! ```
 //!
-//! The true bit travels in clear inside the bag: without an honest mix there is no guarantee at all.
-//! The slides' rule for p is too small; the accountant calibrates it.
+//! The true bit travels in clear inside the bag: without an honest mix there is no guarantee at
+//! all. The slides' rule for p is too small; the accountant calibrates it.
 
 use crate::attack::{Scene, Score, first_cell};
 use crate::claims::{Given, rarer};
@@ -40,7 +40,7 @@ pub struct TwoMessageCount {
 }
 
 impl TwoMessageCount {
-    /// By the coin that sends the extra 1.
+    /// The mechanism with this coin, which sends the extra 1.
     pub fn new(extra: Threshold) -> Self {
         Self { extra }
     }
@@ -151,7 +151,7 @@ pub(crate) fn absorb_bit(message: &[u64], cells: &mut [u64]) -> Result<(), Error
     Ok(())
 }
 
-/// The same for many, without a branch: returns how many were neither 0 nor 1.
+/// Counts many messages of one bit, without a branch, and returns how many were neither 0 nor 1.
 pub(crate) fn absorb_bits(messages: &[u64], cells: &mut [u64]) -> u64 {
     let (mut ones, mut malformed) = (0, 0);
     for &message in messages {

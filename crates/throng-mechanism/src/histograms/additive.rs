@@ -4,16 +4,16 @@
 //!
 //! ```text
 //! client     its category; in each of J slots, with probability p, a uniform category, else null
-//! analyzer   N_v − n·J·p/k                   standard error √(n·J·(p/k)(1 − p/k)), for every dataset
+//! analyzer   N_v − n·J·p/k                 standard error √(n·J·(p/k)(1 − p/k)), for every dataset
 //! ```
 //!
 //! The category travels as it is inside the bag, so the local floor is infinite: whoever sees which
-//! messages belong to one user sees its category. Random ones are drawn without looking at it and have
-//! slots of their own, never shared with it. Their law is fixed per user: more users than the crowd
-//! only add noise, fewer honest ones weaken what was promised.
+//! messages belong to one user sees its category. Random ones are drawn without looking at it and
+//! have slots of their own, never shared with it. Their law is fixed per user: more users than the
+//! crowd only add noise, fewer honest ones weaken what was promised.
 //!
-//! Noise spreads over all categories, so there can be no more of them than the crowd can cover. Names
-//! from a larger domain are first put into [`Buckets`](crate::Buckets).
+//! Noise spreads over all categories, so there can be no more of them than the crowd can cover.
+//! Names from a larger domain are first put into [`Buckets`](crate::Buckets).
 
 use crate::attack::{Scene, Score, odds};
 use crate::claims::{Given, bits_of, rarer};
@@ -51,7 +51,8 @@ pub struct AdditiveHistogram {
 }
 
 impl AdditiveHistogram {
-    /// At least two categories and one slot, each of which holds a random category with this chance.
+    /// The mechanism with at least two categories and one slot, each of which holds a random
+    /// category with this chance.
     pub fn new(categories: u32, slots: u32, chance: Threshold) -> Result<Self, Error> {
         if categories < 2 {
             return Err(Error::Parameter { name: "categories", range: "2 or more" });
@@ -62,7 +63,7 @@ impl AdditiveHistogram {
         Ok(Self { categories, slots, chance })
     }
 
-    /// How many categories there are.
+    /// The number of categories.
     pub fn categories(&self) -> u32 {
         self.categories
     }
@@ -77,7 +78,7 @@ impl AdditiveHistogram {
         self.chance
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "The true category and, now and then, a uniform one: exact",
         example: "--n 1e4 --p 0.1 --size 10 --delta 1e-6",
@@ -107,7 +108,7 @@ impl AdditiveHistogram {
         self.chance.probability() / f64::from(self.categories)
     }
 
-    /// What random categories do to the count of one.
+    /// The noise of random categories in the count of one.
     fn noise(&self, reports: f64) -> Noise {
         Noise::new(reports * f64::from(self.slots), vec![(1, self.cell())])
     }

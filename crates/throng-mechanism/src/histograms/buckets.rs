@@ -7,8 +7,9 @@
 //! bucket(name) = ⌊SipHash-2-4(key = (seed, 0), name)·B/2⁶⁴⌋        names as UTF-8 bytes
 //! ```
 //!
-//! Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012). The seed is no secret. It is to be
-//! drawn after the names are what they are: who knows it can make up names that share a bucket.
+//! Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012). The seed is no secret. It is
+//! to be drawn after the names are what they are: whoever knows it can make up names that share a
+//! bucket.
 
 use crate::Error;
 use crate::strings::siphash::siphash;
@@ -35,7 +36,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// At least two buckets.
+    /// The hashing into at least two buckets.
     pub fn new(buckets: u32, seed: u64) -> Result<Self, Error> {
         if buckets < 2 {
             return Err(Error::Parameter { name: "buckets", range: "2 or more" });
@@ -43,7 +44,7 @@ impl Buckets {
         Ok(Self { buckets, seed })
     }
 
-    /// How many buckets there are: the categories to count.
+    /// The number of buckets: the categories to count.
     pub fn buckets(&self) -> u32 {
         self.buckets
     }
@@ -65,7 +66,7 @@ impl Buckets {
         ((u128::from(hash) * u128::from(self.buckets)) >> 64) as u32
     }
 
-    /// What the names that share its bucket add to a name's count, when `others` users hold other
+    /// The count that the names sharing its bucket add to a name's, when `others` users hold other
     /// names and none of those is held by more than `heaviest`.
     ///
     /// ```text
@@ -85,7 +86,7 @@ impl Buckets {
     }
 }
 
-/// What other names add to the count of a name, over the choice of the seed.
+/// The count that other names add to that of a name, over the choice of the seed.
 ///
 /// ```
 /// use throng_mechanism::Buckets;
@@ -97,9 +98,9 @@ impl Buckets {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Collisions {
-    /// Mean of what is added.
+    /// The mean of the count added.
     pub bias: f64,
-    /// Standard deviation of what is added, at most.
+    /// The standard deviation of the count added, at most.
     pub deviation: f64,
 }
 

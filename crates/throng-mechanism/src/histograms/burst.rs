@@ -1,15 +1,15 @@
-//! `burst-histogram`: [`BurstCount`](crate::BurstCount) for k categories, each with a '+' and a '−' of
-//! its own.
+//! `burst-histogram`: [`BurstCount`](crate::BurstCount) for k categories, each with a '+' and a '−'
+//! of its own.
 //!
 //! ```text
 //! client     a '+' for its category
-//!            at most one event, for a category drawn uniformly, in the K slots that the largest event
-//!            needs, else nulls
+//!            at most one event, for a category drawn uniformly, in the K slots that the largest
+//!            event needs, else nulls
 //! analyzer   N_{v,+} − N_{v,−} − n·μ/k       standard error √(n·(m/k − (μ/k)²)), for every dataset
 //! ```
 //!
-//! μ is the mean, m the mean square of '+' minus '−' in an event. The tests are in `counts/burst.rs`,
-//! beside those of `burst-count`: they share their catalogues.
+//! μ is the mean, m the mean square of '+' minus '−' in an event. The tests are in
+//! `counts/burst.rs`, beside those of `burst-count`: they share their catalogues.
 
 use crate::attack::{Scene, Score, third};
 use crate::claims::{Given, bits_of, rarer};
@@ -48,7 +48,7 @@ pub struct BurstHistogram {
 }
 
 impl BurstHistogram {
-    /// At least two categories, and the catalogue of events of one user.
+    /// The mechanism with at least two categories and this catalogue of events of one user.
     pub fn new(categories: u32, bursts: Bursts) -> Result<Self, Error> {
         if categories < 2 {
             return Err(Error::Parameter { name: "categories", range: "2 or more" });
@@ -56,7 +56,7 @@ impl BurstHistogram {
         Ok(Self { categories, events: Events::new(bursts)? })
     }
 
-    /// How many categories there are.
+    /// The number of categories.
     pub fn categories(&self) -> u32 {
         self.categories
     }
@@ -66,10 +66,11 @@ impl BurstHistogram {
         &self.events.bursts
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "The true category and at most one burst of noise in a random cell",
-        example: "--n 1e4 --size 4 --pairs 0.1,0.05 \\\n      --plus 4e-3,4e-3 --minus 4e-3,4e-3 --delta 1e-5",
+        example: "--n 1e4 --size 4 --pairs 0.1,0.05 \\\n      \
+                  --plus 4e-3,4e-3 --minus 4e-3,4e-3 --delta 1e-5",
         settings: &[Setting::Bursts, Setting::Size("Categories")],
         profile: |settings, crowd| {
             let (k, bursts) = (settings.size, told_bursts(settings)?);
@@ -81,7 +82,7 @@ impl BurstHistogram {
         Self::new(given.small("categories")?, read_bursts(given)?)
     }
 
-    /// As many slots as are allowed, up to the point where more gain little.
+    /// The mechanism with as many slots as are allowed, up to the point where more gain little.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
         let size = ask.question.categories()?;
@@ -90,7 +91,7 @@ impl BurstHistogram {
         Self::new(size, found.mechanism.bursts().clone())
     }
 
-    /// Short bursts at a small ε cost more than coins and gain nothing.
+    /// Refuses short bursts at a small ε, which cost more than coins and gain nothing.
     pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
         long_enough(ask, 3.0)
     }
@@ -199,8 +200,8 @@ impl Claims for BurstHistogram {
         list
     }
 
-    /// The likelihood ratio of the two cells with as many users as speak for a cell on average, of which
-    /// the others fill the first where there is no third.
+    /// The likelihood ratio of the two cells with as many users as speak for a cell on average, of
+    /// which the others fill the first where there is no third.
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
         let each = Crowd::new((scene.crowd.get() / u64::from(self.categories)).max(1))?;
         let law = throng_account::profile::BurstCount::new(each, self.bursts().clone())?;

@@ -1,10 +1,10 @@
-//! `histogram`: one `bit-sum` per column, every message tagged with its column (Cheu et al., "Distributed
-//! Differential Privacy via Shuffling", 2019, section 6.2). `selection`
+//! `histogram`: one `bit-sum` per column, every message tagged with its column (Cheu et al.,
+//! "Distributed Differential Privacy via Shuffling", 2019, section 6.2). `selection`
 //! ([`Selection`](crate::Selection)) has the same columns.
 //!
-//! A histogram has one column per category, and a user a 1 in one of them: replacing a value changes
-//! two columns. In a selection a user may have any bits, and the question is which column has most
-//! ones: replacing a user changes all of them.
+//! A histogram has one column per category, and a user a 1 in one of them: replacing a value
+//! changes two columns. In a selection a user may have any bits, and the question is which column
+//! has most ones: replacing a user changes all of them.
 //!
 //! ```text
 //! client     y_j = x_j, flipped with probability b, sent as 2j + y_j        for every column j
@@ -26,7 +26,7 @@ use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
-/// What both have in common: so many columns, and the coin that flips a bit.
+/// The common part of both: the number of columns, and the coin that flips a bit.
 ///
 /// ```
 /// use throng_account::Threshold;
@@ -44,7 +44,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// From 1 to 100 000 columns, and a coin below ½.
+    /// From 1 to 100 000 columns, with a coin below ½.
     pub fn new(columns: u32, flip: Threshold) -> Result<Self, Error> {
         if !(1..=MAX_COLUMNS).contains(&columns) {
             return Err(Error::Parameter { name: "columns", range: "from 1 to 100000" });
@@ -124,7 +124,7 @@ impl Columns {
         Self::new(columns, found.coin)
     }
 
-    /// Columns send a message each; nothing needs to be calibrated to know.
+    /// Refuses more columns than messages, as each sends one; no calibration is needed to know.
     pub(crate) fn worth(columns: u32, ask: &Ask) -> Result<(), Error> {
         if u64::from(columns) > ask.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });
@@ -132,12 +132,12 @@ impl Columns {
         Ok(())
     }
 
-    /// Among `crowd` users, one of whom may change so many of the columns.
+    /// The profile among `crowd` users, one of whom may change `changing` of the columns.
     pub(crate) fn profile(&self, crowd: Crowd, changing: u32) -> Result<Box<dyn Profile>, Error> {
         Self::claim(self.flip.probability(), crowd, changing.into())
     }
 
-    /// The same by the chance of a flip.
+    /// The profile by the chance of a flip.
     pub(crate) fn claim(flip: f64, crowd: Crowd, changing: u64) -> Result<Box<dyn Profile>, Error> {
         let column = BitSum::with_flip(crowd, flip)?;
         Ok(Box::new(throng_account::profile::Columns::new(column, changing)?))
@@ -197,7 +197,7 @@ impl Histogram {
         &self.0
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "One flipped bit per category: two columns change",
         example: "--n 1e4 --lambda 200 --delta 1e-6",
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// 42 laws at 1e-9 each.
+    /// Tests 42 laws at 1e-9 each.
     #[test]
     fn the_sampler_follows_the_law() {
         for flip in [0.001, 0.2, 0.49] {

@@ -1,5 +1,5 @@
-//! `kary-response`: one of k categories, replaced by a uniform one now and then (Warner 1965 for two;
-//! Kairouz, Bonawitz, Ramage, "Discrete Distribution Estimation under Local Privacy", 2016).
+//! `kary-response`: one of k categories, replaced by a uniform one now and then (Warner 1965 for
+//! two; Kairouz, Bonawitz, Ramage, "Discrete Distribution Estimation under Local Privacy", 2016).
 //!
 //! ```text
 //! client     y = x, but with probability γ uniform among all k
@@ -45,7 +45,7 @@ pub struct KaryResponse {
 }
 
 impl KaryResponse {
-    /// By the coin that replaces the value by a uniform one.
+    /// The mechanism with this coin, which replaces the value by a uniform one.
     pub fn new(categories: u32, replace: Threshold) -> Result<Self, Error> {
         if !(2..=MAX_CATEGORIES).contains(&categories) {
             return Err(Error::Parameter { name: "categories", range: "from 2 to 1000000000" });
@@ -64,7 +64,7 @@ impl KaryResponse {
         Self::new(categories, Threshold::at_least(Probability::new("replace", gamma)?))
     }
 
-    /// Categories.
+    /// The number of categories.
     pub fn categories(&self) -> u32 {
         self.categories
     }
@@ -84,7 +84,7 @@ impl KaryResponse {
         self.rates().standard_error(holders, reports)
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "k-ary response with a known local epsilon, shuffled: by its blanket",
         example: "--n 1e4 --epsilon0 2 --k 10 --delta 1e-6",
@@ -203,7 +203,7 @@ impl Claims for KaryResponse {
         Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
     }
 
-    /// What the bag says about categories 0 and 1 when everyone else holds a third.
+    /// The log-likelihood ratio of categories 0 and 1 when everyone else holds a third.
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
         let (odds, third) = (self.epsilon.get().exp(), third(self.categories) as usize);
         Ok(Some(Box::new(move |tally: &Tally| {
@@ -225,7 +225,7 @@ pub(crate) fn count_symbol(message: &[u64], cells: &mut [u64]) -> Option<()> {
     Some(())
 }
 
-/// What the accountant takes.
+/// The most categories that the accountant takes.
 pub(crate) const MAX_CATEGORIES: u32 = 1_000_000_000;
 
 #[cfg(test)]
@@ -283,7 +283,7 @@ mod tests {
         assert!((local / accounted - 1.0).abs() < 1e-15, "{local} {accounted}");
     }
 
-    /// 27 laws at 1e-9 each.
+    /// Tests 27 laws at 1e-9 each.
     #[test]
     fn the_sampler_follows_the_law() {
         for m in grid() {

@@ -24,7 +24,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// How many hold the category, if `support` of `n` reports support it.
+    /// The estimated number of holders of the category, if `support` of `n` reports support it.
     pub(crate) fn estimate(&self, support: f64, n: f64, confidence: Probability) -> Estimate {
         let (p, q) = (self.held, self.other);
         let value = (support - n * q) / self.gap;

@@ -1,7 +1,7 @@
 //! Estimates made to look like counts.
 //!
-//! Unbiased estimates can be negative, and do not add up to the number of users. Where a histogram is
-//! to be drawn or sampled from, the nearest one is taken. That is post-processing: it costs no
+//! Unbiased estimates can be negative, and do not add up to the number of users. Where a histogram
+//! is to be drawn or sampled from, the nearest one is taken. That is post-processing: it costs no
 //! privacy, but the result is biased (rare categories upwards, common ones downwards), so sums and
 //! averages over releases belong on the estimates themselves.
 
@@ -12,10 +12,10 @@
 /// x_v = max(0, e_v − θ),   with the θ for which Σ x_v = total
 /// ```
 ///
-/// One constant is taken off all entries and what falls below 0 is cut, which is the projection onto
-/// the simplex (Wang et al., "Locally Differentially Private Frequency Estimation with Consistency",
-/// 2020, section 4; Duchi et al., "Efficient Projections onto the l1-Ball for Learning in High
-/// Dimensions", 2008). A total below 0 counts as 0.
+/// One constant is taken off all entries and what falls below 0 is cut, which is the projection
+/// onto the simplex (Wang et al., "Locally Differentially Private Frequency Estimation with
+/// Consistency", 2020, section 4; Duchi et al., "Efficient Projections onto the l1-Ball for
+/// Learning in High Dimensions", 2008). A total below 0 counts as 0.
 ///
 /// ```
 /// use throng_mechanism::norm_sub;
@@ -62,8 +62,8 @@ mod tests {
         }
     }
 
-    // Optimality (Karush, Kuhn, Tucker): all positive entries are shifted alike, and none of those at
-    // 0 would be positive after that shift.
+    // Optimality (Karush, Kuhn, Tucker): all positive entries are shifted alike, and none of those
+    // at 0 would be positive after that shift.
     #[test]
     fn no_other_histogram_is_nearer() {
         for seed in 0..20 {

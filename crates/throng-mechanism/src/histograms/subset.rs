@@ -1,7 +1,7 @@
-//! `subset-selection`: a random set of categories that holds the true one more often than others (Ye,
-//! Barg, "Optimal Schemes for Discrete Distribution Estimation under Locally Differential Privacy",
-//! 2018; Wang et al., "Mutual Information Optimally Local Private Discrete Distribution Estimation",
-//! 2016).
+//! `subset-selection`: a random set of categories that holds the true one more often than others
+//! (Ye, Barg, "Optimal Schemes for Discrete Distribution Estimation under Locally Differential
+//! Privacy", 2018; Wang et al., "Mutual Information Optimally Local Private Discrete Distribution
+//! Estimation", 2016).
 //!
 //! ```text
 //! client     with probability i a uniform set among those of s categories that hold x,
@@ -29,8 +29,8 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, round};
 /// use throng_account::Epsilon;
 /// use throng_mechanism::{Protocol, SubsetSelection};
 ///
-/// // Sets of two of eight categories. Half of them hold the truth, so each of the 7 sets with it is
-/// // three times as likely as each of the 21 without.
+/// // Sets of two of eight categories. Half of them hold the truth, so each of the 7 sets with it
+/// // is three times as likely as each of the 21 without.
 /// let selection = SubsetSelection::local(8, Epsilon::new(3_f64.ln())?)?;
 /// assert_eq!(selection.size(), 2);
 /// let law = selection.law(&0);
@@ -47,8 +47,8 @@ pub struct SubsetSelection {
 }
 
 impl SubsetSelection {
-    /// Sets of `size` of the `categories`, and the coin that includes the true one, which must be
-    /// above `size/categories`, or it would not stand out.
+    /// The mechanism with sets of `size` of the `categories`, and the coin that includes the true
+    /// one, which must be above `size/categories`, or it would not stand out.
     pub fn new(categories: u32, size: u32, include: Threshold) -> Result<Self, Error> {
         if !(2..=MAX_CATEGORIES).contains(&categories) {
             return Err(Error::Parameter { name: "categories", range: "from 2 to 1000000000" });
@@ -69,7 +69,8 @@ impl SubsetSelection {
     /// The set size with the least error at a local ε₀, and its coin: `s ≈ k/(e^ε₀ + 1)` and
     /// `i ≤ e^ε₀s/(e^ε₀s + k − s)`.
     ///
-    /// The error that is least is the total over all categories, which is the same for every dataset.
+    /// The error that is least is the total over all categories, which is the same for every
+    /// dataset.
     pub fn local(categories: u32, epsilon: Epsilon) -> Result<Self, Error> {
         let ideal = f64::from(categories) / (epsilon.get().exp() + 1.0);
         let size = |size: f64| (size as u32).clamp(1, categories.saturating_sub(1).max(1));
@@ -78,12 +79,12 @@ impl SubsetSelection {
         Ok(if lower.total_variance() <= upper.total_variance() { lower } else { upper })
     }
 
-    /// Categories.
+    /// The number of categories.
     pub fn categories(&self) -> u32 {
         self.categories
     }
 
-    /// Categories in every set.
+    /// The number of categories in every set.
     pub fn size(&self) -> u32 {
         self.size
     }
@@ -103,7 +104,7 @@ impl SubsetSelection {
         self.rates().standard_error(holders, reports)
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Subset selection with a known local epsilon, shuffled: by its blanket",
         example: "--n 1e4 --epsilon0 2 --k 10 --delta 1e-6",
@@ -120,7 +121,8 @@ impl SubsetSelection {
         Self::new(given.small("categories")?, given.small("size")?, given.coin("include")?)
     }
 
-    /// With about the largest ε₀ that its own blanket hides, from one that any randomizer may have.
+    /// The mechanism with about the largest ε₀ that its own blanket hides, from one that any
+    /// randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (size, any) = (ask.question.categories()?, ask.local_epsilon()?);
         let mut best = Self::local(size, any)?;
@@ -413,7 +415,7 @@ mod tests {
         }
     }
 
-    /// 63 laws at 1e-9 each.
+    /// Tests 63 laws at 1e-9 each.
     #[test]
     fn the_sampler_follows_the_law() {
         for m in grid() {
@@ -428,8 +430,8 @@ mod tests {
         }
     }
 
-    // Every pair of other categories is equally often in the set together, which a set that is filled
-    // by coins and then corrected could get wrong. 2016 cells at 1e-9 in all.
+    // Every pair of other categories is equally often in the set together, which a set that is
+    // filled by coins and then corrected could get wrong. 2016 cells at 1e-9 in all.
     #[test]
     fn pairs_are_in_a_large_set_as_often_as_they_should() {
         let (draws, n, size) = (10_000, 64_u32, 19);

@@ -1,7 +1,7 @@
-//! Central baselines: what a trusted curator who sees every value would release.
+//! Central baselines: the releases of a trusted curator who sees every value.
 //!
-//! For comparison only. They are no protocols of the shuffle model: nobody here is protected from the
-//! party that holds the data.
+//! For comparison only. They are no protocols of the shuffle model: nobody here is protected from
+//! the party that holds the data.
 //!
 //! ```text
 //! sum         Σx + N,  P[N = k] ∝ e^−|k|·num/den                    ε = sensitivity·num/den
@@ -17,8 +17,8 @@ use crate::{Error, Estimate, sample};
 use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, round};
 
-/// An integer sum with discrete Laplace noise. One user's replacement changes the sum by at most the
-/// sensitivity; a count is the sum of bits, with sensitivity 1.
+/// An integer sum with discrete Laplace noise. One user's replacement changes the sum by at most
+/// the sensitivity; a count is the sum of bits, with sensitivity 1.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
@@ -76,8 +76,8 @@ impl CentralSum {
     }
 }
 
-/// Which count is largest: the exponential mechanism. One user's replacement changes each count by at
-/// most 1, some up and some down.
+/// The choice of the largest count, by the exponential mechanism. One user's replacement changes
+/// each count by at most 1, some up and some down.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
@@ -88,7 +88,7 @@ impl CentralSum {
 /// let selection = CentralSelection::new(Epsilon::new(1.0)?)?;
 /// // Behind by 500, another is chosen with probability e^−250.
 /// assert_eq!(selection.select(&[100, 600, 100], &mut rng)?, 1);
-/// // Of a hundred counts, the chosen one is 27.5 below the largest at most, but for one time in 10⁴.
+/// // Of a hundred counts, the chosen one is at most 27.7 below the largest, except once in 10⁴.
 /// assert!(selection.reach(100, Probability::new("confidence", 0.9999)?) < 27.7);
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
@@ -124,7 +124,7 @@ impl CentralSelection {
         }
     }
 
-    /// How far below the largest of so many `counts` the chosen one may lie, at most, with this
+    /// The most that the chosen one may lie below the largest of `counts` counts, with this
     /// confidence: `(ln(counts − 1) + ln(1/(1 − confidence)))/x`.
     ///
     /// Upper bound: each count that is farther below has at most the weight `e^−x·gap`, the largest
@@ -161,7 +161,7 @@ impl Decay {
         self.num as f64 / self.den as f64
     }
 
-    /// Three roundings, of half an ulp each, made up for.
+    /// The product, with three roundings of half an ulp each made up for.
     fn times(self, factor: u32) -> Epsilon {
         let product = (u128::from(factor) * u128::from(self.num)) as f64;
         let epsilon = round::up_by(product / self.den as f64, 4.0 * f64::EPSILON);
@@ -194,7 +194,8 @@ mod tests {
         }
     }
 
-    /// Releases of 0, by their distance up to 8 from it, to either side; the rest in the last cell.
+    /// The numbers of releases of 0, by their distance up to 8 from it, to either side; the rest in
+    /// the last cell.
     fn releases(sum: &CentralSum) -> Vec<u64> {
         let (mut rng, mut observed) = (rng(5), vec![0; 18]);
         for _ in 0..40_000 {

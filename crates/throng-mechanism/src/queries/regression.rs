@@ -1,14 +1,15 @@
-//! Statistical queries: means of vectors over a crowd, and what can be learned from them.
+//! Statistical queries: means of vectors over a crowd, and learning from them.
 //!
-//! A statistical query asks for the mean of a bounded function of one user's data. Any algorithm that
-//! needs nothing else can be run on a shuffled crowd (Cheu et al., "Distributed Differential Privacy
-//! via Shuffling", 2019, section 1): each round broadcasts the question, every user answers it with
-//! `real-sum`, one bag per coordinate, and the next question depends on the estimated means.
+//! A statistical query asks for the mean of a bounded function of one user's data. Any algorithm
+//! that needs nothing else can be run on a shuffled crowd (Cheu et al., "Distributed Differential
+//! Privacy via Shuffling", 2019, section 1): each round broadcasts the question, every user answers
+//! it with `real-sum`, one bag per coordinate, and the next question depends on the estimated
+//! means.
 //!
-//! Replacing one user's data may move all r bits of all d coordinates in all T rounds. Thrown into one
-//! bag per coordinate they show less than in d·r·T columns of their own, which compose exactly like
-//! rounds: [`throng_account::profile::Columns`] accounts for them, whatever the questions, as long as their
-//! number is fixed in advance.
+//! Replacing one user's data may move all r bits of all d coordinates in all T rounds. Thrown into
+//! one bag per coordinate they show less than in d·r·T columns of their own, which compose exactly
+//! like rounds: [`throng_account::profile::Columns`] accounts for them, whatever the questions, as
+//! long as their number is fixed in advance.
 
 use crate::protocol::Bag;
 use crate::{Claims, Error, Estimate, Law, Protocol, Tally, UnarySum};
@@ -37,7 +38,7 @@ pub struct VectorSum {
 }
 
 impl VectorSum {
-    /// By the sum of one coordinate.
+    /// The sums of `dimensions` coordinates, each by the mechanism of one.
     pub fn new(dimensions: u32, coordinate: UnarySum) -> Result<Self, Error> {
         if dimensions == 0 || dimensions > 1 << 20 {
             return Err(Error::Parameter { name: "dimensions", range: "from 1 to 1048576" });
@@ -59,7 +60,7 @@ impl VectorSum {
         Self::new(dimensions, UnarySum::new(bits, coin)?)
     }
 
-    /// Coordinates.
+    /// The number of coordinates.
     pub fn dimensions(&self) -> u32 {
         self.dimensions
     }
@@ -138,7 +139,7 @@ impl Protocol for VectorSum {
     }
 }
 
-/// How to learn.
+/// The parameters of a descent.
 ///
 /// ```
 /// use throng_account::{Delta, Epsilon};
@@ -159,11 +160,11 @@ impl Protocol for VectorSum {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Training {
-    /// Rounds, each a gradient step.
+    /// The number of rounds, each a gradient step.
     pub rounds: u64,
     /// Step size.
     pub rate: f64,
-    /// Share of the step before last that is kept.
+    /// The share of the step before last that is kept.
     pub momentum: f64,
     /// Bits per coordinate.
     pub bits: u32,
@@ -189,8 +190,8 @@ pub type Example<'a> = (&'a [f64], bool);
 ///
 /// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // Two thousand users whose label is the sign of their only feature; one step of descent.
-/// let users: Vec<([f64; 1], bool)> =
-///     (0..2_000).map(|user| if user % 2 == 0 { ([1.0], true) } else { ([-1.0], false) }).collect();
+/// let user = |user| if user % 2 == 0 { ([1.0], true) } else { ([-1.0], false) };
+/// let users: Vec<([f64; 1], bool)> = (0..2_000).map(user).collect();
 /// let examples: Vec<_> = users.iter().map(|(features, label)| (&features[..], *label)).collect();
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
 /// let training = Training { rounds: 1, rate: 4.0, momentum: 0.0, bits: 1, epsilon, delta };
@@ -276,7 +277,8 @@ mod tests {
         let protocol = vectors(2, 2, 0.2);
         let column = BitSum::with_flip(Crowd::new(2).unwrap(), 0.2).unwrap();
         let inputs: [&[f64]; 4] = [&[-1.0, -1.0], &[1.0, 1.0], &[0.0, 0.3], &[1.0, -1.0]];
-        // The bound is not attained: a bag shows less than its columns. Only its upper side is held.
+        // The bound is not attained: a bag shows less than its columns. Only its upper side is
+        // checked.
         let bound = UpperOnly(Columns::new(column, 4).unwrap());
         assert_view(&protocol, &inputs, 2, &bound);
     }

@@ -46,7 +46,7 @@ impl Selection {
         &self.0
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "One flipped bit per attribute: all of them change",
         example: "--n 1e4 --lambda 1000 --size 5 --delta 1e-6",
@@ -68,7 +68,7 @@ impl Selection {
     }
 }
 
-/// Which column is the commonest.
+/// The column that is the commonest.
 ///
 /// ```
 /// use throng_account::{Probability, Threshold};

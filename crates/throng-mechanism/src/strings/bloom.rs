@@ -1,7 +1,7 @@
-//! Which bits of a Bloom filter a string sets: public, and the same on every machine.
+//! The bits of a Bloom filter that a string sets: public, and the same on every machine.
 //!
-//! Every cohort has its own hash functions, so two strings that share bits in one cohort are apart in
-//! most others.
+//! Every cohort has its own hash functions, so two strings that share bits in one cohort are apart
+//! in most others.
 //!
 //! ```text
 //! mix(z)     z + 0x9e3779b97f4a7c15, then SplitMix64's finaliser
@@ -11,10 +11,11 @@
 //!            or j where t is taken
 //! ```
 //!
-//! The last line is Floyd's way to a uniform set of h distinct bits of k (Bentley and Floyd, "A Sample
-//! of Brilliance", 1987). The finaliser is that of Steele, Lea, Flood, "Fast Splittable Pseudorandom
-//! Number Generators" (2014). Nothing here is secret, and nothing rests on collisions being hard to find: who makes up
-//! strings with shared bits spoils the estimates of those strings and nobody's privacy.
+//! The last line is Floyd's way to a uniform set of h distinct bits of k (Bentley and Floyd, "A
+//! Sample of Brilliance", 1987). The finaliser is that of Steele, Lea, Flood, "Fast Splittable
+//! Pseudorandom Number Generators" (2014). Nothing here is secret, and nothing rests on collisions
+//! being hard to find: whoever makes up strings with shared bits spoils the estimates of those
+//! strings and nobody's privacy.
 
 use crate::Error;
 use crate::strings::siphash::siphash;
@@ -63,27 +64,27 @@ impl Bloom {
         Ok(Self { bits, hashes, cohorts, seed })
     }
 
-    /// Bits of a filter.
+    /// The number of bits of a filter.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// Bits that a string sets.
+    /// The number of bits that a string sets.
     pub fn hashes(&self) -> u32 {
         self.hashes
     }
 
-    /// Sets of hash functions.
+    /// The number of sets of hash functions.
     pub fn cohorts(&self) -> u32 {
         self.cohorts
     }
 
-    /// What sets collections apart.
+    /// The seed that sets collections apart.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// 64-bit words that hold a filter.
+    /// The number of 64-bit words that hold a filter.
     pub fn words(&self) -> usize {
         self.bits.div_ceil(64) as usize
     }
@@ -166,8 +167,8 @@ mod tests {
         assert_eq!(bloom.filter(digests[1], 3)[..3], [1 << 58, 1 << 36, 0]);
     }
 
-    // 2¹³ flips of a bit of the string, of the seed and of the cohort, 64 outputs each: exact binomial
-    // tails, and a union bound of 1e-9.
+    // 2¹³ flips of a bit of the string, of the seed and of the cohort, 64 outputs each: exact
+    // binomial tails, and a union bound of 1e-9.
     #[test]
     fn every_input_bit_changes_every_output_bit_half_the_time() {
         let mut changed = [[0_u64; 64]; 3];
@@ -191,7 +192,8 @@ mod tests {
         }
     }
 
-    // All sets are as likely, over strings and over cohorts: exact binomial tails, union bound 1e-9.
+    // All sets are as likely, over strings and over cohorts: exact binomial tails, union bound
+    // 1e-9.
     #[test]
     fn sets_of_bits_are_uniform() {
         for (bits, hashes, sets) in [(4, 2, 6), (5, 3, 10), (70, 1, 70)] {

@@ -1,9 +1,9 @@
-//! How likely a string that nobody holds scores as high as a given one.
+//! The chance that a string that nobody holds scores as high as a given one.
 //!
-//! The score of a string is the sum of the values in the cells it sets: h distinct ones of k in every
-//! cohort. Where nobody holds it, nothing that was reported depends on its hash, so given the values
-//! the cells are drawn at random. That makes the test exact: whatever was reported by whoever, and
-//! however the values came about, only the hash is taken to be random.
+//! The score of a string is the sum of the values in the cells it sets: h distinct ones of k in
+//! every cohort. Where nobody holds it, nothing that was reported depends on its hash, so given the
+//! values the cells are drawn at random. That makes the test exact: whatever was reported by
+//! whoever, and however the values came about, only the hash is taken to be random.
 //!
 //! ```text
 //! K(θ) = ln E[e^{θ·score}] = Σ_c ln(e_h(e^{θ·value_1}, …, e^{θ·value_k})/C(k,h))
@@ -12,11 +12,11 @@
 //! P ≈ 1 − Φ(w) + φ(w)(1/v − 1/w),  and P ≤ e^{−w²/2}
 //! ```
 //!
-//! The saddlepoint formula of Lugannani and Rice, "Saddle Point Approximation for the Distribution of
-//! the Sum of Independent Random Variables" (1980), and Chernoff's bound, which takes over where a
-//! string has few cells or the score is close to the highest there can be.
+//! The saddlepoint formula of Lugannani and Rice, "Saddle Point Approximation for the Distribution
+//! of the Sum of Independent Random Variables" (1980), and Chernoff's bound, which takes over where
+//! a string has few cells or the score is close to the highest there can be.
 
-/// Which sets of cells a string can have: `hashes` of `bits` in every cohort.
+/// The sets of cells that a string can have: `hashes` of `bits` in every cohort.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hashing {
     pub(crate) bits: usize,
@@ -26,13 +26,13 @@ pub(crate) struct Hashing {
 /// The scores of random strings, with these values in the cells.
 pub(crate) struct Scores<'a> {
     hashing: Hashing,
-    /// Cohort after cohort.
+    /// The values of the cells, cohort after cohort.
     values: &'a [f64],
     mean: f64,
     deviation: f64,
-    /// Whether only the bound is to be trusted.
+    /// True if only the bound is to be trusted.
     few: bool,
-    /// θ above which powers of e may underflow.
+    /// The θ above which powers of e may underflow.
     highest: f64,
     /// The last saddlepoint, where the search for the next one starts.
     theta: f64,
@@ -86,7 +86,7 @@ impl<'a> Scores<'a> {
             [value, first, second] = self.hashing.cumulants(self.values, theta);
         }
         self.theta = theta;
-        // The exponent is flat at the saddlepoint: a step that was left out changes it by its square.
+        // The exponent is flat at the saddlepoint: a step left out changes it by its square.
         let exponent = theta * score - value;
         let bound = (-exponent).exp();
         let (w, v) = ((2.0 * exponent).sqrt(), theta * second.sqrt());
@@ -151,9 +151,9 @@ fn density(z: f64) -> f64 {
     (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt()
 }
 
-/// Cells of a string below which the approximation can be off by a factor of two.
+/// The number of cells of a string below which the approximation can be off by a factor of two.
 const FEW: usize = 16;
-/// Rounds of Newton's method at most; five are usual.
+/// The most rounds of Newton's method; five are usual.
 const ROUNDS: usize = 60;
 
 #[cfg(test)]
@@ -199,8 +199,8 @@ mod tests {
         law
     }
 
-    /// The largest and the smallest quotient of the exact chance and ours, over scores with a chance
-    /// from 1e-9, below which nothing is left to decide, to 0.1.
+    /// The largest and the smallest quotient of the exact chance and ours, over scores with a
+    /// chance from 1e-9, below which nothing is left to decide, to 0.1.
     fn quotients(hashing: Hashing, cohorts: usize, heavy: usize) -> (f64, f64) {
         let values = values(hashing, cohorts, heavy);
         let law = law(hashing, &values);
@@ -240,9 +240,9 @@ mod tests {
     }
 
     // One cell of every cohort belongs to a common string that is not on the list, and there is no
-    // other noise: the score is binomial. By a normal law with the right mean and variance, sharing 4
-    // of these 16 cells would be a discovery. Noise in the other cells, which the coins always leave,
-    // makes ours right: see the first test.
+    // other noise: the score is binomial. By a normal law with the right mean and variance, sharing
+    // 4 of these 16 cells would be a discovery. Noise in the other cells, which the coins always
+    // leave, makes ours right: see the first test.
     #[test]
     fn a_normal_law_would_be_off_by_orders_of_magnitude() {
         let values: Vec<f64> = (0..512).map(|cell| f64::from(u8::from(cell % 32 == 0))).collect();

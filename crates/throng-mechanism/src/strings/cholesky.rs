@@ -3,7 +3,7 @@
 /// Value and variance of each unknown, by Cholesky's factors: the solution, and the diagonal of the
 /// inverse. `None` where the unknowns before it leave nothing to it.
 ///
-/// Of the lower half of the matrix, row by row up to the diagonal, and the right-hand side.
+/// It takes the lower half of the matrix, row by row up to the diagonal, and the right-hand side.
 pub(crate) fn solve(mut lower: Vec<Vec<f64>>, right: &[f64]) -> Vec<Option<(f64, f64)>> {
     let size = right.len();
     let kept = factor(&mut lower);
@@ -41,7 +41,7 @@ fn factor(lower: &mut [Vec<f64>]) -> Vec<bool> {
     kept
 }
 
-/// Over the shorter of both.
+/// The inner product over the shorter of both.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -1,8 +1,8 @@
-//! From noisy Bloom filters to strings: which of a list of candidates were reported, and how often.
+//! Decoding of noisy Bloom filters: which of a list of candidates were reported, and how often.
 //!
-//! Every user holds one string, on the list or not. One that is not sets each bit of its cohort with
-//! chance h/k, so of the share of a cohort's users that set a bit, taken above h/k, those users drop
-//! out in the mean:
+//! Every user holds one string, on the list or not. One that is not sets each bit of its cohort
+//! with chance h/k, so of the share of a cohort's users that set a bit, taken above h/k, those
+//! users drop out in the mean:
 //!
 //! ```text
 //! y_cb      = t_cb/N_c − h/k             t_cb of the N_c users of cohort c set bit b, estimated
@@ -28,7 +28,7 @@ use crate::strings::cholesky;
 use crate::{Bloom, Estimate, Rappor, Tally};
 use throng_account::Probability;
 
-/// What counts as an error when many candidates are tested at once.
+/// The kind of error that is limited when many candidates are tested at once.
 ///
 /// ```
 /// use throng_mechanism::Control;
@@ -42,13 +42,13 @@ pub enum Control {
     /// (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979).
     Family,
     /// The share of absent candidates among the significant ones: its mean is at most the level
-    /// (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995). For independent tests,
-    /// as those of strings with independent hashes are.
+    /// (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995). For independent
+    /// tests, as those of strings with independent hashes are.
     Discovery,
 }
 
 impl Control {
-    /// How many candidates are significant, by their p-values in ascending order.
+    /// The number of candidates that are significant, by their p-values in ascending order.
     fn significant(self, level: f64, tested: &[(usize, f64)], tests: f64) -> usize {
         let mut tested = tested.iter().enumerate().map(|(place, (_, p))| ((place + 1) as f64, p));
         match self {
@@ -60,7 +60,7 @@ impl Control {
     }
 }
 
-/// How to decode.
+/// The options of decoding.
 ///
 /// ```
 /// use throng_account::Probability;
@@ -79,9 +79,9 @@ impl Control {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecodeOptions {
-    /// Which error is controlled.
+    /// The error that is controlled.
     pub control: Control,
-    /// Its level.
+    /// The level of that error.
     pub level: Probability,
     /// Confidence of each single interval.
     pub confidence: Probability,
@@ -99,11 +99,12 @@ pub struct DecodeOptions {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decoded {
-    /// Its place on the list.
+    /// The place of the candidate on the list.
     pub candidate: usize,
-    /// Users who hold it. Among candidates picked for being large, estimates are on the large side.
+    /// The number of users who hold it. Among candidates picked for being large, estimates are on
+    /// the large side.
     pub estimate: Estimate,
-    /// Whether it is found, at the level asked for.
+    /// True if it is found, at the level asked for.
     pub significant: bool,
     /// The chance of standing out as much for a string that nobody holds.
     pub p_value: f64,
@@ -111,9 +112,10 @@ pub struct Decoded {
 
 /// The candidates that stand out, the most significant first.
 ///
-/// What is not returned is indistinguishable from absent. Of candidates with the same bits in every
-/// cohort, such as one listed twice, at most one is. The list must not depend on the seed of the
-/// hash. At most a quarter as many candidates are returned as there are cells, and 1024.
+/// Candidates that are not returned are indistinguishable from absent ones. Of candidates with the
+/// same bits in every cohort, such as one listed twice, at most one is. The list must not depend on
+/// the seed of the hash. At most a quarter as many candidates are returned as there are cells, and
+/// 1024.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
@@ -176,25 +178,25 @@ pub fn decode(
     let decoded = tested.iter().enumerate().filter_map(|(place, &(candidate, p_value))| {
         let significant = place < significant;
         let model = if significant { &found } else { &all };
-        let Found { share, error, .. } = model.found.iter().find(|f| f.candidate == candidate)?;
+        let Share { share, error, .. } = model.found.iter().find(|f| f.candidate == candidate)?;
         let estimate = Estimate::normal(data.n * share, data.n * error, 0.0, options.confidence);
         Some(Decoded { candidate, estimate, significant, p_value })
     });
     decoded.collect()
 }
 
-/// What was counted, as shares of cohorts.
+/// The counts, as shares of cohorts.
 struct Data {
     /// All reports.
     n: f64,
     /// Reports per cohort.
     cohorts: Vec<f64>,
-    /// y, cohort after cohort.
+    /// The shares y, cohort after cohort.
     shares: Vec<f64>,
     bits: usize,
-    /// h/k.
+    /// The chance h/k that a string sets a bit.
     chance: f64,
-    /// p* and q*.
+    /// The chances p* and q* that a bit is shown as 1.
     shown: (f64, f64),
 }
 
@@ -216,12 +218,12 @@ impl Data {
         Self { n, cohorts, shares, bits, chance, shown: (zero, one) }
     }
 
-    /// Cells of cohorts that are not empty.
+    /// The number of cells of cohorts that are not empty.
     fn rows(&self) -> usize {
         self.bits * self.cohorts.iter().filter(|&&n| n > 0.0).count()
     }
 
-    /// Candidates that can be told apart.
+    /// The number of candidates that can be told apart.
     fn most(&self) -> usize {
         (self.rows() / 4).clamp(1, MOST)
     }
@@ -238,7 +240,7 @@ impl Data {
 struct Design {
     hashing: Hashing,
     cells: Vec<u32>,
-    /// Cells per candidate.
+    /// The number of cells per candidate.
     ones: usize,
 }
 
@@ -301,7 +303,7 @@ impl Design {
 }
 
 /// A candidate's share and its standard error.
-struct Found {
+struct Share {
     candidate: usize,
     share: f64,
     error: f64,
@@ -309,7 +311,7 @@ struct Found {
 
 /// The candidates found so far, and what they leave.
 struct Model {
-    found: Vec<Found>,
+    found: Vec<Share>,
     weights: Vec<f64>,
     residuals: Vec<f64>,
 }
@@ -361,8 +363,8 @@ impl Model {
         self.found.iter().map(|one| (one.candidate, one.share)).collect()
     }
 
-    /// The candidates that are not found and their p-values, by what those found leave: in ascending
-    /// order, while the k-th smallest of all is within its limit.
+    /// The candidates that are not found and their p-values, by what those found leave: in
+    /// ascending order, while the k-th smallest of all is within its limit.
     fn others(&self, design: &Design, limit: impl Fn(usize) -> f64) -> Vec<(usize, f64)> {
         let values = self.values(&self.residuals);
         let mut others: Vec<(usize, f64)> = (0..design.candidates())
@@ -380,16 +382,16 @@ impl Model {
     }
 
     /// The p-value of one that is found, by what all the others leave.
-    fn p_value(&self, data: &Data, design: &Design, one: &Found) -> f64 {
+    fn p_value(&self, data: &Data, design: &Design, one: &Share) -> f64 {
         let own = design.fitted(data, &[(one.candidate, one.share)]);
         let residuals: Vec<f64> = self.residuals.iter().zip(own).map(|(r, own)| r + own).collect();
         let values = self.values(&residuals);
         Scores::new(design.hashing, &values).chance(design.sum(one.candidate, &values))
     }
 
-    /// What candidates are scored by: residuals in standard errors, times the root of their weights.
-    /// Cells far out are a string that is not on the list; cut, they lend little to the candidates
-    /// that share some of them.
+    /// The values that candidates are scored by: residuals in standard errors, times the root of
+    /// their weights. Cells far out are a string that is not on the list; cut, they lend little to
+    /// the candidates that share some of them.
     fn values(&self, residuals: &[f64]) -> Vec<f64> {
         let cut = |(r, w): (&f64, &f64)| w.sqrt() * (w.sqrt() * r).clamp(-CUT, CUT);
         residuals.iter().zip(&self.weights).map(cut).collect()
@@ -397,7 +399,7 @@ impl Model {
 }
 
 /// The normal equations of the columns `a − h/k`, solved.
-fn solve(data: &Data, design: &Design, shares: &[(usize, f64)], weights: &[f64]) -> Vec<Found> {
+fn solve(data: &Data, design: &Design, shares: &[(usize, f64)], weights: &[f64]) -> Vec<Share> {
     let weighted: Vec<f64> = weights.iter().zip(&data.shares).map(|(w, y)| w * y).collect();
     let (chance, all) = (data.chance, weights.iter().sum::<f64>());
     let offset = chance * weighted.iter().sum::<f64>();
@@ -412,16 +414,16 @@ fn solve(data: &Data, design: &Design, shares: &[(usize, f64)], weights: &[f64])
     let solved = shares.iter().zip(cholesky::solve(normal, &right));
     let found = solved.filter_map(|(&(candidate, _), solved)| {
         let (share, variance) = solved?;
-        Some(Found { candidate, share, error: variance.sqrt() })
+        Some(Share { candidate, share, error: variance.sqrt() })
     });
     found.collect()
 }
 
-/// Rounds at most; a handful are usual.
+/// The most rounds; a handful are usual.
 const ROUNDS: usize = 50;
-/// Candidates that are found at most.
+/// The most candidates that are found.
 const MOST: usize = 1024;
-/// Where single cells are cut for the test, in standard errors.
+/// The standard errors at which single cells are cut for the test.
 const CUT: f64 = 3.0;
 
 #[cfg(test)]
@@ -452,7 +454,7 @@ mod tests {
         strings.iter().map(String::as_str).collect()
     }
 
-    /// A bag in which string after string is held by so many users.
+    /// A bag in which each of the strings is held by its count of users.
     fn tally(rappor: &Rappor, strings: &[String], counts: &[u64], seed: u64) -> Tally {
         let (mut rng, mut messages) = (rng(seed), Vec::new());
         for (value, count) in strings.iter().zip(counts) {
@@ -512,9 +514,9 @@ mod tests {
         }
     }
 
-    /// How often absent candidates are significant in `runs` decodings, each with hash functions of its
-    /// own: their share of all significant ones, and the same if only candidates that are returned
-    /// counted as tests.
+    /// The frequency with which absent candidates are significant in `runs` decodings, each with
+    /// hash functions of its own: their share of all significant ones, and the same if only
+    /// candidates that are returned counted as tests.
     fn false_discoveries(options: &DecodeOptions, runs: u64, unlisted: bool) -> (f64, f64) {
         let strings = strings(400);
         let counts = [3000, 2000, 1500, 1200, 1000, 900, 800, 700, 500, 400];
@@ -553,8 +555,8 @@ mod tests {
         }
     }
 
-    // Nobody holds any candidate, and a third of the users the same string: an error is any discovery.
-    // The number of runs with one is at most binomial, and its tail at 0.1 above 1e-6.
+    // Nobody holds any candidate, and a third of the users the same string: an error is any
+    // discovery. The number of runs with one is at most binomial, and its tail at 0.1 above 1e-6.
     #[test]
     fn a_list_of_absent_strings_is_found_empty() {
         let strings = strings(300);

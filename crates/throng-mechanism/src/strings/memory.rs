@@ -1,14 +1,15 @@
-//! What a client of `rappor` remembers.
+//! The memory of a client of `rappor`.
 
 use crate::strings::bloom::WORDS;
 use crate::{Error, Filter, Rappor};
 use rand_core::CryptoRng;
 
-/// What a client keeps between reports: its cohort and the permanent response to each string so far.
+/// The memory of a client between reports: its cohort and its permanent response to each string.
 ///
-/// Each remembered string costs ε_∞ anew, so there is a limit to them, and it is the client's budget.
-/// A string past the limit is refused. A client that then sends nothing shows that its string is a
-/// new one; reporting a string it knows instead shows nothing, and biases the counts by one user.
+/// Each remembered string costs ε_∞ anew, so there is a limit to them, and it is the client's
+/// budget. A string past the limit is refused. A client that then sends nothing shows that its
+/// string is a new one; reporting a string it knows instead shows nothing, and biases the counts by
+/// one user.
 ///
 /// The memory tells which strings a user reported. It is to be kept as safe as these.
 ///
@@ -42,7 +43,7 @@ impl Memory {
         Self { cohort: protocol.fresh_cohort(rng), limit, seen: Vec::new() }
     }
 
-    /// Reads what [`Memory::to_words`] wrote, for the same protocol.
+    /// The memory that [`Memory::to_words`] wrote, for the same protocol.
     pub fn from_words(protocol: &Rappor, words: &[u64]) -> Result<Self, Error> {
         let [cohort, limit, seen @ ..] = words else { return Err(MALFORMED) };
         let cohort = Self::cohort_of(protocol, *cohort).ok_or(MALFORMED)?;
@@ -60,8 +61,8 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Plain numbers to store: the cohort, the limit, and for each string its digest and its permanent
-    /// bits.
+    /// Plain numbers to store: the cohort, the limit, and for each string its digest and its
+    /// permanent bits.
     pub fn to_words(&self, protocol: &Rappor) -> Vec<u64> {
         let mut words = vec![u64::from(self.cohort), u64::from(self.limit)];
         for (digest, permanent) in &self.seen {
@@ -71,12 +72,12 @@ impl Memory {
         words
     }
 
-    /// Appends the report of an epoch. `memory` is empty, or what the last epoch left in it: the cohort
-    /// and the permanent response to the first string.
+    /// Appends the report of an epoch. `memory` is empty, or what the last epoch left in it: the
+    /// cohort and the permanent response to the first string.
     ///
-    /// A device whose string changes goes on showing the first one: a new response would cost ε_∞ anew,
-    /// and sending nothing would tell of the change. The string is not kept, so the memory tells no more
-    /// of it than all reports together may.
+    /// A device whose string changes goes on showing the first one: a new response would cost ε_∞
+    /// anew, and sending nothing would tell of the change. The string is not kept, so the memory
+    /// tells no more of it than all reports together may.
     pub(crate) fn respond(
         protocol: &Rappor,
         text: &str,
@@ -126,7 +127,7 @@ impl Memory {
         self.cohort
     }
 
-    /// Distinct strings so far: how many times ε_∞ is spent.
+    /// The number of distinct strings so far: ε_∞ is spent once for each.
     pub fn strings(&self) -> usize {
         self.seen.len()
     }
@@ -145,5 +146,6 @@ impl std::fmt::Debug for Memory {
 
 const MALFORMED: Error = Error::Malformed { expected: "a memory of this protocol" };
 
-/// Distinct strings that one device reports on: what the promise of a collection allows for.
+/// The number of distinct strings that one device reports on, which the promise of a collection
+/// allows for.
 const STRINGS: u32 = 1;

@@ -1,9 +1,9 @@
 //! `rappor`: strings, as noisy Bloom filters (Erlingsson, Pihur, Korolova, "RAPPOR: Randomized
 //! Aggregatable Privacy-Preserving Ordinal Response", 2014).
 //!
-//! A string sets h bits of a filter, which ones depends on the user's cohort. Each bit is replaced by a
-//! fair coin with probability f, once per string and remembered: the permanent response. A report
-//! shows each permanent bit through another coin, drawn afresh: the instantaneous response.
+//! A string sets h bits of a filter, which ones depends on the user's cohort. Each bit is replaced
+//! by a fair coin with probability f, once per string and remembered: the permanent response. A
+//! report shows each permanent bit through another coin, drawn afresh: the instantaneous response.
 //!
 //! ```text
 //! client     B  = h of k bits, by the hash functions of the cohort
@@ -17,15 +17,15 @@
 //!
 //! # What is protected
 //! One report with a fresh cohort is ε₁-LDP, the same randomizer for all users, so a shuffled crowd
-//! gets the guarantee of [`throng_account::profile::ClonePair`] at ε₁ in full. A user who reports again keeps
-//! cohort and permanent response, and others may change their strings: for several reports together
-//! only the local guarantees are claimed.
+//! gets the guarantee of [`throng_account::profile::ClonePair`] at ε₁ in full. A user who reports
+//! again keeps cohort and permanent response, and others may change their strings: for several
+//! reports together only the local guarantees are claimed.
 //!
 //! T reports on one string cost ε_T, and however many never more than ε_∞, by
 //! [`Rappor::privacy`]. Both are per *distinct string*: sequences in which string after string is
-//! replaced by another, at the same places, are apart by ε_∞ for each. That a user's string changed,
-//! and when, is not hidden from who can link the reports: only the coins of the single reports stand
-//! before it.
+//! replaced by another, at the same places, are apart by ε_∞ for each. That a user's string
+//! changed, and when, is not hidden from whoever can link the reports: only the coins of the single
+//! reports stand before it.
 
 use crate::claims::{Given, bits_of, rarer, surer, within_floor};
 use crate::packed::column_sums;
@@ -83,7 +83,7 @@ impl Rappor {
         Ok(Self { bloom, f, p, q, half, privacy })
     }
 
-    /// With a local ε₀ for one report and twice that for ever.
+    /// The mechanism with a local ε₀ for one report and twice that for ever.
     pub(crate) fn local(bloom: Bloom, local: Epsilon) -> Result<Self, Error> {
         let hashes = f64::from(bloom.hashes());
         // ε∞ = 2h·ln((1−f/2)/(f/2)) = 2ε₀.
@@ -111,7 +111,7 @@ impl Rappor {
         Self::new(bloom, given.coin("permanent")?, p, q)
     }
 
-    /// With the largest ε₀ that any randomizer may have.
+    /// The mechanism with the largest ε₀ that any randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (bits, hashes, cohorts) = ask.question.filters()?;
         Self::local(Bloom::new(bits, hashes, cohorts, 0)?, ask.local_epsilon()?)
@@ -133,8 +133,9 @@ impl Rappor {
         self.privacy
     }
 
-    /// One of many reports of the same user: the permanent response is remembered, the instantaneous
-    /// one drawn afresh. Nothing is appended when the memory is full and the string is not in it.
+    /// One of many reports of the same user: the permanent response is remembered, the
+    /// instantaneous one drawn afresh. Nothing is appended when the memory is full and the string
+    /// is not in it.
     pub fn respond(
         &self,
         value: &str,
@@ -184,7 +185,7 @@ impl Rappor {
         (p + half, q - half)
     }
 
-    /// B' from B.
+    /// Draws B' from B.
     #[inline]
     fn replace(&self, filter: &Filter, rng: &mut impl CryptoRng) -> Filter {
         let mut permanent = self.bloom.full();
@@ -311,7 +312,7 @@ impl Protocol for Rappor {
         malformed
     }
 
-    /// For each cohort and each bit of its filter, the number of its users whose string sets the bit.
+    /// For each cohort and each bit of its filter, the number of users whose string sets it.
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let (zero, one) = self.shown();
         let step = 1.0 / (one - zero);
@@ -320,7 +321,8 @@ impl Protocol for Rappor {
             let n = cells[0] as f64;
             cells[1..].iter().map(move |&count| {
                 let above = count as f64 - n * zero;
-                // t·q*(1−q*) + (n−t)·p*(1−p*) is linear in the truth t; its estimate is not negative.
+                // t·q*(1−q*) + (n−t)·p*(1−p*) is linear in the truth t; its estimate is not
+                // negative.
                 let variance = n * zero * (1.0 - zero) + above * (1.0 - zero - one);
                 Estimate::normal(above * step, variance.max(0.0).sqrt() * step, step, confidence)
             })
@@ -335,7 +337,8 @@ impl Claims for Rappor {
         Question::Text { bits, hashes, cohorts: self.bloom.cohorts() }
     }
 
-    /// As any randomizer with the ε₀ of one report; others reach the bound, this one need not.
+    /// The profile of any randomizer with the ε₀ of one report; others reach the bound, this one
+    /// need not.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
         Ok(Box::new(UpperOnly(ClonePair::strong(crowd, self.privacy.one_report())?)))
     }
@@ -344,7 +347,8 @@ impl Claims for Rappor {
         Some(self.privacy.one_report())
     }
 
-    /// Of the count of a rare string, when it is decoded and every common string is on the list.
+    /// The standard error of the count of a rare string, when it is decoded and every common string
+    /// is on the list.
     ///
     /// ```text
     /// √(n·π(1−π)/(h(1−h/k)))/(q*−p*),   π = p* + (q*−p*)·h/k
@@ -452,7 +456,7 @@ mod tests {
         filters.into_values().collect()
     }
 
-    /// What a client gets wrong.
+    /// An error in a client.
     #[derive(Clone, Copy, PartialEq)]
     enum Bug {
         None,
@@ -480,7 +484,7 @@ mod tests {
             self.rappor.bloom.filter(self.rappor.bloom.digest(input), self.cohort)[0]
         }
 
-        /// Chance that so many independent bits take these values, each 1 with its own chance.
+        /// The chance that independent bits take these values, each 1 with its own chance.
         fn bits(&self, values: u64, one: impl Fn(u32) -> f64) -> f64 {
             let chance = |i| if values >> i & 1 == 1 { one(i) } else { 1.0 - one(i) };
             (0..self.rappor.bloom.bits()).map(chance).product()
@@ -711,8 +715,8 @@ mod tests {
         assert!(catch_unwind(|| assert_inverse(&Wrong(honest), "a", &truth)).is_err());
     }
 
-    // The lecture's Figure 9.2 shows 145 ones of 256 at h = 4, f = 0.5, q = 0.75. That fits p = 0.5,
-    // 144.5 expected, and not the printed p = 0.25, 97 expected.
+    // The lecture's Figure 9.2 shows 145 ones of 256 at h = 4, f = 0.5, q = 0.75. That fits
+    // p = 0.5, 144.5 expected, and not the printed p = 0.25, 97 expected.
     #[test]
     fn the_lectures_figure_was_drawn_with_p_one_half() {
         let ones = |p: f64| {

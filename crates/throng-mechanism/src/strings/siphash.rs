@@ -1,5 +1,5 @@
-//! SipHash-2-4: strings as 64 bits, the same on every machine (Aumasson and Bernstein, "SipHash: a fast
-//! short-input PRF", 2012). Its keys are no secrets here.
+//! SipHash-2-4: strings as 64 bits, the same on every machine (Aumasson and Bernstein, "SipHash: a
+//! fast short-input PRF", 2012). Its keys are no secrets here.
 
 /// The hash of `bytes` under the key of two words. The work depends on their length only.
 pub(crate) fn siphash(k0: u64, k1: u64, bytes: &[u8]) -> u64 {
@@ -19,7 +19,7 @@ pub(crate) fn siphash(k0: u64, k1: u64, bytes: &[u8]) -> u64 {
     state[0] ^ state[1] ^ state[2] ^ state[3]
 }
 
-/// Two rounds for one word.
+/// Takes in one word, with two rounds.
 fn absorb(state: &mut [u64; 4], word: u64) {
     state[3] ^= word;
     round(state);
@@ -49,7 +49,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    // The vectors of the reference implementation: key 00 01 … 0f, messages 00 01 02 … of each length.
+    // The vectors of the reference implementation: key 00 01 … 0f, messages 00 01 … of each length.
     #[test]
     fn siphash_agrees_with_its_published_vectors() {
         let key = [0x0706050403020100, 0x0f0e0d0c0b0a0908];

@@ -1,6 +1,6 @@
 //! `laplace-mean`: a number between 0 and 1, on a grid, with Laplace noise (local Laplace, on the
-//! integers; sampled as in Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy",
-//! 2020, Algorithm 2).
+//! integers; sampled as in Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential
+//! Privacy", 2020, Algorithm 2).
 //!
 //! Noise from floats gives values away by their last digits, so there is none: the value is rounded
 //! at random to one of the grid points 0 … B, which keeps its mean, and the noise is an integer.
@@ -12,8 +12,8 @@
 //! analyzer   (Σ reports)/B        standard error ≤ √(n·(2s/(1−s)² + ¼))/B, for every dataset
 //! ```
 //!
-//! `C = ⌈64·den/num⌉`, so that a report is held with probability below e⁻⁶⁴; that is post-processing,
-//! costs no privacy, and moves no mean by what an `f64` could show.
+//! `C = ⌈64·den/num⌉`, so that a report is held with probability below e⁻⁶⁴; that is
+//! post-processing, costs no privacy, and moves no mean by what an `f64` could show.
 
 use crate::claims::{Given, bits_of, within_floor};
 use crate::protocol::Bag;
@@ -26,7 +26,7 @@ use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
 use throng_account::{Crowd, Epsilon, Probability, Profile, UpperOnly, round};
 
-/// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be no less than 0.
+/// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be at least 0.
 ///
 /// ```
 /// use throng_account::Epsilon;
@@ -50,7 +50,8 @@ pub struct LaplaceMean {
 }
 
 impl LaplaceMean {
-    /// Noise that falls off by `e^−num/den` with each of the `grid` steps between 0 and 1.
+    /// The mechanism whose noise falls off by `e^−num/den` with each of the `grid` steps between 0
+    /// and 1.
     ///
     /// Messages stay below 2³⁰, so that those of a crowd of 10¹⁰ can be added up.
     pub fn new(grid: u32, num: u64, den: u64) -> Result<Self, Error> {
@@ -83,7 +84,7 @@ impl LaplaceMean {
         Self::new(grid, num, den)
     }
 
-    /// Steps between 0 and 1.
+    /// The number of steps between 0 and 1.
     pub fn grid(&self) -> u32 {
         self.grid
     }
@@ -103,7 +104,7 @@ impl LaplaceMean {
         self.epsilon
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Laplace noise with a known local epsilon, shuffled: as any randomizer",
         example: "--n 1e4 --epsilon0 2 --delta 1e-6",
@@ -118,7 +119,7 @@ impl LaplaceMean {
         Self::new(given.small("grid")?, num, den)
     }
 
-    /// With the largest ε₀ that any randomizer may have.
+    /// The mechanism with the largest ε₀ that any randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         Self::local(ask.local_epsilon()?, GRID)
     }
@@ -197,7 +198,7 @@ impl Claims for LaplaceMean {
         Question::Real
     }
 
-    /// As any randomizer with its ε₀; others reach the bound, this one need not.
+    /// The profile of any randomizer with its ε₀; others reach the bound, this one need not.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
         Ok(Box::new(UpperOnly(ClonePair::strong(crowd, self.epsilon)?)))
     }
@@ -223,7 +224,7 @@ impl Claims for LaplaceMean {
         vec![("grid", vec![self.grid.into()]), ("decay", vec![self.num, self.den])]
     }
 
-    /// Noise that decays faster.
+    /// The parameters of noise that decays faster.
     fn weakened(&self, factor: f64) -> Parameters {
         let num = (self.num as f64 * factor) as u64;
         vec![("grid", vec![self.grid.into()]), ("decay", vec![num, self.den])]
@@ -255,12 +256,12 @@ pub(crate) fn laplace_variance(x: f64) -> f64 {
     0.5 / (0.5 * x).sinh().powi(2)
 }
 
-/// How far noise reaches that is the sum of `copies` draws of `P[k] ∝ e^−x|k|` (a fraction of one
-/// is a share of it) and of rounding with this variance.
+/// The reach of noise that is the sum of `copies` draws of `P[k] ∝ e^−x|k|` (a fraction of one is a
+/// share of it) and of rounding with this variance.
 ///
-/// Laplace noise has heavier tails than the normal law, so a narrow sum is read off its own law. That
-/// needs few lattice points: noise much wider than the lattice is taken on a coarser one, where it
-/// is Laplace noise again, and a coarse step is added.
+/// Laplace noise has heavier tails than the normal law, so a narrow sum is read off its own law.
+/// That needs few lattice points: noise much wider than the lattice is taken on a coarser one,
+/// where it is Laplace noise again, and a coarse step is added.
 pub(crate) fn laplace_reach(copies: f64, x: f64, rounding: f64, confidence: Probability) -> f64 {
     let coarse = (0.3 / x).floor().max(1.0);
     let x = x * coarse;
@@ -278,7 +279,7 @@ pub(crate) fn laplace_reach(copies: f64, x: f64, rounding: f64, confidence: Prob
     if coarse > 1.0 { coarse * (reach + 1.0) } else { reach }
 }
 
-/// Steps of the unit interval that the planner chooses for mechanisms on a grid.
+/// The number of steps of the unit interval that the planner chooses for mechanisms on a grid.
 pub(crate) const GRID: u32 = 1_000;
 
 #[cfg(test)]

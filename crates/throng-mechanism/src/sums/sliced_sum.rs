@@ -9,9 +9,9 @@
 //! ```
 //!
 //! The digits travel as they are inside the bag, so the local floor is infinite: whoever sees which
-//! messages belong to one user sees its value. Coins are thrown without looking at the digits and have
-//! slots of their own, never shared with them. Their law is fixed per user: more users than the crowd
-//! only add noise, fewer honest ones weaken what was promised.
+//! messages belong to one user sees its value. Coins are thrown without looking at the digits and
+//! have slots of their own, never shared with them. Their law is fixed per user: more users than
+//! the crowd only add noise, fewer honest ones weaken what was promised.
 
 use crate::attack::{Scene, Score, odds};
 use crate::claims::{Given, bits_of, rarer};
@@ -49,8 +49,8 @@ pub struct SlicedSum {
 }
 
 impl SlicedSum {
-    /// By the weight out of 2⁶⁴ with which a slot holds a coin of each level, the lowest first, and
-    /// the number of slots.
+    /// The mechanism with these weights out of 2⁶⁴ of the coins of each level in a slot, the lowest
+    /// first, and this number of slots.
     ///
     /// From one to 32 levels, none without weight: a digit without coins is published.
     pub fn new(weights: Vec<u64>, slots: u32) -> Result<Self, Error> {
@@ -77,7 +77,7 @@ impl SlicedSum {
         self.slots
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Numbers bit by bit, with labelled coins",
         example: "--n 1e4 --weights 0.03,0.03,0.02 --delta 1e-5",

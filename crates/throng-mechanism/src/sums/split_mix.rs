@@ -3,10 +3,10 @@
 //! Nissim, "Private Summation in the Multi-Message Shuffle Model", 2020; Ghazi, Manurangsi, Pagh,
 //! Velingker, "Private Aggregation from Fewer Anonymous Messages", 2020).
 //!
-//! **One lost message turns the sum into a uniformly random number, and if m are lost, as many as one
-//! report has, nothing shows it. One malicious user can set it to
-//! anything, unnoticed.** Nothing bounds the influence of a user, and nobody is protected locally: a
-//! report that can be told apart from the others shows its value. Hence the name of the constructor,
+//! **One lost message turns the sum into a uniformly random number, and if m are lost, as many as
+//! one report has, nothing shows it. One malicious user can set it to anything, unnoticed.**
+//! Nothing bounds the influence of a user, and nobody is protected locally: a report that can be
+//! told apart from the others shows its value. Hence the name of the constructor,
 //! [`SplitAndMix::fragile`].
 //!
 //! ```text
@@ -16,21 +16,21 @@
 //!            standard error √(2s/(1−s)² + n/4)/B,   s = e^−ε/B
 //! ```
 //!
-//! The shares of n users add up to `P[N = k] ∝ s^|k|`, which hides the sum by ε (more users only add
-//! more noise), and the messages show nothing but the sum: two datasets with equal sums have bags at
-//! a statistical distance of at most
+//! The shares of n users add up to `P[N = k] ∝ s^|k|`, which hides the sum by ε (more users only
+//! add more noise), and the messages show nothing but the sum: two datasets with equal sums have
+//! bags at a statistical distance of at most
 //!
 //! ```text
-//! 2^−σ = √(q·(e/n)^(m−2))        for n ≥ 19           i.e.  m = 2 + (2σ + log₂ q)/(log₂ n − log₂ e)
+//! 2^−σ = √(q·(e/n)^(m−2))      for n ≥ 19      i.e.  m = 2 + (2σ + log₂ q)/(log₂ n − log₂ e)
 //! ```
 //!
-//! The reason, in short. Lay one message of each user open, in order; what the others of user i add up
-//! to is then uniform, and the bag of those says nothing new about them if a random grouping of a
-//! uniform bag into n groups of m − 1 has sums that are close to uniform. By Cauchy and Schwarz their
-//! distance is at most `½·√(E[q^(C−1)] − 1)`, where C counts the components of the graph on n users
-//! that two random groupings of the same bag make: each component is one equation that is met for
-//! free. Twice this is the distance of two datasets. The tests enumerate the distances and `E[q^C]`
-//! for small cases; there the printed bound holds with room to spare.
+//! The reason, in short. Lay one message of each user open, in order; what the others of user i add
+//! up to is then uniform, and the bag of those says nothing new about them if a random grouping of
+//! a uniform bag into n groups of m − 1 has sums that are close to uniform. By Cauchy and Schwarz
+//! their distance is at most `½·√(E[q^(C−1)] − 1)`, where C counts the components of the graph on n
+//! users that two random groupings of the same bag make: each component is one equation that is met
+//! for free. Twice this is the distance of two datasets. The tests enumerate the distances and
+//! `E[q^C]` for small cases; there the printed bound holds with room to spare.
 
 use crate::attack::{Scene, Score};
 use crate::claims::Given;
@@ -74,7 +74,7 @@ pub struct SplitAndMix {
     share: NoiseShare,
     epsilon: Epsilon,
     delta: Delta,
-    /// What was asked for, from which all of the above follows.
+    /// The promise asked for, from which all of the above follows.
     asked: (Epsilon, Delta),
 }
 
@@ -143,7 +143,8 @@ impl SplitAndMix {
         (self.epsilon, self.delta)
     }
 
-    /// (ε, δ) as asked of [`SplitAndMix::fragile`]: with crowd and grid it makes the same mechanism.
+    /// (ε, δ) as asked of [`SplitAndMix::fragile`]: with crowd and grid it makes the same
+    /// mechanism.
     pub fn asked(&self) -> (Epsilon, Delta) {
         self.asked
     }
@@ -153,7 +154,7 @@ impl SplitAndMix {
         self.crowd
     }
 
-    /// Steps between 0 and 1.
+    /// The number of steps between 0 and 1.
     pub fn grid(&self) -> u32 {
         self.grid
     }
@@ -195,7 +196,7 @@ impl SplitAndMix {
         round::up((1.0 + self.epsilon.get().exp()) * distance)
     }
 
-    /// q − 1.
+    /// The mask q − 1.
     fn mask(&self) -> u64 {
         (1 << self.bits) - 1
     }
@@ -267,7 +268,7 @@ impl Protocol for SplitAndMix {
     /// message is missing or malformed, or there are more reports than the sum has room for.
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let (n, reports, steps) = (tally.n(), tally.reports(), f64::from(self.grid));
-        // Of the numbers with this remainder, the one next to the middle of 0 … nB.
+        // The number with this remainder that is next to the middle of 0 … nB.
         let middle = reports.wrapping_mul(u64::from(self.grid)) / 2;
         let above = tally.cells()[0].wrapping_sub(middle) & self.mask();
         let half = 1_u64 << (self.bits - 1);
@@ -293,7 +294,7 @@ impl Claims for SplitAndMix {
         Question::Real
     }
 
-    /// Its promise is for one crowd; a larger one only adds noise.
+    /// The promise for the crowd it was made for; a larger one only adds noise.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
         if crowd.get() < self.crowd {
             return Err(Error::Parameter { name: "crowd", range: "at least that promised" });
@@ -357,14 +358,14 @@ impl Claims for SplitAndMix {
 /// integer weights out of 2¹²⁸.
 #[derive(Debug, Clone, PartialEq)]
 struct NoiseShare {
-    /// Of 1, 2, …; 0 is what remains.
+    /// The weights of 1, 2, …; 0 has the rest.
     table: WideCatalogue,
-    /// At least the statistical distance of two draws, one for each side, from the exact law.
+    /// A bound on the statistical distance of two draws, one for each side, from the exact law.
     distance: f64,
 }
 
 impl NoiseShare {
-    /// Cut off where all that the shares of all users lack is at most `negligible`.
+    /// The share, cut off where all that the shares of all users lack is at most `negligible`.
     ///
     /// ```text
     /// P[k] = (r/k)·e^{−xk}·(1 − e^−x)^r·Π_{j<k} (1 + r/j),       r = 1/n
@@ -379,8 +380,8 @@ impl NoiseShare {
             let (k, decay) = (k as f64, x * k as f64);
             let mass = r / k * (r * survive.ln() - decay + product).exp();
             weights.push((mass * TWO_128) as u128);
-            // A few units in the last place of each factor, the exponent's in proportion to its size;
-            // and what the cut to an integer takes away.
+            // A few units in the last place of each factor, the exponent's in proportion to its
+            // size; and what the cut to an integer takes away.
             distance += mass * (decay + 16.0) * 2.0 * f64::EPSILON + 1.0 / TWO_128;
             // P[k + 1]/P[k] < e^−x, so what follows is below a geometric series.
             let rest = mass * (1.0 - survive) / survive;
@@ -413,8 +414,8 @@ impl NoiseShare {
     }
 }
 
-/// Noise of up to four times the crowd is wider than this, to one side, with probability below e⁻⁶³:
-/// `P[N > w] ≤ 2⁴·e^−xw/2`, by the moment of e^{xN/2}, which is at most 2 for the crowd.
+/// A width that noise of up to four times the crowd exceeds, to one side, with probability below
+/// e⁻⁶³: `P[N > w] ≤ 2⁴·e^−xw/2`, by the moment of e^{xN/2}, which is at most 2 for the crowd.
 fn widest(x: f64) -> u128 {
     (132.0 / x).ceil() as u128
 }
@@ -422,10 +423,10 @@ fn widest(x: f64) -> u128 {
 const TOO_LONG: Error =
     Error::Parameter { name: "grid", range: "smaller, for the noise to fit into a table" };
 
-/// Where the bound on the distance is proved from.
+/// The smallest crowd for which the bound on the distance is proved.
 const MIN_CROWD: u64 = 19;
 
-/// Steps of the grid that the noise may span per unit of ε.
+/// The smallest decay of the noise per step of the grid.
 const SMALLEST_STEP: f64 = 5e-5;
 const MAX_TABLE: u64 = 1 << 20;
 const MAX_MESSAGES: usize = 1000;
@@ -468,7 +469,8 @@ mod tests {
     }
 
     /// `E[q^(C−1)] − 1` for two random groupings of n groups of m: the component of the first user
-    /// has size j with probability `κ_j·C(n−1, j−1)/C(nm, jm)`, κ_j that of j users being connected.
+    /// has size j with probability `κ_j·C(n−1, j−1)/C(nm, jm)`, κ_j that of j users being
+    /// connected.
     fn free_equations(users: usize, m: usize, q: f64) -> f64 {
         let mut ln_factorial = vec![0.0];
         for k in 1..=users * m {
@@ -586,7 +588,7 @@ mod tests {
         for (crowd, x) in [(19, 1.0), (1000, 0.1), (1_000_000, 0.01_f64)] {
             let share = NoiseShare::new(crowd, x, 1e-11).unwrap();
             let law = share.law();
-            // Mean r·s/(1−s) and second factorial moment r(r+1)·(s/(1−s))²: not the way it was made.
+            // Mean r·s/(1−s) and second factorial moment r(r+1)·(s/(1−s))²: not how it was made.
             let (r, odds) = (1.0 / crowd as f64, 1.0 / x.exp_m1());
             let moment = |f: fn(f64) -> f64| -> f64 {
                 law.iter().enumerate().map(|(k, p)| f(k as f64) * p).sum()

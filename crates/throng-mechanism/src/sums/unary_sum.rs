@@ -50,7 +50,7 @@ pub struct UnarySum {
 }
 
 impl UnarySum {
-    /// At least one bit, and a coin below ½.
+    /// The mechanism with at least one bit, and a coin below ½.
     pub fn new(bits: u32, flip: Threshold) -> Result<Self, Error> {
         if bits == 0 || bits > MAX_BITS {
             return Err(Error::Parameter { name: "bits", range: "from 1 to 1000000" });
@@ -61,7 +61,7 @@ impl UnarySum {
         Ok(Self { bits, flip })
     }
 
-    /// Bits per report.
+    /// The number of bits per report.
     pub fn bits(&self) -> u32 {
         self.bits
     }
@@ -71,7 +71,7 @@ impl UnarySum {
         self.flip
     }
 
-    /// As `throng account` asks about it.
+    /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Numbers rounded to one flipped bit: exact over all datasets",
         example: "--n 1e4 --lambda 68 --delta 1e-6",
@@ -88,7 +88,7 @@ impl UnarySum {
         Self::new(1, given.coin("flip")?)
     }
 
-    /// As many bits as the error of a central sum asks for and the messages allow.
+    /// The mechanism with as many bits as a central sum's error asks for and the messages allow.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let wanted = (ask.epsilon.get() * (ask.reports as f64).sqrt()).ceil() as u64;
         let bits = wanted.min(ask.max_messages).max(1);
@@ -101,14 +101,14 @@ impl UnarySum {
         Self::new(1, calibrate::bit_sum(ask.crowd, ask.epsilon, ask.delta)?.coin)
     }
 
-    /// With the variance that rounding to one of the r bits adds, in units of a bit.
+    /// The standard error with the variance of rounding to one of the r bits, in units of a bit.
     fn error_of(&self, reports: f64, rounding: f64) -> f64 {
         let (r, b) = (f64::from(self.bits), self.flip.probability());
         let noise = reports * r * b * (1.0 - b) / (1.0 - 2.0 * b).powi(2);
         (noise + rounding).sqrt() / r
     }
 
-    /// How many of the bits are 1 for certain, and the chance that one more is.
+    /// The number of bits that are 1 for certain, and the chance that one more is.
     fn split(&self, input: f64) -> Result<(u32, f64), Error> {
         if !(0.0..=1.0).contains(&input) {
             return Err(Error::Value { expected: "a number from 0 to 1" });
@@ -199,7 +199,7 @@ impl Claims for UnarySum {
         floor_of_bits(self.flip, self.bits)
     }
 
-    /// Of users whose values are anything.
+    /// The standard error for users whose values are anything.
     fn standard_error(&self, reports: f64) -> f64 {
         self.error_of(reports, 0.25 * reports)
     }

@@ -16,22 +16,22 @@ pub(crate) struct Planted<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> Planted<'a, P> {
-    /// Nothing changed yet.
+    /// The protocol with nothing changed yet.
     pub(crate) fn new(honest: &'a P) -> Self {
         Self { honest, sampler: |_, _| {}, law: |_, _| {}, estimate: |_| {} }
     }
 
-    /// Clients do this to their reports, and nobody says so.
+    /// The protocol with clients that do this to their reports, which the law does not say.
     pub(crate) fn sampler(honest: &'a P, change: fn(&P::Input, &mut [u64])) -> Self {
         Self { sampler: change, ..Self::new(honest) }
     }
 
-    /// Clients do this to their reports, and the law says so.
+    /// The protocol with clients that do this to their reports, as the law says.
     pub(crate) fn client(honest: &'a P, change: fn(&P::Input, &mut [u64])) -> Self {
         Self { sampler: change, law: change, ..Self::new(honest) }
     }
 
-    /// The analyzer does this to its estimates.
+    /// The protocol with an analyzer that does this to its estimates.
     pub(crate) fn analyzer(honest: &'a P, change: fn(&mut Estimate)) -> Self {
         Self { estimate: change, ..Self::new(honest) }
     }

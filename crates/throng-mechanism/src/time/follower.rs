@@ -1,11 +1,11 @@
-//! The device's half of `longitudinal`: what it keeps from period to period.
+//! The device's half of `longitudinal`: the state it keeps from period to period.
 
 use crate::time::longitudinal::{NULL, answer};
 use crate::{Error, Longitudinal, sample};
 use rand_core::CryptoRng;
 use std::fmt;
 
-/// What one client remembers from period to period. `Debug` does not show it.
+/// The state that one client keeps from period to period. `Debug` does not show it.
 ///
 /// The level is no secret: it shows in every answer. The rest tells about the user.
 ///
@@ -31,21 +31,21 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Follower {
     level: u32,
-    /// κ, from 1.
+    /// The followed change κ, from 1.
     change: u32,
-    /// Changes so far.
+    /// The number of changes so far.
     seen: u64,
     /// 1 if the current node holds the chosen change, and 1 if that was from 0 to 1.
     holds: u64,
     rising: u64,
     /// The bit in the last period.
     last: u64,
-    /// Periods reported so far.
+    /// The number of periods reported so far.
     period: u64,
 }
 
 impl Follower {
-    /// Words in a client's state.
+    /// The number of words in a client's state.
     pub const WORDS: usize = 7;
 
     /// Draws the level and the change that this client will ever report on.
@@ -92,12 +92,14 @@ impl Follower {
         Ok(answer(self.level, sign))
     }
 
-    /// Appends the symbol of an epoch to a report. `memory` is empty, or what the last epoch left in it.
+    /// Appends the symbol of an epoch to a report. `memory` is empty, or what the last epoch left
+    /// in it.
     ///
-    /// Period t is epoch t − 1, and the state advances once for each. Epochs that a device missed are
-    /// caught up with the bit it last reported, 0 if it never did, and without sending: a change during
-    /// the gap counts as one in the epoch of the next report, and the answers of nodes that ended in the
-    /// gap are missing from the count. What is sent is a part of what the lifetime ε covers.
+    /// Period t is epoch t − 1, and the state advances once for each. Epochs that a device missed
+    /// are caught up with the bit it last reported, 0 if it never did, and without sending: a
+    /// change during the gap counts as one in the epoch of the next report, and the answers of
+    /// nodes that ended in the gap are missing from the count. What is sent is a part of what the
+    /// lifetime ε covers.
     pub(crate) fn respond(
         protocol: &Longitudinal,
         bit: bool,
@@ -126,7 +128,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Periods reported so far.
+    /// The number of periods reported so far.
     pub fn period(&self) -> u64 {
         self.period
     }
@@ -144,7 +146,7 @@ impl Follower {
         ]
     }
 
-    /// The state that was kept. Refuses what no client of this protocol can be in.
+    /// The state that was kept. Refuses a state that no client of this protocol can be in.
     pub fn from_words(protocol: &Longitudinal, words: [u64; Self::WORDS]) -> Result<Self, Error> {
         let [level, change, seen, holds, rising, last, period] = words;
         let fits = level < u64::from(protocol.levels())

@@ -2,13 +2,13 @@
 //! (Erlingsson et al., "Amplification by Shuffling: From Local to Central Differential Privacy via
 //! Anonymity", 2019, Algorithms 1 and 2, corrected).
 //!
-//! Periods 1 … d are the leaves of a binary tree with L = log₂ d + 1 levels; a node of level h spans
-//! 2^h of them. A client looks at one of its changes only, and at one level only. Before period 1
-//! everyone's bit is 0, so that starting with 1 is a change in period 1.
+//! Periods 1 … d are the leaves of a binary tree with L = log₂ d + 1 levels; a node of level h
+//! spans 2^h of them. A client looks at one of its changes only, and at one level only. Before
+//! period 1 everyone's bit is 0, so that starting with 1 is a change in period 1.
 //!
 //! ```text
 //! client     once: a level h out of L and an index κ out of k, both uniform
-//!            when a node of level h ends: u = the sign of the κ-th change if it fell into the node, else 0
+//!            when a node of level h ends: u = the sign of the κ-th change if the node has it, or 0
 //!                 u = 0: a fair sign     else: u with probability a, −u otherwise
 //!            in all other periods: null
 //! lifetime   ε = ln(a/(1 − a)), of everything a client ever sends
@@ -20,10 +20,10 @@
 //! nothing otherwise. So its square has the mean c²k²L|C_t| whatever its history, and the bit's own
 //! square is what the variance is less by.
 //!
-//! Two printed constants are different here. Algorithm 2 scales by `k·log₂ d`, one level too few: its
-//! answers are too small by the factor log₂ d/(log₂ d + 1). Algorithm 1 tosses the coin of ε/2, which
-//! promises more than asked and doubles the noise: at most one node holds anything, so two histories
-//! differ by `2a/(2(1 − a))` at most, not by the square of that.
+//! Two printed constants are different here. Algorithm 2 scales by `k·log₂ d`, one level too few:
+//! its answers are too small by the factor log₂ d/(log₂ d + 1). Algorithm 1 tosses the coin of ε/2,
+//! which promises more than asked and doubles the noise: at most one node holds anything, so two
+//! histories differ by `2a/(2(1 − a))` at most, not by the square of that.
 
 use crate::claims::{Given, bits_of, surer, within_floor};
 use crate::protocol::Bag;
@@ -34,8 +34,8 @@ use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, UpperOnly, round};
 
-/// The protocol. Its messages carry their period: `(t − 1)·(2L + 1) + symbol`, where the symbol is 0
-/// for null and `1 + 2·level + sign` for an answer.
+/// The protocol. Its messages carry their period: `(t − 1)·(2L + 1) + symbol`, where the symbol is
+/// 0 for null and `1 + 2·level + sign` for an answer.
 ///
 /// ```
 /// use throng_account::Epsilon;
@@ -94,18 +94,18 @@ impl Longitudinal {
         Self::new(given.number("periods")?, given.small("changes")?, given.coin("keep")?)
     }
 
-    /// With the largest ε₀ that any randomizer may have.
+    /// The mechanism with the largest ε₀ that any randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (periods, changes) = ask.question.periods()?;
         Self::local(periods, changes, ask.local_epsilon()?)
     }
 
-    /// d.
+    /// The number of periods, d.
     pub fn periods(&self) -> u64 {
         self.periods
     }
 
-    /// k.
+    /// The number of changes that are allowed for, k.
     pub fn changes(&self) -> u32 {
         self.changes
     }
@@ -115,12 +115,12 @@ impl Longitudinal {
         self.keep
     }
 
-    /// L = log₂ d + 1.
+    /// The number of levels, L = log₂ d + 1.
     pub fn levels(&self) -> u32 {
         self.periods.ilog2() + 1
     }
 
-    /// Different symbols in one period.
+    /// The number of different symbols in one period.
     pub fn symbols(&self) -> u64 {
         2 * u64::from(self.levels()) + 1
     }
@@ -132,7 +132,7 @@ impl Longitudinal {
         self.epsilon
     }
 
-    /// The message that a symbol sent in this period (1 … d) is to the analyzer.
+    /// The message that the analyzer reads in a symbol sent in this period (1 … d).
     pub fn message(&self, period: u64, symbol: u64) -> u64 {
         (period - 1) * self.symbols() + symbol
     }
@@ -144,7 +144,7 @@ impl Longitudinal {
         self.scale() * (nodes / f64::from(self.levels()) * reports).sqrt()
     }
 
-    /// How far the worst of all d estimates may be off, except with probability `failure`.
+    /// The error that the worst of all d estimates stays within, except with probability `failure`.
     ///
     /// ```text
     /// P[max_t |error| > c·k·L·√(2n·ln(2d/failure))] ≤ failure
@@ -285,7 +285,7 @@ impl Claims for Longitudinal {
         Question::State { periods: self.periods, changes: self.changes }
     }
 
-    /// As any randomizer with its ε₀; others reach the bound, this one need not.
+    /// The profile of any randomizer with its ε₀; others reach the bound, this one need not.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
         Ok(Box::new(UpperOnly(ClonePair::strong(crowd, self.epsilon)?)))
     }
@@ -304,7 +304,7 @@ impl Claims for Longitudinal {
         2.0 * self.scale() * f64::from(self.levels().saturating_sub(1).max(1))
     }
 
-    /// Of a symbol: its period is the epoch's.
+    /// The bits of a symbol: its period is the epoch's.
     fn message_bits(&self) -> u32 {
         bits_of(self.symbols())
     }
@@ -337,8 +337,9 @@ impl Claims for Longitudinal {
         Some(self.periods)
     }
 
-    /// Whether all nodes that the running count up to a period is made of have been reported: each is
-    /// reported in its last period. An epoch that was dropped leaves a hole in the counts that need it.
+    /// True if all nodes that the running count up to a period is made of have been reported: each
+    /// is reported in its last period. An epoch that was dropped leaves a hole in the counts that
+    /// need it.
     fn is_complete(&self, place: usize, epochs: &[u64]) -> bool {
         nodes(place as u64 + 1).all(|(_, end)| epochs.contains(&(end - 1)))
     }
@@ -358,7 +359,7 @@ pub(crate) fn answer(level: u32, sign: u64) -> u64 {
     1 + 2 * u64::from(level) + sign
 }
 
-/// `C_t`: levels and last periods of the nodes that make up `1 … period`, one for each binary digit.
+/// `C_t`: levels and last periods of the nodes that make up `1 … period`, one per binary digit.
 fn nodes(period: u64) -> impl Iterator<Item = (u32, u64)> {
     let digits = (0..64).filter(move |level| period >> level & 1 == 1);
     digits.map(move |level| (level, period >> level << level))
@@ -367,7 +368,7 @@ fn nodes(period: u64) -> impl Iterator<Item = (u32, u64)> {
 /// The symbol of a period in which no node of the client's level ends.
 pub(crate) const NULL: u64 = 0;
 
-/// Counters for more would not be a small tally.
+/// The most periods: counters for more would not be a small tally.
 const MAX_PERIODS: u64 = 1 << 20;
 
 #[cfg(test)]
@@ -418,8 +419,8 @@ mod tests {
             assert_local(&protocol, &inputs, protocol.epsilon());
             assert!(protocol.epsilon().get() <= epsilon);
             let exact = enumerated_epsilon(&protocol);
-            // A first change is never a fall, and two periods have no room for two changes and their
-            // opposites, so some short histories are hidden better.
+            // A first change is never a fall, and two periods have no room for two changes and
+            // their opposites, so some short histories are hidden better.
             let short = (periods, changes) == (1, 1) || (periods, changes) == (2, 2);
             let reached = if short { 0.0 } else { epsilon * (1.0 - 1e-8) };
             assert!(exact <= epsilon && exact >= reached, "{periods} {changes}: {exact}");
