@@ -463,7 +463,7 @@ mod tests {
         assert_eq!(client.report(YES, 4, &mut rng(4)).unwrap_err(), Error::NoKeys { window: 4 });
     }
 
-    // Two randomizations of one value: who sees both can average.
+    // Two randomizations of one value: whoever sees both can average.
     #[test]
     fn the_same_epoch_gets_the_same_bytes() {
         let world = World::of_bits();

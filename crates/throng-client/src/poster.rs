@@ -106,7 +106,7 @@ fn shuffled(messages: &[u8], each: usize, rng: &mut impl CryptoRng) -> Zeroizing
     for place in places {
         mixed.extend_from_slice(&messages[place as usize * each..][..each]);
     }
-    // What is no whole message is left for the seal to refuse.
+    // A part of a message is left for the seal to refuse.
     let whole = mixed.len();
     mixed.extend_from_slice(&messages[whole..]);
     mixed

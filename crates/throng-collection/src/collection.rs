@@ -15,7 +15,7 @@ use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
 /// assert_eq!((terms.messages(), terms.payload()), (1, 1));
 /// assert_eq!(terms.shape(2).report_bytes(), 145);
 ///
-/// // A thousand honest reports are sure to be among so many, when a tenth may be corrupt.
+/// // When a tenth may be corrupt, it takes 1,112 reports to be sure of a thousand honest ones.
 /// let mut wary = terms.clone();
 /// wary.promise.corrupt = 0.1;
 /// assert_eq!((terms.quorum(), wary.quorum()), (1000, 1112));

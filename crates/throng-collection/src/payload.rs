@@ -125,7 +125,7 @@ mod tests {
         for question in questions {
             all.extend(question.keys().iter().map(|key| terms(question, *key, 1.0)));
         }
-        // Sets of so many categories take several words.
+        // Sets of this many categories take several words.
         for size in [63, 64, 65, 300] {
             let question = Question::Category { size };
             all.push(terms(question, Key::SubsetSelection, 1.0));

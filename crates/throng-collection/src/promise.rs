@@ -102,7 +102,7 @@ impl Terms {
         let Promise { epsilon, delta, crowd, lifetime, .. } = self.promise;
         let profile = self.mechanism.profile(crowd)?;
         let reached = profile.delta(epsilon).upper;
-        // What is not a number keeps nothing.
+        // Not a number: no promise is kept.
         let kept = reached <= delta.get();
         if !kept {
             let remedy = self.remedy();

@@ -262,7 +262,7 @@ mod tests {
         ] {
             assert!(said.contains(part), "{part} is not in\n{said}");
         }
-        // Of so many reports in one result the promised delta says nothing.
+        // With this many reports in one result the promised delta says nothing.
         let mut merging = collection();
         merging.terms.promise.epochs = 20;
         merging.schedule.below = Below::Merge { window: 64 };

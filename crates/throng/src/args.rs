@@ -11,7 +11,7 @@ pub use account::Plain;
 pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use collection::{Below, Collection, NewCollection, Words};
 pub use operate::{Doctor, Manual, Token};
-pub use plan::{Audit, Fitted, Limits, LooseWish, Plan, Simulate, ValuesArgs, Wish};
+pub use plan::{Audit, FittedMechanism, Limits, LooseWish, Plan, Simulate, ValuesArgs, Wish};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -351,7 +351,7 @@ pub enum Calibrate {
   throng calibrate randomized-response --n 1e4 --epsilon 0.1 --delta 1e-6")]
     RandomizedResponse(Promise),
     #[command(flatten)]
-    Fitted(Fitted),
+    FittedMechanism(FittedMechanism),
     /// The largest local epsilon of any randomizer
     #[command(after_help = "Example:
   throng calibrate general --n 1e4 --epsilon 0.1 --delta 1e-6")]

@@ -1,11 +1,11 @@
 //! `throng calibrate`: how much noise does a promise need?
 
-use crate::args::{Calibrate, Fitted, Promise, Wish};
+use crate::args::{Calibrate, FittedMechanism, Promise, Wish};
 use crate::plan;
 use crate::report::{Report, digits};
 use anyhow::Result;
 use throng_account::calibrate::{self, Calibrated};
-use throng_account::profile::ClonePair;
+use throng_account::profile::{BitSum, ClonePair};
 use throng_account::show::{Lower, Near, Upper};
 use throng_account::{Crowd, Delta, Epsilon, Error, Probability, Profile};
 use throng_mechanism::Key;
@@ -17,13 +17,7 @@ pub fn run(request: Calibrate) -> Result<Report> {
             let (crowd, epsilon, delta) = promise.parts()?;
             let found = calibrate::bit_sum(crowd, epsilon, delta)?;
             let report = flips(promise.header("bit-sum"), &promise, found.mechanism.flip());
-            Ok(coin(report, &found, "flip if u64 <")
-                .line(
-                    "standard_error",
-                    "standard error of the count",
-                    Near(found.mechanism.standard_error()),
-                )
-                .line("local_floor", "local floor", Upper(pure(&found.mechanism))))
+            Ok(bit_sum(report, &found))
         }
         Calibrate::TwoMessageCount(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
@@ -74,7 +68,7 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 .line("local_floor", "local floor", Upper(local)))
         }
         Calibrate::RandomizedResponse(promise) => binary_response(&promise, "randomized-response"),
-        Calibrate::Fitted(Fitted { key, wish }) => fitted(key, &wish),
+        Calibrate::FittedMechanism(FittedMechanism { key, wish }) => fitted(key, &wish),
         Calibrate::General(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
             let local = calibrate::local_epsilon(crowd, epsilon, delta)?;
@@ -144,13 +138,15 @@ fn binary_response(promise: &Promise, name: &str) -> Result<Report> {
         .header(name)
         .line("epsilon0", "local epsilon0", Upper(pure(&found.mechanism)))
         .line("flip", "flip probability", Near(found.mechanism.flip()));
-    Ok(coin(report, &found, "flip if u64 <")
-        .line(
-            "standard_error",
-            "standard error of the count",
-            Near(found.mechanism.standard_error()),
-        )
-        .line("local_floor", "local floor", Upper(pure(&found.mechanism))))
+    Ok(bit_sum(report, &found))
+}
+
+/// Adds the threshold of flipped bits, the error of their count, and the local floor.
+fn bit_sum(report: Report, found: &Calibrated<BitSum>) -> Report {
+    let error = found.mechanism.standard_error();
+    coin(report, found, "flip if u64 <")
+        .line("standard_error", "standard error of the count", Near(error))
+        .line("local_floor", "local floor", Upper(pure(&found.mechanism)))
 }
 
 /// The flipped bits: how many are in doubt among all reports, and how often one is.

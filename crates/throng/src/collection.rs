@@ -5,7 +5,7 @@ use crate::args::{
 };
 use crate::args::{CrowdArgs, Wish, Words};
 use crate::plan::{bytes, finite};
-use crate::report::{Report, Shown};
+use crate::report::{Printable, Report};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::fmt;
@@ -243,7 +243,7 @@ fn show_board(board: &Board) -> Report {
 }
 
 /// The numbers that programs and operators ask for, each with its key and its label.
-fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Shown)> {
+fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Printable)> {
     let Terms { promise, mechanism, .. } = &collection.terms;
     let shape = collection.shape();
     let local = match mechanism.local_floor() {

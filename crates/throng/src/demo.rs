@@ -13,11 +13,11 @@ use crate::crowd::Population;
 use crate::local::LocalChain;
 use crate::parallel::seed;
 use crate::report::Report;
-use answer::{Told, sentence, summary};
+use answer::{EpochResult, sentence, summary};
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use passage::{Handed, Watch};
+use passage::{Handover, Watch};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use story::People;
@@ -108,7 +108,7 @@ impl Scene<'_> {
             }
             self.chain.end(epoch);
             let passage = watch.through(epoch).await?;
-            let told = Told::new(self.story, passage.release, epoch, &truth);
+            let told = EpochResult::new(self.story, passage.release, epoch, &truth);
             self.tell(&mut steps, &passage.mixes, &told);
             releases.push(told);
         }
@@ -135,7 +135,7 @@ impl Scene<'_> {
     }
 
     /// Tells every step of the first epoch, and one line for each further epoch.
-    fn tell(&self, steps: &mut Steps, mixes: &[Handed], told: &Told) {
+    fn tell(&self, steps: &mut Steps, mixes: &[Handover], told: &EpochResult) {
         if told.epoch > 0 {
             return tell::aside(&format!("epoch {}", told.epoch), &sentence(self.story, told));
         }

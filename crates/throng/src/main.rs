@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
-            // A parameter that cannot be is bad usage; a promise that cannot be kept is a failure.
+            // An impossible parameter is bad usage; a promise that cannot be kept is a failure.
             ExitCode::from(if bad_usage(&error) { 2 } else { 1 })
         }
     }

@@ -61,7 +61,7 @@ pub fn fresh_generator() -> Result<ChaCha12Rng> {
 pub fn seed(asked: Option<u64>) -> Result<u64> {
     match asked {
         Some(seed) => Ok(seed),
-        // Within what JSON readers take for an integer.
+        // Small enough that JSON readers take it for an integer.
         None => Ok(getrandom::u64()? >> 11),
     }
 }

@@ -33,8 +33,8 @@ impl Report {
     }
 
     /// A field for programs, shown to people under `label`.
-    pub fn line(mut self, key: &str, label: &str, value: impl Into<Shown>) -> Self {
-        let Shown { json, text } = value.into();
+    pub fn line(mut self, key: &str, label: &str, value: impl Into<Printable>) -> Self {
+        let Printable { json, text } = value.into();
         self.lines.push((label.into(), text));
         self.json.insert(key.into(), json);
         self
@@ -108,68 +108,68 @@ impl Report {
 
 /// A value for programs and for people. A number that is not whole says by its type on which side
 /// of it its digits may lie, so there is no conversion from a bare `f64`.
-pub struct Shown {
+pub struct Printable {
     /// The value as programs read it.
     pub json: Value,
     text: String,
 }
 
-impl From<Upper> for Shown {
+impl From<Upper> for Printable {
     fn from(bound: Upper) -> Self {
         Self { json: bound.0.into(), text: digits(bound) }
     }
 }
 
-impl From<Lower> for Shown {
+impl From<Lower> for Printable {
     fn from(bound: Lower) -> Self {
         Self { json: bound.0.into(), text: digits(bound) }
     }
 }
 
-impl From<Near> for Shown {
+impl From<Near> for Printable {
     fn from(number: Near) -> Self {
         Self { json: number.0.into(), text: digits(number) }
     }
 }
 
-impl From<String> for Shown {
+impl From<String> for Printable {
     fn from(text: String) -> Self {
         Self { json: text.clone().into(), text }
     }
 }
 
-impl From<&str> for Shown {
+impl From<&str> for Printable {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }
 }
 
-impl From<u64> for Shown {
+impl From<u64> for Printable {
     fn from(number: u64) -> Self {
         Self { json: number.into(), text: number.to_string() }
     }
 }
 
-impl From<u32> for Shown {
+impl From<u32> for Printable {
     fn from(number: u32) -> Self {
         u64::from(number).into()
     }
 }
 
-impl From<usize> for Shown {
+impl From<usize> for Printable {
     fn from(number: usize) -> Self {
         (number as u64).into()
     }
 }
 
-impl From<Vec<u64>> for Shown {
+impl From<Vec<u64>> for Printable {
     fn from(numbers: Vec<u64>) -> Self {
         let json = Value::from(numbers);
         Self { text: json.to_string(), json }
     }
 }
 
-impl From<bool> for Shown {
+impl From<bool> for Printable {
     fn from(truth: bool) -> Self {
         Self { json: truth.into(), text: truth.to_string() }
     }
@@ -197,7 +197,7 @@ mod tests {
     // The defect that this type is for: 0.9931010644752212 was told as at most 0.993101.
     #[test]
     fn a_bound_is_told_outward_and_kept_as_it_is_for_programs() {
-        let told = |shown: Shown| (shown.text, shown.json);
+        let told = |shown: Printable| (shown.text, shown.json);
         let epsilon = 0.9931010644752212;
         assert_eq!(told(Upper(epsilon).into()), ("0.993102".into(), epsilon.into()));
         assert_eq!(told(Lower(epsilon).into()), ("0.993101".into(), epsilon.into()));

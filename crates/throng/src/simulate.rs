@@ -179,7 +179,7 @@ fn estimates(
     let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
     let level = Probability::new("level", 0.05)?;
     let options = DecodeOptions { control: Control::Discovery, level, confidence };
-    // What is not found cannot be told from absent.
+    // A string that is not found cannot be told from an absent one.
     let absent = Estimate { value: f64::NAN, standard_error: f64::NAN, half_width: f64::NAN };
     let mut estimates = vec![absent; names.len()];
     let Some(found) = mechanism.decode(tally, &candidates, &options) else {

@@ -403,7 +403,7 @@ fn a_collection_is_written_checked_and_shown() {
         json(&format!("simulate --collection {} --repeat 2 --seed 1", path("merged.toml")));
     assert_eq!(simulated["n"], 2_000);
 
-    // What cannot be says why, and fails in its own way.
+    // An impossible request says why, and fails with its own code.
     let text = std::fs::read_to_string(path("bits.toml")).unwrap();
     std::fs::write(path("small.toml"), text.replace("crowd = 9000", "crowd = 5000")).unwrap();
     std::fs::write(path("typo.toml"), text.replace("corrupt =", "corupt =")).unwrap();
@@ -423,10 +423,7 @@ fn a_collection_is_written_checked_and_shown() {
         (fresh("--mix west=https://west.example"), 2, "NAME=URL=IDENTITY"),
         (fresh("--epochs 0"), 2, "from 1 to 1e6"),
     ] {
-        let output = throng().args(line.split_whitespace()).output().unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{line}: {error}");
-        assert!(error.contains(says), "{line}: {error}");
+        assert_refused(&line, code, says);
     }
     assert!(!folder.join("none.toml").exists());
     std::fs::remove_dir_all(&folder).unwrap();
@@ -501,10 +498,7 @@ fn a_token_is_shown_once_and_kept_as_a_digest() {
         (named("--role admin --name x"), 2, "viewer, operator"),
         (named("--name x"), 2, "--role"),
     ] {
-        let output = throng().args(line.split_whitespace()).output().unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{line}: {error}");
-        assert!(error.contains(says), "{line}: {error}");
+        assert_refused(&line, code, says);
     }
     assert_eq!(json(&named("--revoke me"))["revoked"], "me");
     let left = std::fs::read_to_string(&file).unwrap();
@@ -545,6 +539,14 @@ fn results_say_what_to_do_about_a_missing_or_wrong_token() {
     let line = format!("results --analyzer http://192.0.2.1:8003 --token-file {file}");
     let output = throng().args(line.split_whitespace()).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("in the clear"));
+}
+
+/// Checks that a command ends with this code and an error that says this.
+fn assert_refused(line: &str, code: i32, says: &str) {
+    let output = throng().args(line.split_whitespace()).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{line}: {error}");
+    assert!(error.contains(says), "{line}: {error}");
 }
 
 fn json(line: &str) -> Value {

@@ -172,11 +172,11 @@ impl Folder {
         self.throng(&format!("keygen --out {name}"));
     }
 
-    fn serve(&self, role: &str, name: &str) -> Serving {
+    fn serve(&self, role: &str, name: &str) -> ServerProcess {
         let config = format!("{name}.toml");
         let mut command = Command::new(THRONG);
         command.args(["serve", role, "--config", &config]).current_dir(self.0.path());
-        Serving(command.stderr(Stdio::null()).spawn().unwrap())
+        ServerProcess(command.stderr(Stdio::null()).spawn().unwrap())
     }
 
     fn throng(&self, arguments: &str) -> Vec<u8> {
@@ -190,9 +190,9 @@ impl Folder {
 }
 
 /// A server that ends with the test.
-struct Serving(Child);
+struct ServerProcess(Child);
 
-impl Drop for Serving {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

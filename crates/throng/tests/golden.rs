@@ -375,19 +375,21 @@ fn pieces(text: &str) -> Vec<&str> {
 /// True if two numbers, one with four digits or more, differ by at most one unit of the last digit
 /// of the coarser and by at most a thousandth.
 fn near(old: &str, new: &str) -> bool {
-    let (Some(old), Some(new)) = (Printed::read(old), Printed::read(new)) else { return false };
+    let (Some(old), Some(new)) = (PrintedNumber::read(old), PrintedNumber::read(new)) else {
+        return false;
+    };
     let unit = old.unit.max(new.unit).min(1e-3 * old.value.max(new.value));
     old.digits.max(new.digits) >= 4 && (old.value - new.value).abs() <= unit * (1.0 + 1e-6)
 }
 
 /// A number as it was printed, without its sign.
-struct Printed {
+struct PrintedNumber {
     value: f64,
     unit: f64,
     digits: usize,
 }
 
-impl Printed {
+impl PrintedNumber {
     fn read(text: &str) -> Option<Self> {
         let value = text.parse().ok().filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))?;
         let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));

@@ -89,11 +89,12 @@ impl Answer {
 #[derive(Debug, Clone)]
 pub struct Subjects {
     collection: Arc<Collection>,
-    known: Known,
+    known: SubjectSet,
 }
 
+/// The subjects that a release has, by the kind of its question.
 #[derive(Debug, Clone)]
-enum Known {
+enum SubjectSet {
     Yes,
     Mean,
     /// A running count for each period up to this one.
@@ -109,13 +110,13 @@ impl Subjects {
     pub fn of(collection: Arc<Collection>) -> Self {
         let Terms { question, mechanism, .. } = &collection.terms;
         let known = match mechanism.question() {
-            Question::Bit => Known::Yes,
-            Question::Real => Known::Mean,
-            Question::State { periods, .. } => Known::Periods(periods),
-            Question::Category { size } => Known::Every(labels(question, size)),
-            Question::Attributes { count } => Known::Every(labels(question, count)),
+            Question::Bit => SubjectSet::Yes,
+            Question::Real => SubjectSet::Mean,
+            Question::State { periods, .. } => SubjectSet::Periods(periods),
+            Question::Category { size } => SubjectSet::Every(labels(question, size)),
+            Question::Attributes { count } => SubjectSet::Every(labels(question, count)),
             Question::Text { .. } => {
-                Known::Some(question.labels.iter().map(|label| Arc::from(&**label)).collect())
+                SubjectSet::Some(question.labels.iter().map(|label| Arc::from(&**label)).collect())
             }
         };
         Self { collection, known }
@@ -135,20 +136,20 @@ impl Subjects {
         }
         let estimates = terms.mechanism.estimate(tally, confidence).into_iter().enumerate();
         let answer = |(place, estimate): (usize, Estimate)| match &self.known {
-            Known::Yes => Some(Answer::new(What::Yes, estimate)),
-            Known::Mean => {
+            SubjectSet::Yes => Some(Answer::new(What::Yes, estimate)),
+            SubjectSet::Mean => {
                 let scaled = estimate.rescaled(terms.question.low, unit(terms, tally));
                 Some(Answer::new(What::Mean, scaled))
             }
-            Known::Periods(_) => {
+            SubjectSet::Periods(_) => {
                 let period = place as u64 + 1;
                 let complete = terms.mechanism.is_complete(place, epochs);
                 complete.then(|| Answer::new(What::Period(period), estimate))
             }
-            Known::Every(labels) => {
+            SubjectSet::Every(labels) => {
                 Some(Answer::new(What::Label(Arc::clone(labels.get(place)?)), estimate))
             }
-            Known::Some(_) => None,
+            SubjectSet::Some(_) => None,
         };
         estimates.filter_map(answer).collect()
     }
@@ -172,28 +173,30 @@ impl Subjects {
     /// The subjects that the labels of a release stand for, if a release has such labels.
     pub(super) fn read(&self, labels: &[&str]) -> Option<Vec<What>> {
         let all: Vec<What> = match &self.known {
-            Known::Every(every) => every.iter().cloned().map(What::Label).collect(),
+            SubjectSet::Every(every) => every.iter().cloned().map(What::Label).collect(),
             _ => labels.iter().map(|label| self.named(label)).collect::<Option<_>>()?,
         };
         let whole = match &self.known {
-            Known::Yes | Known::Mean => labels.len() == 1,
-            Known::Periods(_) => all.is_sorted_by(|a, b| period(a) < period(b)),
-            Known::Every(every) => labels.iter().copied().eq(every.iter().map(|label| &**label)),
-            Known::Some(_) => labels.iter().collect::<HashSet<_>>().len() == labels.len(),
+            SubjectSet::Yes | SubjectSet::Mean => labels.len() == 1,
+            SubjectSet::Periods(_) => all.is_sorted_by(|a, b| period(a) < period(b)),
+            SubjectSet::Every(every) => {
+                labels.iter().copied().eq(every.iter().map(|label| &**label))
+            }
+            SubjectSet::Some(_) => labels.iter().collect::<HashSet<_>>().len() == labels.len(),
         };
         whole.then_some(all)
     }
 
     fn named(&self, label: &str) -> Option<What> {
         let what = match &self.known {
-            Known::Yes => What::Yes,
-            Known::Mean => What::Mean,
-            Known::Periods(most) => {
+            SubjectSet::Yes => What::Yes,
+            SubjectSet::Mean => What::Mean,
+            SubjectSet::Periods(most) => {
                 let number = label.rsplit(' ').next()?.parse().ok()?;
                 What::Period(Some(number).filter(|number| (1..=*most).contains(number))?)
             }
-            Known::Every(_) => return None,
-            Known::Some(some) => What::Label(Arc::clone(some.get(label)?)),
+            SubjectSet::Every(_) => return None,
+            SubjectSet::Some(some) => What::Label(Arc::clone(some.get(label)?)),
         };
         (what.to_string() == label).then_some(what)
     }

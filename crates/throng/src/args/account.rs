@@ -106,7 +106,7 @@ fn settings(asked: &[Setting], matches: &ArgMatches) -> Settings {
         match setting {
             Setting::Local => settings.local = number("epsilon0"),
             Setting::Size(_) | Setting::SizeOrTwo(_) => settings.size = count("size"),
-            // With the crowd, when that is known.
+            // Added once the number of reports is known.
             Setting::Flip => {}
             Setting::Slots(_) => settings.slots = count("slots"),
             Setting::Chance => settings.chance = number("p"),

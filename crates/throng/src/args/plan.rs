@@ -164,14 +164,14 @@ pub struct Limits {
 }
 
 /// A mechanism that the planner calibrates: one command for each key that has none of its own.
-pub struct Fitted {
+pub struct FittedMechanism {
     /// The mechanism.
     pub key: Key,
     /// The wish that it has to fulfil.
     pub wish: Wish,
 }
 
-impl Fitted {
+impl FittedMechanism {
     fn command(key: Key) -> Command {
         let about = format!("{} of {key}{}", key.fitted(), sizes(key));
         // After the arguments, which have an about of their own.
@@ -187,7 +187,7 @@ impl Fitted {
     }
 }
 
-impl Subcommand for Fitted {
+impl Subcommand for FittedMechanism {
     fn augment_subcommands(command: Command) -> Command {
         command.subcommands(Self::keys().map(Self::command))
     }
@@ -201,7 +201,7 @@ impl Subcommand for Fitted {
     }
 }
 
-impl FromArgMatches for Fitted {
+impl FromArgMatches for FittedMechanism {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
         let (name, matches) = matches.subcommand().ok_or_else(missing)?;

@@ -22,13 +22,8 @@ pub fn encode() -> Result<Report> {
         eprintln!("{name}");
         let rate = |threads| on(threads, |seed| encode_for(&mechanism, seed));
         let (one, all) = (rate(1), rate(cores()));
-        rows.push(vec![
-            name.clone(),
-            mechanism.messages().to_string(),
-            millions(one),
-            millions(all),
-            format!("{:.1}", words / one),
-        ]);
+        let more = [format!("{:.1}", words / one)];
+        rows.push(row(&name, &mechanism, (one, all), more));
         json.push(serde_json::json!({"mechanism": mechanism.key().name(), "setting": name,
             "messages": mechanism.messages(), "per_second": one, "per_second_all_cores": all,
             "generator_words_per_report": words / one}));
@@ -36,16 +31,7 @@ pub fn encode() -> Result<Report> {
     Ok(Report::default()
         .field("generator_words_per_second", words)
         .field("rows", json)
-        .table(Rows {
-            head: vec![
-                "mechanism",
-                "messages",
-                "M reports/s",
-                "all cores",
-                "words of generator time",
-            ],
-            rows,
-        })
+        .table(Rows { head: head(["words of generator time"]), rows })
         .note(format!(
             "The generator alone (ChaCha12) gives {} M words of 64 bits a second in this run; the \
              last column says for how many of them a report takes the time.",
@@ -74,14 +60,8 @@ pub fn aggregate() -> Result<Report> {
         };
         let (one, all) = (rate(1), rate(cores()));
         let bytes = one * (8 * mechanism.messages() * mechanism.words()) as f64;
-        rows.push(vec![
-            name.clone(),
-            mechanism.messages().to_string(),
-            millions(one),
-            millions(all),
-            format!("{:.2}", bytes / 1e9),
-            format!("{:.2}", bytes / memory),
-        ]);
+        let more = [format!("{:.2}", bytes / 1e9), format!("{:.2}", bytes / memory)];
+        rows.push(row(&name, &mechanism, (one, all), more));
         json.push(serde_json::json!({"mechanism": mechanism.key().name(), "setting": name,
             "messages": mechanism.messages(), "per_second": one, "per_second_all_cores": all,
             "bytes_per_second": bytes, "over_memory": bytes / memory}));
@@ -89,21 +69,28 @@ pub fn aggregate() -> Result<Report> {
     Ok(Report::default()
         .field("memory_bytes_per_second", memory)
         .field("rows", json)
-        .table(Rows {
-            head: vec![
-                "mechanism",
-                "messages",
-                "M reports/s",
-                "all cores",
-                "GB/s",
-                "of memory speed",
-            ],
-            rows,
-        })
+        .table(Rows { head: head(["GB/s", "of memory speed"]), rows })
         .note(format!(
             "Summing 64-bit words of memory runs at {:.1} GB/s in this run, one core.",
             memory / 1e9
         )))
+}
+
+/// The heading of both tables, with `more` columns on the right.
+fn head<const N: usize>(more: [&'static str; N]) -> Vec<&'static str> {
+    [&["mechanism", "messages", "M reports/s", "all cores"][..], &more].concat()
+}
+
+/// A row of both tables: a setting, its rates on one core and on all, and `more` cells.
+fn row<const N: usize>(
+    name: &str,
+    mechanism: &Mechanism,
+    (one, all): (f64, f64),
+    more: [String; N],
+) -> Vec<String> {
+    let messages = mechanism.messages().to_string();
+    let first = [name.to_owned(), messages, millions(one), millions(all)];
+    first.into_iter().chain(more).collect()
 }
 
 /// The settings to measure: one or two of every mechanism.
@@ -163,7 +150,7 @@ fn settings() -> Result<Vec<(String, Mechanism)>> {
         };
         all.push((format!("{key}{size}"), mechanism));
     }
-    // What has no setting of its own is measured as it is calibrated.
+    // Mechanisms without a setting of their own are measured as they are calibrated.
     for key in Key::ALL {
         if !all.iter().any(|(_, mechanism)| mechanism.key() == key) {
             let mechanism = ask(usual_question(key.kind()), 16)?.calibrate(key)?;

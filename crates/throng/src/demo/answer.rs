@@ -9,43 +9,43 @@ use throng_account::show::{Lower, Near, Upper};
 use throng_collection::{Answer, BatchGuarantee, Collection, Release, What};
 
 /// A release with the truth beside every estimate.
-pub struct Told {
+pub struct EpochResult {
     /// The epoch of the release.
     pub epoch: u64,
     /// The release as it was published.
     pub release: Release,
     /// The estimates; of names, the largest first.
-    estimates: Vec<Beside>,
+    estimates: Vec<Comparison>,
     /// The estimate that stands for the whole: the first that is asked for, the last of a line over
     /// time, or the name found most often.
-    top: Option<Beside>,
+    top: Option<Comparison>,
 }
 
 /// The truth about something, and the estimate of it.
 #[derive(Clone)]
-struct Beside {
+struct Comparison {
     what: What,
     truth: Option<f64>,
     answer: Option<Answer>,
 }
 
-impl Told {
+impl EpochResult {
     /// Puts the truth beside a release. If nothing was found, the commonest value in truth stands
     /// for the whole.
     pub fn new(story: Story, release: Release, epoch: u64, truth: &[(What, f64)]) -> Self {
         let known = |what: &What| truth.iter().find(|(name, _)| what == name);
-        let beside = |answer: &Answer| Beside {
+        let beside = |answer: &Answer| Comparison {
             what: answer.what.clone(),
             truth: known(&answer.what).map(|(_, count)| *count),
             answer: Some(answer.clone()),
         };
-        let mut estimates: Vec<Beside> = release.estimates.iter().map(beside).collect();
+        let mut estimates: Vec<Comparison> = release.estimates.iter().map(beside).collect();
         if story == Story::Names {
-            let value = |beside: &Beside| beside.numbers()[1].unwrap_or(f64::NAN);
+            let value = |beside: &Comparison| beside.numbers()[1].unwrap_or(f64::NAN);
             estimates.sort_by(|a, b| value(b).total_cmp(&value(a)));
         }
         let top = if story == Story::Aircraft { estimates.last() } else { estimates.first() };
-        let commonest = truth.first().map(|(what, count)| Beside {
+        let commonest = truth.first().map(|(what, count)| Comparison {
             what: what.clone(),
             truth: Some(*count),
             answer: None,
@@ -58,7 +58,7 @@ impl Told {
     fn to_json(&self) -> Result<Value> {
         let published = published(&self.release)?;
         let privacy = &published["privacy"];
-        let mut top = self.top.as_ref().map(Beside::to_json).unwrap_or_default();
+        let mut top = self.top.as_ref().map(Comparison::to_json).unwrap_or_default();
         Ok(json!({
             "epoch": self.epoch,
             "label": top["label"].take(),
@@ -66,7 +66,7 @@ impl Told {
             "estimate": top["estimate"].take(),
             "standard_error": top["standard_error"].take(),
             "interval": top["interval"].take(),
-            "estimates": self.estimates.iter().map(Beside::to_json).collect::<Vec<_>>(),
+            "estimates": self.estimates.iter().map(Comparison::to_json).collect::<Vec<_>>(),
             "reports": published["reports"],
             "epsilon": privacy["epsilon"],
             "delta": privacy["delta"],
@@ -80,11 +80,11 @@ impl Told {
 
     /// Truth, estimate, error and interval of what stands for the whole.
     fn numbers(&self) -> [Option<f64>; 5] {
-        self.top.as_ref().map_or([None; 5], Beside::numbers)
+        self.top.as_ref().map_or([None; 5], Comparison::numbers)
     }
 }
 
-impl Beside {
+impl Comparison {
     fn to_json(&self) -> Value {
         let answer = self.answer.as_ref();
         json!({
@@ -106,7 +106,7 @@ impl Beside {
 }
 
 /// A release in one sentence.
-pub fn sentence(story: Story, told: &Told) -> String {
+pub fn sentence(story: Story, told: &EpochResult) -> String {
     let of = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| Near(value).to_string());
     let [truth, estimate, _, low, high] = told.numbers();
     let found = told.estimates.len();
@@ -139,11 +139,11 @@ pub fn sentence(story: Story, told: &Told) -> String {
 pub fn summary(
     story: Story,
     collection: &Collection,
-    releases: &[Told],
+    releases: &[EpochResult],
     truth: &[(What, f64)],
     rate: f64,
 ) -> Result<Report> {
-    let all: Vec<Value> = releases.iter().map(Told::to_json).collect::<Result<_>>()?;
+    let all: Vec<Value> = releases.iter().map(EpochResult::to_json).collect::<Result<_>>()?;
     let mut report = Report::default()
         .field("releases", all)
         .say("question", &collection.terms.question.text)
@@ -184,7 +184,7 @@ fn privacy(report: Report, guarantee: &BatchGuarantee) -> Report {
 }
 
 /// A row for every epoch, with a picture if there are several.
-fn over_time(report: Report, releases: &[Told], several: bool) -> Report {
+fn over_time(report: Report, releases: &[EpochResult], several: bool) -> Report {
     let mut head =
         vec!["epoch", "truth", "estimate", "error", "low", "high", "reports", "epsilon", "spent"];
     let mut rows: Vec<Vec<String>> = releases
@@ -210,7 +210,7 @@ fn over_time(report: Report, releases: &[Told], several: bool) -> Report {
         return report.table(Rows { head, rows });
     }
     head.push(PICTURE);
-    let numbers: Vec<[Option<f64>; 5]> = releases.iter().map(Told::numbers).collect();
+    let numbers: Vec<[Option<f64>; 5]> = releases.iter().map(EpochResult::numbers).collect();
     for (row, picture) in rows.iter_mut().zip(pictures(&numbers)) {
         row.push(picture);
     }
@@ -218,12 +218,12 @@ fn over_time(report: Report, releases: &[Told], several: bool) -> Report {
 }
 
 /// Adds every category with its share.
-fn shares(report: Report, told: &Told) -> Report {
+fn shares(report: Report, told: &EpochResult) -> Report {
     let reports = told.release.reports as f64;
     let percent = |count: Option<f64>| {
         count.map_or_else(|| "-".into(), |count| format!("{:.2}", 100.0 * count / reports))
     };
-    let row = |beside: &Beside| {
+    let row = |beside: &Comparison| {
         let numbers = beside.numbers();
         let mut row = vec![beside.what.to_string()];
         row.extend(numbers.map(of));
@@ -237,7 +237,7 @@ fn shares(report: Report, told: &Told) -> Report {
 }
 
 /// The commonest in truth beside those that were found, each with its count.
-fn ranking(report: Report, told: &Told, truth: &[(What, f64)]) -> Report {
+fn ranking(report: Report, told: &EpochResult, truth: &[(What, f64)]) -> Report {
     let found = &told.estimates;
     let row = |(place, (what, count)): (usize, &(What, f64))| {
         let mut row = vec![(place + 1).to_string(), what.to_string(), digits(Near(*count))];
@@ -339,7 +339,7 @@ mod tests {
     fn names_that_are_not_found_leave_the_commonest_truth() {
         let truth = [("Emma", 7.0), ("Noah", 5.0)].map(|(name, n)| (What::Label(name.into()), n));
         let release = Release { estimates: vec![], ..example::release() };
-        let told = Told::new(Story::Names, release, 0, &truth);
+        let told = EpochResult::new(Story::Names, release, 0, &truth);
         let json = told.to_json().unwrap();
         assert_eq!((&json["truth"], &json["estimate"]), (&json!(7.0), &Value::Null));
         assert_eq!((&json["label"], &json["interval"]), (&json!("Emma"), &Value::Null));

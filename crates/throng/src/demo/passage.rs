@@ -14,11 +14,11 @@ pub struct Passage {
     /// The release that the analyzer published.
     pub release: Release,
     /// The batches that the mixes handed over, in the order of the chain.
-    pub mixes: Vec<Handed>,
+    pub mixes: Vec<Handover>,
 }
 
 /// The batch that a mix handed over.
-pub struct Handed {
+pub struct Handover {
     /// The mix.
     pub mix: String,
     /// The party that signed for it.
@@ -85,7 +85,7 @@ impl Watch {
         let release = releases.into_iter().find(|release| release.last == epoch);
         let Some(release) = release.filter(|_| over) else { return Ok(None) };
         let handed =
-            release.losses.iter().take(mixes.len()).enumerate().map(|(place, loss)| Handed {
+            release.losses.iter().take(mixes.len()).enumerate().map(|(place, loss)| Handover {
                 mix: self.parties[place].0.clone(),
                 to: self.parties[place + 1].0.clone(),
                 reports: told[place].1.unwrap_or(0),

@@ -65,7 +65,7 @@ fn pair(chain: &[CertificateDer<'static>], key: &Path, findings: &mut Findings) 
         Ok(bytes) => Zeroizing::new(bytes),
         Err(error) => return findings.fail("TLS", format!("{name}: {error}"), remedy),
     };
-    // What the parser says of a key is not repeated.
+    // The parser's message about a key is not repeated.
     let Ok(key) = PrivateKeyDer::from_pem_slice(&bytes) else {
         return findings.fail("TLS", format!("{name} holds no private key"), remedy);
     };

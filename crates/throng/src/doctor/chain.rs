@@ -86,7 +86,7 @@ pub async fn look(http: Client, collection: &Collection, hop: u8) -> Findings {
     if let Some(party) = collection.chain.party(hop) {
         let name = format!("{} (hop {hop}, {})", party.name, party.url);
         let peer = Peer { http, collection, party, hop, name };
-        // The first that fails has said what there is to say.
+        // The first check that fails has said what there is to say.
         let _ = peer.examine(&mut findings).await;
     }
     findings

@@ -117,10 +117,10 @@ struct Setting {
     problem: Problem,
     values: Values,
     truth: Vec<f64>,
-    how: How,
+    method: Method,
 }
 
-enum How {
+enum Method {
     Shuffled(Mechanism),
     Noise(CentralSum),
     Exponential(CentralSelection),
@@ -159,24 +159,26 @@ impl Setting {
             Problem::Histogram => Key::AdditiveHistogram,
             Problem::Selection => Key::Selection,
         };
-        let how = match (model, problem) {
+        let method = match (model, problem) {
             (Model::Shuffled, _) => match ask.calibrate(key) {
-                Ok(mechanism) => How::Shuffled(mechanism),
+                Ok(mechanism) => Method::Shuffled(mechanism),
                 Err(_) => return Ok(None),
             },
-            (Model::Central, Problem::Mean) => How::Noise(CentralSum::new(epsilon, 1)?),
-            (Model::Central, Problem::Histogram) => How::Noise(CentralSum::new(epsilon, 2)?),
+            (Model::Central, Problem::Mean) => Method::Noise(CentralSum::new(epsilon, 1)?),
+            (Model::Central, Problem::Histogram) => Method::Noise(CentralSum::new(epsilon, 2)?),
             (Model::Central, Problem::Selection) => {
-                How::Exponential(CentralSelection::new(epsilon)?)
+                Method::Exponential(CentralSelection::new(epsilon)?)
             }
             (Model::Local, Problem::Mean) => {
                 let flip = BinaryResponse::local(epsilon)?.flip();
-                How::Shuffled(Mechanism::OneBitMean(UnarySum::new(1, flip)?))
+                Method::Shuffled(Mechanism::OneBitMean(UnarySum::new(1, flip)?))
             }
-            (Model::Local, Problem::Histogram) => {
-                How::Shuffled(Mechanism::SubsetSelection(SubsetSelection::local(CELLS, epsilon)?))
+            (Model::Local, Problem::Histogram) => Method::Shuffled(Mechanism::SubsetSelection(
+                SubsetSelection::local(CELLS, epsilon)?,
+            )),
+            (Model::Local, Problem::Selection) => {
+                Method::Attribute(BinaryResponse::local(epsilon)?)
             }
-            (Model::Local, Problem::Selection) => How::Attribute(BinaryResponse::local(epsilon)?),
         };
         let cells = if problem == Problem::Mean { 1 } else { CELLS as usize };
         let mut truth = vec![0.0; cells];
@@ -194,25 +196,25 @@ impl Setting {
             }
             _ => {}
         }
-        Ok(Some(Self { problem, values, truth, how }))
+        Ok(Some(Self { problem, values, truth, method }))
     }
 
     /// The error of one run.
     fn error(&self, rng: &mut ChaCha12Rng) -> Result<f64> {
         let confidence = Probability::new("confidence", 0.95)?;
-        let estimates: Vec<f64> = match &self.how {
-            How::Exponential(mechanism) => {
+        let estimates: Vec<f64> = match &self.method {
+            Method::Exponential(mechanism) => {
                 let counts: Vec<u64> = self.truth.iter().map(|&t| t as u64).collect();
                 return Ok(self.regret(mechanism.select(&counts, rng)?));
             }
-            How::Noise(noise) => {
+            Method::Noise(noise) => {
                 self.truth.iter().map(|&t| noise.release(t as i64, confidence, rng).value).collect()
             }
-            How::Shuffled(mechanism) => {
+            Method::Shuffled(mechanism) => {
                 let tally = simulate(mechanism, &self.values, 0..self.values.len(), rng)?;
                 mechanism.estimate(&tally, confidence).iter().map(|e| e.value).collect()
             }
-            How::Attribute(response) => self.one_attribute_each(*response, rng)?,
+            Method::Attribute(response) => self.one_attribute_each(*response, rng)?,
         };
         if self.problem == Problem::Selection {
             let best = (0..estimates.len()).max_by(|&a, &b| estimates[a].total_cmp(&estimates[b]));

@@ -155,11 +155,7 @@ fn by_questions(steps: &[(usize, f64)], ceiling: f64) -> Chart {
     Chart {
         title: "What a paused protocol gives away".into(),
         x: Axis { label: "questions asked".into(), scale: Scale::Log, range: None },
-        y: Axis {
-            label: "fraction of bits found".into(),
-            scale: Scale::Linear,
-            range: Some((0.4, 1.0)),
-        },
+        y: bits_found(),
         series: vec![
             Series::new("found", Stroke::Solid, points),
             Series::limit("the most that ε allows, on average", ceiling),
@@ -174,16 +170,18 @@ fn by_error(swept: &[Point]) -> Chart {
     Chart {
         title: "Accurate answers give the bits away".into(),
         x: Axis { label: "error of an answer / √n".into(), scale: Scale::Log, range: None },
-        y: Axis {
-            label: "fraction of bits found".into(),
-            scale: Scale::Linear,
-            range: Some((0.4, 1.0)),
-        },
+        y: bits_found(),
         series: vec![
             series("found", Stroke::Markers, |point| point.recovered),
             series("the most that ε allows, on average", Stroke::Solid, |point| point.ceiling),
         ],
     }
+}
+
+/// The vertical axis of both charts.
+fn bits_found() -> Axis {
+    let label = "fraction of bits found".into();
+    Axis { label, scale: Scale::Linear, range: Some((0.4, 1.0)) }
 }
 
 /// Questions between two pauses.

@@ -26,7 +26,7 @@ pub struct Computation {
 }
 
 /// The result of a computation, and its cost.
-pub struct Done {
+pub struct ComputationResult {
     /// The outcome that each remaining seat was shown.
     pub outcomes: BTreeMap<Seat, Outcome>,
     /// The cost of all rounds.
@@ -63,7 +63,7 @@ pub struct Share {
 
 impl Computation {
     /// Starts servers, and runs all rounds.
-    pub async fn run(self) -> Result<Done> {
+    pub async fn run(self) -> Result<ComputationResult> {
         let seats = self.circuit.seats();
         let identities = (0..seats).map(|_| crate::local::fresh_identity());
         let identities: Vec<Identity> = identities.collect::<Result<_>>()?;
@@ -104,7 +104,7 @@ impl Computation {
             outcomes.extend(heard.into_iter().filter_map(|(seat, outcome)| Some((seat, outcome?))));
         }
         servers.stop().await;
-        Ok(Done { outcomes, cost: tally.cost(&plan, &self.leaves) })
+        Ok(ComputationResult { outcomes, cost: tally.cost(&plan, &self.leaves) })
     }
 }
 
