@@ -1,5 +1,6 @@
-//! `vectors/batch.json`, `receipt.json` and `directory.json`, which `vectors/batch.py` and `directory.py`
-//! make: what parties sign for each other comes out the same, and what they must refuse is refused.
+//! `vectors/batch.json`, `receipt.json` and `directory.json`, which `vectors/batch.py` and
+//! `directory.py` make: what parties sign for each other comes out the same, and what they must
+//! refuse is refused.
 
 mod batch;
 mod directory;
