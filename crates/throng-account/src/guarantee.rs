@@ -296,7 +296,7 @@ pub enum Theorem {
 }
 
 impl Theorem {
-    /// All of them.
+    /// All theorems.
     pub const ALL: [Self; 16] = [
         Self::ExactBag,
         Self::ExactCount,

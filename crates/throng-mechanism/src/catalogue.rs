@@ -393,7 +393,7 @@ pub(crate) static ROWS: [Row; Key::ALL.len()] = [
 ];
 
 impl Key {
-    /// All of them.
+    /// All keys.
     pub const ALL: [Self; 18] = [
         Self::RandomizedResponse,
         Self::KaryResponse,

@@ -386,7 +386,7 @@ impl Catalogue {
         sum
     }
 
-    /// As [`Self::error_by_totals`], and the error of the binomial law of the number of bursts.
+    /// The errors of the steps, and that of the binomial law of the number of bursts.
     fn error_by_bursts(&self, most: u64) -> f64 {
         let steps = (self.trials as f64 + most as f64) * (self.events.len() as f64 + 10.0);
         steps * f64::EPSILON + BINOMIAL_ERROR

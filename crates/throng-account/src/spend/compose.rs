@@ -57,7 +57,7 @@ impl<'a> Composition<'a> {
         self.epsilon_on(STEPS_PER_DEVIATION, delta)
     }
 
-    /// That ε, computed on a grid with `steps` steps per deviation of one round.
+    /// The smallest ε at δ, computed on a grid with `steps` steps per deviation of one round.
     fn epsilon_on(&self, steps: f64, delta: Delta) -> Result<Epsilon, Error> {
         let loss = self.discretise(steps, delta.get())?;
         // Basic composition, where every round is pure.

@@ -44,7 +44,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// From 1 to 100 000 columns, with a coin below ½.
+    /// A row of 1 to 100 000 columns, with a coin below ½.
     pub fn new(columns: u32, flip: Threshold) -> Result<Self, Error> {
         if !(1..=MAX_COLUMNS).contains(&columns) {
             return Err(Error::Parameter { name: "columns", range: "from 1 to 100000" });

@@ -178,7 +178,8 @@ pub fn decode(
     let decoded = tested.iter().enumerate().filter_map(|(place, &(candidate, p_value))| {
         let significant = place < significant;
         let model = if significant { &found } else { &all };
-        let Share { share, error, .. } = model.found.iter().find(|f| f.candidate == candidate)?;
+        let Coefficient { share, error, .. } =
+            model.found.iter().find(|f| f.candidate == candidate)?;
         let estimate = Estimate::normal(data.n * share, data.n * error, 0.0, options.confidence);
         Some(Decoded { candidate, estimate, significant, p_value })
     });
@@ -303,7 +304,7 @@ impl Design {
 }
 
 /// A candidate's share and its standard error.
-struct Share {
+struct Coefficient {
     candidate: usize,
     share: f64,
     error: f64,
@@ -311,7 +312,7 @@ struct Share {
 
 /// The candidates found so far, and what they leave.
 struct Model {
-    found: Vec<Share>,
+    found: Vec<Coefficient>,
     weights: Vec<f64>,
     residuals: Vec<f64>,
 }
@@ -382,7 +383,7 @@ impl Model {
     }
 
     /// The p-value of one that is found, by what all the others leave.
-    fn p_value(&self, data: &Data, design: &Design, one: &Share) -> f64 {
+    fn p_value(&self, data: &Data, design: &Design, one: &Coefficient) -> f64 {
         let own = design.fitted(data, &[(one.candidate, one.share)]);
         let residuals: Vec<f64> = self.residuals.iter().zip(own).map(|(r, own)| r + own).collect();
         let values = self.values(&residuals);
@@ -399,7 +400,12 @@ impl Model {
 }
 
 /// The normal equations of the columns `a − h/k`, solved.
-fn solve(data: &Data, design: &Design, shares: &[(usize, f64)], weights: &[f64]) -> Vec<Share> {
+fn solve(
+    data: &Data,
+    design: &Design,
+    shares: &[(usize, f64)],
+    weights: &[f64],
+) -> Vec<Coefficient> {
     let weighted: Vec<f64> = weights.iter().zip(&data.shares).map(|(w, y)| w * y).collect();
     let (chance, all) = (data.chance, weights.iter().sum::<f64>());
     let offset = chance * weighted.iter().sum::<f64>();
@@ -414,7 +420,7 @@ fn solve(data: &Data, design: &Design, shares: &[(usize, f64)], weights: &[f64])
     let solved = shares.iter().zip(cholesky::solve(normal, &right));
     let found = solved.filter_map(|(&(candidate, _), solved)| {
         let (share, variance) = solved?;
-        Some(Share { candidate, share, error: variance.sqrt() })
+        Some(Coefficient { candidate, share, error: variance.sqrt() })
     });
     found.collect()
 }
