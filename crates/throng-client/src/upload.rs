@@ -126,8 +126,8 @@ impl Uploader {
     /// report once the mix has it. Calling again after an error, or a crash, sends the same bytes;
     /// calling again after success does nothing.
     ///
-    /// The report is sent at once: [`jitter`](crate::jitter) says when that should be. The state file
-    /// is written on the thread that polls.
+    /// The report is sent at once: [`jitter`](crate::jitter) says when that should be. The state
+    /// file is written on the thread that polls.
     ///
     /// ```
     /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
