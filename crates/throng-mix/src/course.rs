@@ -342,7 +342,7 @@ impl Course {
     }
 
     /// The state machine.
-    pub fn timetable(&self) -> MutexGuard<'_, Timetable> {
+    pub(crate) fn timetable(&self) -> MutexGuard<'_, Timetable> {
         lock(&self.timetable)
     }
 
@@ -376,7 +376,7 @@ impl Course {
         RowKey::at(self.id, first)
     }
 
-    /// Writes a slot's row. It is called with the machine locked, so that nobody reads a stage that
+    /// Writes a slot's row. It is called with the timetable locked, so that nobody reads a stage that
     /// is in doubt.
     fn commit(&self, slot: &Slot, more: &[Change<'_>]) -> Result<(), Error> {
         let (key, row) = (self.key(slot.first), slot.to_row());

@@ -16,7 +16,6 @@ use thiserror::Error;
 /// assert_eq!(Error::Busy.to_string(), "the server is busy");
 /// ```
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The batch or notice is of another collection.
     #[error("this server does not serve that collection")]

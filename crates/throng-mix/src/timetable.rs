@@ -10,7 +10,7 @@
 //! every mix:      Sealed --nobody signed before the keys went--> Dropped --> shredded
 //! ```
 //!
-//! The machine says what is to be done next; its driver ([`crate::Mix`]) does it, writes the slot's
+//! The machine says what is to be done next; its driver ([`crate::Course`]) does it, writes the slot's
 //! new row, and only then tells the machine. A crash before the row repeats the step, and no step
 //! before `Sealed` lets a byte out.
 
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_mix_takes_reports_and_only_others_take_batches() {
+    fn only_the_first_mix_takes_reports() {
         let mut second = timetable(Below::Expire);
         second.hop = 2;
         assert!(matches!(second.admit(0, 1_000), Err(Error::WrongPlace)));

@@ -36,17 +36,16 @@ use zeroize::Zeroizing;
 ///
 /// ```
 /// use throng_collection::example;
-/// use throng_mix::Limits;
+/// use throng_mix::{Limits, simulated::MemoryStore};
 /// use throng_server::{Clock, Parts, Role, Server};
 /// use throng_wire::Identity;
 ///
-/// let directory = tempfile::tempdir()?;
 /// let parts = |role| Parts {
 ///     role,
 ///     identity: Identity::from_seed(&[1; 32]),
 ///     collections: vec![example::collection()],
 ///     boards: Vec::new(),
-///     data: directory.path().join("mix"),
+///     store: MemoryStore::new().store(),
 ///     limits: Limits::default(),
 ///     tls: None,
 ///     authority: None,
@@ -66,8 +65,8 @@ pub struct Parts {
     pub collections: Vec<Collection>,
     /// The boards it serves.
     pub boards: Vec<Board>,
-    /// The data directory.
-    pub data: PathBuf,
+    /// Everything that survives a crash: [`Store::on_disk`], or other seams.
+    pub store: Store,
     /// The limits it keeps.
     pub limits: Limits,
     /// Certificate chain and key in PEM, if it speaks TLS itself.
@@ -83,20 +82,19 @@ pub struct Parts {
 ///
 /// ```
 /// use throng_collection::example;
-/// use throng_mix::Limits;
+/// use throng_mix::{Limits, simulated::MemoryStore};
 /// use throng_server::{Clock, Listener, Parts, Role, Server};
 /// use throng_wire::Identity;
 /// use tokio::net::TcpStream;
 ///
 /// #[tokio::main]
 /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
-///     let directory = tempfile::tempdir()?;
 ///     let parts = Parts {
 ///         role: Role::Mix,
 ///         identity: Identity::from_seed(&[1; 32]),
 ///         collections: vec![example::collection()],
 ///         boards: Vec::new(),
-///         data: directory.path().join("mix"),
+///         store: MemoryStore::new().store(),
 ///         limits: Limits::default(),
 ///         tls: None,
 ///         authority: None,
@@ -207,7 +205,7 @@ impl Server {
             identity: Identity::read(&config.identity)?,
             collections,
             boards,
-            data: config.data.clone(),
+            store: Store::on_disk(&config.data)?,
             limits: config.limits.clone(),
             tls: tls.transpose()?,
             authority: config.authority.as_ref().map(read).transpose()?,
@@ -218,11 +216,10 @@ impl Server {
 
     /// Opens the data directory. [`Server::start`] listens on some port of the loopback address.
     pub fn from_parts(parts: Parts, clock: Clock) -> Result<Self, Error> {
-        let Parts { role, identity, collections, boards, data, limits, tls, authority, access } =
+        let Parts { role, identity, collections, boards, store, limits, tls, authority, access } =
             parts;
         let tls = tls.map(|(certificate, key)| Tls::new(&certificate, &key)).transpose()?;
         let peers = Peers::new(authority.as_deref(), Duration::from_secs(limits.patience))?;
-        let store = Store::on_disk(&data)?;
         let mut parties = BTreeMap::new();
         let questions = collections.into_iter().map(|one| Topic::Question(Arc::new(one)));
         let boards = boards.into_iter().map(|one| Topic::Board(Box::new(one)));

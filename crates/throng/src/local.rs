@@ -6,6 +6,7 @@ use tempfile::TempDir;
 use throng_client::Uploader;
 use throng_collection::{Board, Collection, Terms};
 use throng_mix::Limits;
+use throng_mix::store::Store;
 use throng_server::{Clock, Listener, Parts, Role, Running, Server};
 use throng_wire::{Below, Chain, Identity, Party, Schedule, SignedDirectory};
 use zeroize::Zeroizing;
@@ -95,7 +96,7 @@ impl LocalServers {
                 identity,
                 collections: collections.clone(),
                 boards: boards.clone(),
-                data: data.path().join(format!("party-{}", place + 1)),
+                store: Store::on_disk(&data.path().join(format!("party-{}", place + 1)))?,
                 limits: Limits::default(),
                 tls: None,
                 authority: None,

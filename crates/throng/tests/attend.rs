@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_collection::Board;
 use throng_mix::Limits;
+use throng_mix::store::Store;
 use throng_rounds::{Circuit, Committee, Error, Input, Method, Participant, Plan, Seat, attend};
 use throng_server::{Clock, Listener, Parts, Role, Server};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
@@ -52,7 +53,7 @@ async fn three_participants_compute_while_the_clock_runs() {
             identity,
             collections: Vec::new(),
             boards: vec![keys.clone(), talk.clone()],
-            data: data.path().join(place.to_string()),
+            store: Store::on_disk(&data.path().join(place.to_string())).unwrap(),
             limits: Limits::default(),
             tls: None,
             authority: None,

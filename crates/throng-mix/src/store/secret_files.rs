@@ -100,5 +100,5 @@ fn shred(path: &Path) -> io::Result<()> {
     files::remove(path)
 }
 
-/// The directory of unfinished secrets. No secret has this name, because it begins with a dot.
+/// The name of a secret that is being written. No secret has it, because it begins with a dot.
 const UNFINISHED: &str = ".unfinished";

@@ -44,7 +44,7 @@ impl Segment {
     /// head complete, so that a bad head is always damage.
     pub fn create(path: &Path, key: &LogKey, head: Head, room: u64) -> Result<Self, StoreError> {
         let mut salt = [0; 32];
-        getrandom::fill(&mut salt).map_err(|_| UNSEALED)?;
+        getrandom::fill(&mut salt).map_err(|_| StoreError::Randomness)?;
         let key = cipher(key, &salt)?;
         let mut bytes =
             [MAGIC.as_slice(), &salt, &head.first.to_be_bytes(), &head_each(head)?].concat();

@@ -42,7 +42,6 @@ async fn main() -> Result<()> {
     let data = tempfile::tempdir()?;
     let store = Store::on_disk(data.path())?;
     let asked = Past { wish: &wish, now, chain: chain(&url), store: &store }.write()?;
-    drop(store);
 
     let (mut access, mut secrets) = (Access::default(), Vec::new());
     for reader in [Reader::Viewer, Reader::Operator] {
@@ -55,7 +54,7 @@ async fn main() -> Result<()> {
         identity: identity(3),
         collections: asked.iter().map(|(_, collection)| collection.clone()).collect(),
         boards: Vec::new(),
-        data: data.path().to_owned(),
+        store,
         limits: Limits::default(),
         tls: None,
         authority: None,

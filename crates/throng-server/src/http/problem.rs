@@ -115,8 +115,7 @@ impl From<&throng_mix::Error> for Problem {
                 let title = "the server cannot write or read its disk";
                 return Self::fixed(StatusCode::SERVICE_UNAVAILABLE, "store", title);
             }
-            // The fault is in our own bytes or keys, or is not known here.
-            _ => return Self::internal(),
+            Error::Wire(_) => return Self::internal(),
         };
         Self { status, name, title: error.to_string().into() }
     }

@@ -45,7 +45,7 @@ fn a_key_of_another_certificate_is_refused() {
             identity: throng_wire::Identity::from_seed(&[1; 32]),
             collections: Vec::new(),
             boards: Vec::new(),
-            data: data.path().into(),
+            store: throng_mix::store::Store::on_disk(data.path()).unwrap(),
             limits: limits(),
             tls: Some((certificate.clone(), key.clone().into())),
             authority: None,

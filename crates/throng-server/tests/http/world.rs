@@ -10,6 +10,7 @@ use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_collection::{Board, Collection, Promise, Prompt, Terms};
 use throng_mechanism::{BinaryResponse, Mechanism};
 use throng_mix::Limits;
+use throng_mix::store::Store;
 use throng_server::{Clock, Listener, Parts, Role, Running, Server};
 use throng_wire::{
     Below, Chain, CollectionId, Identity, Party, PublicIdentity, Schedule, Seal, SignedDirectory,
@@ -106,7 +107,7 @@ impl World {
             identity: self.identities[hop].clone(),
             collections: vec![self.collection.clone()],
             boards: self.boards.clone(),
-            data: self.directory(hop),
+            store: Store::on_disk(&self.directory(hop)).unwrap(),
             limits: self.limits.clone(),
             tls: None,
             authority: None,
