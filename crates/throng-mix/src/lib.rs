@@ -3,7 +3,7 @@
 //! Nothing here knows what is inside a message: the crate depends on `throng-wire` alone, and
 //! neither on mechanisms nor on the accountant. Everything is synchronous and is given the time and
 //! the source of randomness, so that tests can run it from a list of operations on a
-//! [simulated](simulated) disk.
+//! [simulated] disk.
 //!
 //! ```
 //! use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
