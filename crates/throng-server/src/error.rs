@@ -65,12 +65,12 @@ pub enum Error {
         /// The system's message, or what to do.
         reason: String,
     },
-    /// An address cannot be listened on, or a connection cannot be set up.
-    #[error("{doing} failed: {reason}")]
-    Network {
-        /// The task that failed.
-        doing: String,
-        /// The system's message, or what to do.
+    /// An address cannot be listened on.
+    #[error("listen: {address}: {reason}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// The system's message.
         reason: String,
     },
     /// A collection is wrong, or its cost cannot be computed.

@@ -17,6 +17,7 @@ use chacha20::ChaCha20Rng;
 use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -275,12 +276,19 @@ impl Listener {
     /// Binds an address; port 0 is any free one.
     pub async fn bind(address: SocketAddr) -> Result<Self, Error> {
         let bound = TcpListener::bind(address).await;
-        Ok(Self(bound.map_err(|error| wrong("listen", format!("{address}: {error}")))?))
+        let refused = |error: io::Error| Error::Listen {
+            address: address.to_string(),
+            reason: error.to_string(),
+        };
+        Ok(Self(bound.map_err(refused)?))
     }
 
     /// The address that was bound.
     pub fn address(&self) -> Result<SocketAddr, Error> {
-        self.0.local_addr().map_err(|error| wrong("listen", error.to_string()))
+        self.0.local_addr().map_err(|error| Error::Listen {
+            address: "a bound socket".into(),
+            reason: error.to_string(),
+        })
     }
 }
 

@@ -87,7 +87,7 @@ impl From<&Error> for Problem {
             | Error::Rollback { .. }
             | Error::Setting { .. }
             | Error::File { .. }
-            | Error::Network { .. }
+            | Error::Listen { .. }
             | Error::Collection(_)
             | Error::Account(_) => return Self::internal(),
         };
