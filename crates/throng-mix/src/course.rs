@@ -376,8 +376,8 @@ impl Course {
         RowKey::at(self.id, first)
     }
 
-    /// Writes a slot's row. It is called with the timetable locked, so that nobody reads a stage that
-    /// is in doubt.
+    /// Writes a slot's row. It is called with the timetable locked, so that nobody reads a stage
+    /// that is in doubt.
     fn commit(&self, slot: &Slot, more: &[Change<'_>]) -> Result<(), Error> {
         let (key, row) = (self.key(slot.first), slot.to_row());
         let mut changes = vec![Change::Put { table: Table::Slots, key: &key, value: &row }];

@@ -10,9 +10,9 @@
 //! every mix:      Sealed --nobody signed before the keys went--> Dropped --> shredded
 //! ```
 //!
-//! The machine says what is to be done next; its driver ([`crate::Course`]) does it, writes the slot's
-//! new row, and only then tells the machine. A crash before the row repeats the step, and no step
-//! before `Sealed` lets a byte out.
+//! The machine says what is to be done next; its driver ([`crate::Course`]) does it, writes the
+//! slot's new row, and only then tells the machine. A crash before the row repeats the step, and no
+//! step before `Sealed` lets a byte out.
 
 use crate::Error;
 use crate::slots::{Slot, Slots, Stage, Why};
