@@ -119,6 +119,7 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
+    #[inline]
     pub(crate) fn bit(self) -> Result<bool, Error> {
         match self {
             Self::Bit(bit) => Ok(bit),
@@ -126,6 +127,7 @@ impl<'a> Value<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn real(self) -> Result<f64, Error> {
         match self {
             Self::Real(number) => Ok(number),
@@ -133,6 +135,7 @@ impl<'a> Value<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn category(self) -> Result<u32, Error> {
         match self {
             Self::Category(category) => Ok(category),
@@ -140,6 +143,7 @@ impl<'a> Value<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn text(self) -> Result<&'a str, Error> {
         match self {
             Self::Text(text) => Ok(text),
@@ -148,6 +152,7 @@ impl<'a> Value<'a> {
     }
 
     /// One bit per attribute or per period, which `kind` says.
+    #[inline]
     pub(crate) fn bits(self, kind: Kind) -> Result<&'a [bool], Error> {
         match self {
             Self::Bits(bits) => Ok(bits),
