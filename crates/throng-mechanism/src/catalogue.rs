@@ -513,7 +513,6 @@ impl Mechanism {
 
     /// Appends a report: the only one there will be, or that of an epoch of a `device` with a
     /// memory.
-    #[inline]
     pub(crate) fn randomize(
         &self,
         value: Value<'_>,

@@ -12,7 +12,6 @@ use throng_account::{Crowd, Epsilon, Probability, Profile};
 /// The client's half.
 impl Mechanism {
     /// Randomizes one value and appends the report. Nothing is appended when the value is refused.
-    #[inline]
     pub fn encode(
         &self,
         value: Value<'_>,

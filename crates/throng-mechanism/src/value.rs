@@ -119,7 +119,6 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    #[inline]
     pub(crate) fn bit(self) -> Result<bool, Error> {
         match self {
             Self::Bit(bit) => Ok(bit),
@@ -127,7 +126,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    #[inline]
     pub(crate) fn real(self) -> Result<f64, Error> {
         match self {
             Self::Real(number) => Ok(number),
@@ -135,7 +133,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    #[inline]
     pub(crate) fn category(self) -> Result<u32, Error> {
         match self {
             Self::Category(category) => Ok(category),
@@ -143,7 +140,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    #[inline]
     pub(crate) fn text(self) -> Result<&'a str, Error> {
         match self {
             Self::Text(text) => Ok(text),
@@ -152,7 +148,6 @@ impl<'a> Value<'a> {
     }
 
     /// One bit per attribute or per period, which `kind` says.
-    #[inline]
     pub(crate) fn bits(self, kind: Kind) -> Result<&'a [bool], Error> {
         match self {
             Self::Bits(bits) => Ok(bits),
