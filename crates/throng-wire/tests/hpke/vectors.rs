@@ -40,11 +40,15 @@ impl TryRng for Replay {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        unimplemented!("layers draw bytes")
+        let mut drawn = [0; 4];
+        self.try_fill_bytes(&mut drawn)?;
+        Ok(u32::from_le_bytes(drawn))
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        unimplemented!("layers draw bytes")
+        let mut drawn = [0; 8];
+        self.try_fill_bytes(&mut drawn)?;
+        Ok(u64::from_le_bytes(drawn))
     }
 
     fn try_fill_bytes(&mut self, drawn: &mut [u8]) -> Result<(), Infallible> {
