@@ -90,7 +90,7 @@ pub(crate) static PAGES: [Page; 6] = [
         menu: None,
         show: |ask, frame| {
             if ask.is_board() {
-                return board(ask.now(), &ask.rounds()?, ask.words()?, ask.file()?, frame);
+                return board_of(ask, frame);
             }
             collection(ask.now(), &ask.asked()?, ask.query, frame)
         },
@@ -104,7 +104,7 @@ pub(crate) static PAGES: [Page; 6] = [
         show: |ask, frame| {
             // What a board rests on is on its page.
             if ask.is_board() {
-                return board(ask.now(), &ask.rounds()?, ask.words()?, ask.file()?, frame);
+                return board_of(ask, frame);
             }
             privacy(&ask.asked()?, ask.words()?, ask.curves(), ask.query, frame)
         },
@@ -126,6 +126,11 @@ pub(crate) static PAGES: [Page; 6] = [
         show: |ask, frame| ask.planner().page(ask.query, frame),
     },
 ];
+
+/// Renders the page of the board that is asked for.
+fn board_of(ask: &Ask<'_>, frame: Frame) -> Result<String, Error> {
+    board(ask.now(), &ask.rounds()?, ask.words()?, ask.file()?, frame)
+}
 
 impl Page {
     /// The page at a path of a server with this role, or else that of the other role.
