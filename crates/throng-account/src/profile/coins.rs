@@ -52,7 +52,7 @@ pub struct CoinCount {
 }
 
 impl CoinCount {
-    /// The protocol with at least one slot, and at most 2⁵⁰ slots in the whole crowd.
+    /// The protocol with at least one slot, and at most 2⁴⁰ slots in the whole crowd.
     pub fn new(crowd: Crowd, slots: u64, chance: Threshold) -> Result<Self, Error> {
         checked_slots(crowd, slots)?;
         Ok(Self { crowd, slots, chance })
@@ -139,7 +139,7 @@ pub struct AdditiveHistogram {
 }
 
 impl AdditiveHistogram {
-    /// The protocol with at least two categories and one slot, and at most 2⁵⁰ slots in the whole
+    /// The protocol with at least two categories and one slot, and at most 2⁴⁰ slots in the whole
     /// crowd.
     pub fn new(
         crowd: Crowd,
@@ -379,7 +379,7 @@ pub(crate) fn checked_slots(crowd: Crowd, slots: u64) -> Result<(), Error> {
         return Err(Error::OutOfRange {
             name: "slots",
             value: slots as f64,
-            range: "1 or more, and at most 2^50 in the whole crowd",
+            range: "1 or more, and at most 2^40 in the whole crowd",
         });
     }
     Ok(())
