@@ -59,6 +59,7 @@ def main():
     import accountant
     import amplification
     import batch
+    import bulletin
     import bursts
     import collection
     import composition
@@ -70,7 +71,7 @@ def main():
     import messages
     import published
 
-    modules = [hpke, envelope, batch, directory, collection, accountant, composition,
+    modules = [hpke, envelope, batch, directory, bulletin, collection, accountant, composition,
                amplification, published, messages, bursts, mechanism]
     every = [file for module in modules for file in module.FILES]
     unmade = sorted({path.stem for path in HERE.glob("*.json")} - {file.name for file in every})

@@ -1,8 +1,8 @@
-//! `vectors/batch.json`, `receipt.json` and `directory.json`, which `vectors/batch.py` and
-//! `directory.py` make: what parties sign for each other comes out the same, and what they must
-//! refuse is refused.
+//! `vectors/batch.json`, `receipt.json`, `directory.json` and `bulletin.json`, which the programs
+//! beside them make: what parties sign comes out the same, and what must be refused is refused.
 
 mod batch;
+mod bulletin;
 mod directory;
 mod receipt;
 
