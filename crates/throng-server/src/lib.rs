@@ -5,6 +5,62 @@
 //! [`Server`] runs any number of collections in one process: it listens, ticks, learns the others'
 //! keys and hands batches over.
 //!
+//! One mix and one analyzer in one process, without sockets, from 1,200 answers to a release:
+//!
+//! ```
+//! use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
+//! use std::io::Read;
+//! use throng_collection::{What, example};
+//! use throng_mechanism::Value;
+//! use throng_mix::{Intake, Limits, Mix, simulated::MemoryStore};
+//! use throng_server::Analyzer;
+//! use throng_wire::{Route, Seal};
+//!
+//! let mut rng = ChaCha20Rng::seed_from_u64(1);
+//! let collection = example::collection();
+//! let (route, [north, counter]) = (Route::from(&collection), throng_wire::example::identities());
+//! let disk = || MemoryStore::new().store();
+//! let mix = Mix::open(disk(), route.clone().into(), north, Limits::default())?;
+//! let analyzer = Analyzer::open(disk(), collection.clone().into(), counter, Limits::default())?;
+//!
+//! // Both make their keys of the first epoch.
+//! let mut keys = Vec::new();
+//! for course in [mix.course(), analyzer.course()] {
+//!     course.keyring.publish(1_000, &mut rng)?;
+//!     keys.push(course.keyring.statement(0)?.key);
+//! }
+//! // Of 1,200 people, 300 answer yes; each answer is randomized, sealed and acknowledged.
+//! let seal = Seal::new(&route.shape, route.id, 0, 0, &keys)?;
+//! for person in 0..1_200 {
+//!     let mut messages = Vec::new();
+//!     collection.terms.mechanism.encode(Value::Bit(person < 300), &mut rng, &mut messages)?;
+//!     let mut payload = Vec::new();
+//!     collection.terms.encode_payload(&messages, &mut payload)?;
+//!     mix.accept(0, &seal.report(&payload, &mut rng)?, 1_000)?;
+//! }
+//!
+//! // The epoch ends. The mix takes off its layer and permutes; the analyzer signs for the batch.
+//! let deadline = route.schedule.deadline(0);
+//! mix.step(deadline, &mut rng)?;
+//! let mut outgoing = mix.outgoing()?.ok_or("a batch is ready")?;
+//! let mut records = Vec::new();
+//! outgoing.records.read_to_end(&mut records)?;
+//! let Intake::New(mut incoming) = analyzer.course().receive(outgoing.manifest)? else {
+//!     return Err("the batch is new to the analyzer".into());
+//! };
+//! incoming.write(&records)?;
+//! mix.delivered(outgoing.first, analyzer.course().keep(incoming)?)?;
+//!
+//! // It opens, counts, charges the ledger and publishes.
+//! analyzer.step(deadline)?;
+//! let release = &analyzer.published()?[0];
+//! let answer = &release.estimates[0];
+//! assert_eq!((release.reports, &answer.what), (1_200, &What::Yes));
+//! assert!((answer.value - 300.0).abs() < 5.0 * answer.standard_error);
+//! assert!(release.guarantee.epsilon.get() <= 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | |
 //! |---|---|
 //! | `analyzer`, `ledger`, `release` | batches in, releases out; what was spent |
