@@ -5,10 +5,12 @@
 //! and slots; then the number of coins is fitted with the accountant, at the integers the sampler
 //! will use.
 
-use super::{Fitted, cannot};
+use super::{Fit, cannot};
+use crate::error::require;
 use crate::kernel::solve::smallest_safe;
 use crate::profile::SlicedSum;
 use crate::profile::coins::Coins;
+use crate::quantity::TWO_64;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
 /// The least error, noise and rounding together, for `sliced-sum` with at most `max_messages`
@@ -31,16 +33,10 @@ pub fn sliced_sum(
     epsilon: Epsilon,
     delta: Delta,
     max_messages: u64,
-) -> Result<Fitted<SlicedSum>, Error> {
-    if max_messages < 2 {
-        let value = max_messages as f64;
-        return Err(Error::OutOfRange { name: "messages", value, range: "2 or more" });
-    }
+) -> Result<Fit<SlicedSum>, Error> {
+    require(max_messages >= 2, "messages", max_messages as f64, "2 or more")?;
     // Below, the coins of a crowd number billions, and accounting for them takes minutes.
-    if epsilon.get() < LEAST_EPSILON {
-        let value = epsilon.get();
-        return Err(Error::OutOfRange { name: "epsilon", value, range: "0.01 or more" });
-    }
+    require(epsilon.get() >= 0.01, "epsilon", epsilon.get(), "0.01 or more")?;
     // The coins that one level alone would need; several need about as much in all.
     let single = |rate: f64| Coins::Poisson { rate }.delta(epsilon).upper <= delta.get();
     let coins =
@@ -62,8 +58,7 @@ pub fn sliced_sum(
         });
     }
     let full = SlicedSum::new(crowd, max_messages - 1, vec![u64::MAX])?;
-    let reached = full.epsilon(delta).map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get());
-    Err(cannot("weights", epsilon, delta, reached))
+    Err(cannot("weights", epsilon, delta, Some(&full)))
 }
 
 /// Levels, slots and the shape of the allocation, with what they are expected to give.
@@ -91,12 +86,7 @@ impl Plan {
 
     /// The least scale that keeps the promise, to a relative 3e-4. `ln δ` is all but linear in it,
     /// so a handful of evaluations do.
-    fn fit(
-        &self,
-        crowd: Crowd,
-        epsilon: Epsilon,
-        delta: Delta,
-    ) -> Option<(Fitted<SlicedSum>, f64)> {
+    fn fit(&self, crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Option<(Fit<SlicedSum>, f64)> {
         let target = delta.get().ln();
         let mut scale = self.scale;
         let mut below: Option<(f64, f64)> = None;
@@ -108,7 +98,7 @@ impl Plan {
             let gap = found.ln() - target;
             if gap <= 0.0 {
                 above = Some((scale, gap));
-                fitted = Some((Fitted { mechanism, delta: found }, scale));
+                fitted = Some((Fit { mechanism, delta: found }, scale));
             } else {
                 below = Some((scale, gap));
             }
@@ -167,10 +157,8 @@ const KAPPAS: [f64; 12] = [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0
 /// The share of the slots that a plan may fill: at 0.9 the finite crowd costs a factor of 3 in δ.
 const FULL: f64 = 0.9;
 const MAX_LEVELS: u64 = 32;
-const LEAST_EPSILON: f64 = 0.01;
 const MAX_COINS: f64 = 1e9;
 const MAX_EVALUATIONS: usize = 12;
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {

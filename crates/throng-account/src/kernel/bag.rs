@@ -32,13 +32,13 @@
 //! | r | `own` | the user's bits |
 //! | s | `s` | tilt: the law is weighted by `e^{s·total}` |
 
-use crate::Band;
 use crate::kernel::binomial::Product;
 use crate::kernel::complex::{exp_m1, ln_1p};
 use crate::kernel::solve::smallest_epsilon;
-use crate::kernel::special::{exp_m1_minus, sin_minus};
+use crate::kernel::special::{bernstein, exp_m1_minus, sin_minus};
 use crate::kernel::work;
 use crate::round;
+use crate::{Band, Crowd};
 use realfft::num_complex::Complex64;
 use std::collections::BinaryHeap;
 use std::f64::consts::TAU;
@@ -59,6 +59,11 @@ pub(crate) struct Worst {
 }
 
 impl Bag {
+    /// The bag in which each of a crowd has `own` bits.
+    pub(crate) fn new(crowd: Crowd, own: u64, flip: f64) -> Self {
+        Self { others: (crowd.get() - 1) * own, own, flip }
+    }
+
     /// ε₀ of the user's own bits, rounded up: the loss when nobody else's are in the bag.
     pub(crate) fn pure(&self) -> f64 {
         let bit = ((1.0 - 2.0 * self.flip) / self.flip).ln_1p();
@@ -119,13 +124,7 @@ impl Bag {
 
     /// Best-first branch and bound over blocks of datasets.
     fn search(&self, epsilon: f64, blocks: usize) -> Search {
-        let mut search = Search {
-            best: 0.0,
-            peak: 0.0,
-            ones: self.others,
-            open: BinaryHeap::new(),
-            closed: Vec::new(),
-        };
+        let mut search = Search { ones: self.others, ..Search::default() };
         // Good datasets to start from let most blocks be dismissed unsplit.
         for ones in [self.others, 0, self.others / 2, self.others.saturating_sub(1)] {
             search.push(self, Block::single(ones), epsilon);
@@ -206,6 +205,7 @@ impl Ord for Open {
     }
 }
 
+#[derive(Default)]
 struct Search {
     /// The largest lower bound of a single dataset, and that dataset.
     best: f64,
@@ -263,10 +263,7 @@ impl Hypotheses {
         let at_crossing = Tilted::new(self, crossing);
         // The tails converge like e^(−s·m), so a tilt below one deviation would need a long circle.
         let s = crossing.max(1.0 / at_crossing.deviation.max(0.5));
-        let mut tilted = at_crossing;
-        if s > crossing {
-            tilted = Tilted::new(self, s);
-        }
+        let tilted = if s > crossing { Tilted::new(self, s) } else { at_crossing };
         // ln η: how far the laws of the user's bits are from crossing at this tilt.
         let ratio = r * ((tilted.odds_gain(self.flip) - gain) / (1.0 + gain)).ln_1p();
         // P[W' ≥ k] − e^ε·P[W ≥ k] rises to its maximum in k and falls from there; a climb that
@@ -360,8 +357,8 @@ impl Tilted {
             visited += 1;
             let theta = step * index as f64;
             let half = (0.5 * theta).sin();
-            let rise = Coin::new(self.flipped, self.stayed, theta, half);
-            let fall = Coin::new(self.fallen, self.kept, theta, half);
+            let rise = Polar::coin(self.flipped, self.stayed, theta, half);
+            let fall = Polar::coin(self.fallen, self.kept, theta, half);
             // The two laws share the others' bits and differ in the user's.
             let shared = rise.power(others).plus(fall.power(-down));
             let zeros = shared.plus(rise.power(r)).turned(-theta * offset);
@@ -379,7 +376,7 @@ impl Tilted {
                 doubt = zeros.doubt + own.norm();
                 difference = zeros.complex() * exp_m1(own);
             } else {
-                let held = Coin::new(self.kept, self.fallen, theta, half).power(r);
+                let held = Polar::coin(self.kept, self.fallen, theta, half).power(r);
                 let ones = shared.plus(held).turned(-theta * (offset - r * self.apart));
                 let ones = Polar { log_modulus: ones.log_modulus + ratio, ..ones };
                 larger = zeros.log_modulus.max(ones.log_modulus);
@@ -424,8 +421,8 @@ impl Tilted {
     /// the mass (Bernstein's inequality) and of the tail sum.
     fn points(&self, k: f64, r: f64) -> f64 {
         let spread = self.deviation.powi(2) + r * self.kept * self.fallen;
-        let reach = NATS / 3.0 + (NATS * NATS / 9.0 + 2.0 * NATS * spread).sqrt();
-        let half = (reach + (k - self.mean).abs() + r * self.apart + 2.0).max(NATS / self.s);
+        let half = (bernstein(NATS, spread) + (k - self.mean).abs() + r * self.apart + 2.0)
+            .max(NATS / self.s);
         2.0 * half.ceil()
     }
 }
@@ -435,39 +432,6 @@ impl Tilted {
 struct Estimate {
     value: f64,
     error: f64,
-}
-
-/// A tilted coin's characteristic function around its mean: `E e^{iθ(X−p)}` in polar form.
-#[derive(Clone, Copy)]
-struct Coin {
-    log_modulus: f64,
-    angle: f64,
-}
-
-impl Coin {
-    fn new(p: f64, q: f64, theta: f64, half_sine: f64) -> Self {
-        let square = half_sine * half_sine;
-        // |q + p·e^{iθ}|² = 1 − 4pq·sin²(θ/2) = (q − p)² + 4pq·cos²(θ/2)
-        let log_modulus = if square < 0.5 {
-            0.5 * (-4.0 * p * q * square).ln_1p()
-        } else {
-            let cosine = (0.5 * theta).cos();
-            0.5 * ((q - p).powi(2) + 4.0 * p * q * cosine * cosine).ln()
-        };
-        let (a, b) = (q * theta, p * theta);
-        let im = p * sin_minus(a) - q * sin_minus(b);
-        let re = p * a.cos() + q * b.cos();
-        Self { log_modulus, angle: im.atan2(re) }
-    }
-
-    /// The law of `count` such coins, or of minus their sum.
-    fn power(self, count: f64) -> Polar {
-        if count == 0.0 {
-            return Polar { log_modulus: 0.0, angle: 0.0, doubt: 0.0 };
-        }
-        let (log_modulus, angle) = (count.abs() * self.log_modulus, count * self.angle);
-        Polar { log_modulus, angle, doubt: log_modulus.abs() + angle.abs() }
-    }
 }
 
 /// A value of a characteristic function, by its logarithm.
@@ -480,6 +444,31 @@ struct Polar {
 }
 
 impl Polar {
+    /// A tilted coin's characteristic function around its mean, `E e^{iθ(X−p)}`.
+    fn coin(p: f64, q: f64, theta: f64, half_sine: f64) -> Self {
+        let square = half_sine * half_sine;
+        // |q + p·e^{iθ}|² = 1 − 4pq·sin²(θ/2) = (q − p)² + 4pq·cos²(θ/2)
+        let log_modulus = if square < 0.5 {
+            0.5 * (-4.0 * p * q * square).ln_1p()
+        } else {
+            let cosine = (0.5 * theta).cos();
+            0.5 * ((q - p).powi(2) + 4.0 * p * q * cosine * cosine).ln()
+        };
+        let (a, b) = (q * theta, p * theta);
+        let im = p * sin_minus(a) - q * sin_minus(b);
+        let re = p * a.cos() + q * b.cos();
+        Self { log_modulus, angle: im.atan2(re), doubt: 0.0 }
+    }
+
+    /// The law of `count` such coins, or of minus their sum.
+    fn power(self, count: f64) -> Self {
+        if count == 0.0 {
+            return Self { log_modulus: 0.0, angle: 0.0, doubt: 0.0 };
+        }
+        let (log_modulus, angle) = (count.abs() * self.log_modulus, count * self.angle);
+        Self { log_modulus, angle, doubt: log_modulus.abs() + angle.abs() }
+    }
+
     fn plus(self, other: Self) -> Self {
         Self {
             log_modulus: self.log_modulus + other.log_modulus,

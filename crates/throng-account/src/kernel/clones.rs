@@ -24,12 +24,13 @@
 //!
 //! The sum over `c` walks outward from its mode with constant work per step.
 
+use crate::error::require;
 use crate::kernel::binomial::{Binomial, shrinking_sum};
 use crate::kernel::solve::smallest_epsilon;
 use crate::kernel::special::{LN_SQRT_TAU, normal_cdf};
 use crate::kernel::work;
 use crate::round;
-use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+use crate::{Band, Crowd, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The pair of laws that dominates `crowd` shuffled reports of an ε₀-LDP randomizer.
 ///
@@ -58,17 +59,18 @@ impl ClonePair {
     /// An upper bound on every such randomizer, valid for all ε₀ and crowds, attained by binary
     /// randomized response on an interval of ε. Theorem in `docs/privacy.md`, 5.
     pub fn strong(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
-        let local = checked(local)?;
-        let clone = 1.0 / (local.exp() + 1.0);
-        Ok(Self { crowd: crowd.get(), local, theorem: Theorem::StrongClones, clone })
+        Self::of_mass(crowd, local, Theorem::StrongClones, 1.0 / (local.get().exp() + 1.0))
     }
 
     /// The standard clones, mass `e^−ε₀`. Feldman et al. (2021), Theorem 3.2. ε is larger by 12 to
     /// 47 %.
     pub fn standard(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
-        let local = checked(local)?;
-        let clone = 0.5 * (-local).exp();
-        Ok(Self { crowd: crowd.get(), local, theorem: Theorem::StandardClones, clone })
+        Self::of_mass(crowd, local, Theorem::StandardClones, 0.5 * (-local.get()).exp())
+    }
+
+    fn of_mass(crowd: Crowd, local: Epsilon, theorem: Theorem, clone: f64) -> Result<Self, Error> {
+        require(local.get() <= MAX_LOCAL, "epsilon0", local.get(), "from 0 to 300")?;
+        Ok(Self { crowd: crowd.get(), local: local.get(), theorem, clone })
     }
 
     /// ε by the central limit theorem: where the exact search starts, and of no other use.
@@ -108,7 +110,8 @@ impl ClonePair {
 }
 
 impl Profile for ClonePair {
-    /// Upper and lower value of the pair. Only the upper one bounds a randomizer.
+    /// Upper and lower value of the pair. Only the upper one bounds a randomizer: the pair is a
+    /// bound, and no dataset achieves it.
     fn delta(&self, epsilon: Epsilon) -> Band {
         if epsilon.get() >= self.local {
             return Band::ZERO;
@@ -130,28 +133,12 @@ impl Profile for ClonePair {
         self.theorem
     }
 
-    /// The pair is a bound, not a dataset.
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        None
-    }
-
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
         let upper = smallest_epsilon(delta.get(), self.local, self.guess(delta.get()), |e| {
             self.delta(Epsilon::at(e)).upper
         });
         Ok(self.guarantee(delta, upper, 0.0))
     }
-}
-
-fn checked(local: Epsilon) -> Result<f64, Error> {
-    if local.get() > MAX_LOCAL {
-        return Err(Error::OutOfRange {
-            name: "epsilon0",
-            value: local.get(),
-            range: "from 0 to 300",
-        });
-    }
-    Ok(local.get())
 }
 
 /// `E[(A − τ(c))₊]` over `c ~ Bin(n, 2w)`, term by term.

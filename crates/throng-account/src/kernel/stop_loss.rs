@@ -26,6 +26,7 @@
 use crate::Band;
 use crate::kernel::binomial::Binomial;
 use crate::kernel::complex::ln_1p;
+use crate::kernel::solve::centring_tilt;
 use crate::kernel::special::exp_m1_minus;
 use crate::kernel::work;
 use crate::round;
@@ -274,19 +275,7 @@ impl Summand {
             self.mean + self.atoms.iter().map(|&(v, m)| m * v * (t * v).exp_m1()).sum::<f64>()
         };
         let largest = self.atoms.iter().map(|a| a.0).fold(0.0, f64::max);
-        let (mut low, mut high) = (0.0, 1.0 / largest);
-        while slope(high) < 0.0 && high * largest < 600.0 {
-            (low, high) = (high, 2.0 * high);
-        }
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if slope(middle) < 0.0 {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        high
+        centring_tilt(largest, 60, |t| slope(t) < 0.0)
     }
 }
 

@@ -3,10 +3,8 @@
 use crate::kernel::bag::Bag;
 use crate::kernel::solve::smallest_epsilon;
 use crate::profile::{Blanket, ClonePair};
-use crate::{
-    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours, Profile, Theorem, Witness,
-    published,
-};
+use crate::published;
+use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// Some pure ε₀-LDP randomizer, the same for everyone, one report each, shuffled.
 ///
@@ -94,8 +92,8 @@ impl Shuffled {
 
     /// `δ(ε)` of binary response, on the worst of a few datasets.
     fn binary(&self, epsilon: f64) -> (f64, u64) {
-        let others = self.crowd.get() - 1;
-        let bag = Bag { others, own: 1, flip: 1.0 / (self.local.get().exp() + 1.0) };
+        let bag = Bag::new(self.crowd, 1, 1.0 / (self.local.get().exp() + 1.0));
+        let others = bag.others;
         [others, others.saturating_sub(1), others / 2]
             .into_iter()
             .map(|ones| (bag.delta_at(ones, epsilon).lower, ones))
@@ -138,8 +136,8 @@ impl Profile for Shuffled {
 
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
         let limit = self.local.get();
-        let upper = self.pair.epsilon(delta)?.epsilon;
-        let guess = 0.9 * upper.get();
+        let upper = self.pair.epsilon(delta)?.epsilon.get();
+        let guess = 0.9 * upper;
         let binary = smallest_epsilon(delta.get(), limit, guess, |e| self.binary(e).0);
         // Ternary response is the costlier kernel: look first whether it can win at all.
         let ternary = if self.ternary(binary) > delta.get() {
@@ -147,19 +145,13 @@ impl Profile for Shuffled {
         } else {
             0.0
         };
-        let lower = Epsilon::at((binary.max(ternary) * (1.0 - 2e-10)).min(upper.get()));
-        let dataset = if ternary > binary {
-            Dataset::ThirdValue
-        } else {
-            Dataset::Ones { ones: self.binary(lower.get()).1, of: self.crowd.get() - 1 }
+        let dataset = |lower: Epsilon| {
+            if ternary > binary {
+                return Some(Dataset::ThirdValue);
+            }
+            Some(Dataset::Ones { ones: self.binary(lower.get()).1, of: self.crowd.get() - 1 })
         };
-        Ok(Guarantee {
-            epsilon: upper,
-            delta,
-            neighbours: Neighbours::ReplaceOne,
-            theorem: Theorem::StrongClones,
-            lower: Some(Witness { epsilon: lower, dataset }),
-        })
+        Ok(Guarantee::new(self.theorem(), delta, upper, binary.max(ternary), dataset))
     }
 }
 

@@ -4,6 +4,7 @@
 //! The columns are independent given the data, so together they are rounds to compose, all of them
 //! with the same crowd. What the user shows in a column that does not change is post-processing.
 
+use crate::error::require;
 use crate::kernel::bag::Bag;
 use crate::kernel::bag_table::BagTable;
 use crate::kernel::solve::smallest_epsilon;
@@ -23,8 +24,6 @@ use crate::{Band, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 /// let epsilon = Epsilon::new(1.0)?;
 /// assert_eq!(one.delta(epsilon), column.delta(epsilon));
 /// assert!(two.delta(epsilon).upper > column.delta(epsilon).upper);
-/// // Each of them is as good an estimate as before.
-/// assert_eq!(two.standard_error(), column.standard_error());
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,31 +33,16 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// `changing` columns like `column`, from 1 to 100 000.
+    /// `changing` columns like `column`, from 1 to 100 000, with one bit of each user.
     pub fn new(column: BitSum, changing: u64) -> Result<Self, Error> {
-        if !(1..=MAX_CHANGING).contains(&changing) {
-            return Err(Error::OutOfRange {
-                name: "changing columns",
-                value: changing as f64,
-                range: "from 1 to 100000",
-            });
-        }
-        Ok(Self { column, changing })
+        let holds = (1..=MAX_CHANGING).contains(&changing);
+        require(holds, "changing columns", changing as f64, "from 1 to 100000")?;
+        Ok(Self { column: column.single()?, changing })
     }
 
     /// One of the columns.
     pub fn column(&self) -> BitSum {
         self.column
-    }
-
-    /// The number of columns that change when one user's value is replaced.
-    pub fn changing(&self) -> u64 {
-        self.changing
-    }
-
-    /// Standard error of the estimated number of ones in one column.
-    pub fn standard_error(&self) -> f64 {
-        self.column.standard_error()
     }
 
     /// An upper bound on δ(ε), by composition.
@@ -86,11 +70,7 @@ impl Columns {
     }
 
     fn bag(&self) -> Bag {
-        Bag {
-            others: (self.column.crowd().get() - 1) * self.changing,
-            own: self.changing,
-            flip: self.column.flip(),
-        }
+        Bag::new(self.column.crowd(), self.changing, self.column.flip())
     }
 
     /// ε₀ of all changing columns together.

@@ -19,9 +19,11 @@
 //!
 //! with N slots in the crowd and `p = Σ p_j`.
 
+use crate::error::require;
 use crate::kernel::binomial::Binomial;
 use crate::kernel::solve::smallest_epsilon;
-use crate::profile::coins::{Coins, checked_slots, ln_poisson};
+use crate::profile::coins::{Coins, ln_poisson, require_slots};
+use crate::quantity::TWO_64;
 use crate::round;
 use crate::spend::Composition;
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
@@ -51,25 +53,14 @@ impl SlicedSum {
     /// `weights[j]` out of 2⁶⁴ is the probability that a slot holds a coin of level j, which stands
     /// for `2^j/(2^b − 1)` of the sum. From 1 to 32 levels, all with coins.
     pub fn new(crowd: Crowd, slots: u64, weights: Vec<u64>) -> Result<Self, Error> {
-        checked_slots(crowd, slots)?;
-        if weights.is_empty() || weights.len() > MAX_LEVELS {
-            let value = weights.len() as f64;
-            return Err(Error::OutOfRange { name: "levels", value, range: "from 1 to 32" });
-        }
+        require_slots(crowd, slots)?;
+        let levels = weights.len();
+        require((1..=MAX_LEVELS).contains(&levels), "levels", levels as f64, "from 1 to 32")?;
         let total: u128 = weights.iter().copied().map(u128::from).sum();
-        if weights.contains(&0) || total > 1 << 64 {
-            return Err(Error::OutOfRange {
-                name: "weights",
-                value: total as f64,
-                range: "each 1 or more, and at most 2^64 together",
-            });
-        }
+        let holds = !weights.contains(&0) && total <= 1 << 64;
+        let range = "each 1 or more, and at most 2^64 together";
+        require(holds, "weights", total as f64, range)?;
         Ok(Self { crowd, slots, weights })
-    }
-
-    /// The users.
-    pub fn crowd(&self) -> Crowd {
-        self.crowd
     }
 
     /// Slots for coins of each user.
@@ -162,11 +153,6 @@ impl Profile for SlicedSum {
         round::delta_up(self.finite_crowd() * composed)
     }
 
-    /// `None`: all coins of a level may agree with the bit.
-    fn pure(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn theorem(&self) -> Theorem {
         if self.weights.len() == 1 { Theorem::ExactCoins } else { Theorem::SlicedCoins }
     }
@@ -208,7 +194,6 @@ fn probability(weight: u64) -> f64 {
 }
 
 const MAX_LEVELS: usize = 32;
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {

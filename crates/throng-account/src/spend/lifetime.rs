@@ -171,7 +171,7 @@ pub fn ample_delta<E: From<Error>>(
     let mut least = 0.0;
     if window > 1 {
         let one = Table::new(&*profile()?, window, 1e-6 * sum / groups)?;
-        least = one.together(window)?.least();
+        least = one.together(window)?.least_delta();
     }
     Ok(2.0 * sum.max(groups * least))
 }

@@ -2,7 +2,7 @@
 
 use super::group;
 use crate::round;
-use crate::{Band, Dataset, Epsilon, Error, Profile, Theorem};
+use crate::{Band, Epsilon, Error, Profile, Theorem};
 
 /// A profile known at some ε, and between them by chords.
 ///
@@ -88,11 +88,7 @@ impl Profile for Table {
         self.theorem
     }
 
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        None
-    }
-
-    fn least(&self) -> f64 {
+    fn least_delta(&self) -> f64 {
         self.points.last().map_or(1.0, |(_, delta)| *delta)
     }
 }
