@@ -2,7 +2,17 @@
 //!
 //! Every answer has been accounted for again at the very parameter returned, so it is safe even
 //! where privacy is not monotone in the parameter (`two-message-count`). The search tolerance is a
-//! millionth of the parameter.
+//! millionth of the parameter. A mechanism that carries its own integer weights is returned as it
+//! is; with others comes the coin that their sampler throws.
+//!
+//! ```
+//! use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
+//!
+//! let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+//! let noise = calibrate::coin_count(crowd, epsilon, delta)?;
+//! assert!(noise.delta(epsilon).upper <= delta.get());
+//! # Ok::<(), throng_account::Error>(())
+//! ```
 
 mod bag;
 mod burst;
@@ -44,25 +54,6 @@ pub struct Calibration<M> {
     pub delta: f64,
 }
 
-/// A mechanism that keeps `(ε, δ)` and carries its own integer weights.
-///
-/// ```
-/// use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
-///
-/// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let found = calibrate::coin_count(crowd, epsilon, delta)?;
-/// assert_eq!(found.mechanism.delta(epsilon).upper, found.delta);
-/// assert!(found.delta <= delta.get());
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fit<M> {
-    /// The mechanism, at exactly the weights its sampler uses.
-    pub mechanism: M,
-    /// δ at the ε asked for, rounded up.
-    pub delta: f64,
-}
-
 /// The least p, up to ½, for `two-message-count`. The coin sends the extra 1.
 ///
 /// ```
@@ -89,7 +80,7 @@ pub fn two_message_count(
     // δ wobbles with p as cuts move over the lattice. Beyond the last crossing found it is safe.
     let most = 0.5;
     if !safe(most) {
-        return Err(cannot("p", epsilon, delta, Some(&TwoMessageCount { crowd, p: most })));
+        return Err(cannot("p", epsilon, delta, Some(TwoMessageCount { crowd, p: most })));
     }
     at(smallest_safe(1e-15, most, PRECISION, safe))
 }
@@ -190,11 +181,11 @@ fn largest_local(epsilon: Epsilon, safe: impl Fn(Epsilon) -> bool) -> Result<Eps
 }
 
 /// The refusal of a promise that the `best` mechanism does not keep, nor any other.
-fn cannot(
+fn cannot<M: Profile>(
     parameter: &'static str,
     epsilon: Epsilon,
     delta: Delta,
-    best: Option<&dyn Profile>,
+    best: Option<M>,
 ) -> Error {
     let best = best.and_then(|mechanism| mechanism.epsilon(delta).ok());
     let best = best.map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get());

@@ -51,9 +51,19 @@ pub trait Profile {
         0.0
     }
 
+    /// The upper end of `δ(ε)` alone, for profiles that have it for less.
+    fn upper_delta(&self, epsilon: Epsilon) -> f64 {
+        self.delta(epsilon).upper
+    }
+
+    /// The lower end of `δ(ε)` alone, for profiles that have it for less.
+    fn lower_delta(&self, epsilon: Epsilon) -> f64 {
+        self.delta(epsilon).lower
+    }
+
     /// An upper bound on `δ(ε)`, perhaps a little looser, for callers that need hundreds of them.
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
-        self.delta(epsilon).upper
+        self.upper_delta(epsilon)
     }
 
     /// The smallest ε that holds at `delta`, on the safe side, with the lower bound beside it.
@@ -66,13 +76,19 @@ pub trait Profile {
             Some(pure) => pure.get(),
             None => self.limit(delta)?,
         };
-        let solve = |guess: f64, side: fn(Band) -> f64| {
-            smallest_epsilon(delta.get(), limit, guess, |e| side(self.delta(Epsilon::at(e))))
-        };
-        let upper = solve(0.0, |band| band.upper);
-        let known = self.witness(Epsilon::at(upper)).is_some();
-        let lower = if known { solve(upper, |band| band.lower) } else { 0.0 };
-        Ok(self.guarantee(delta, upper, lower))
+        let delta_at = |e: f64| self.upper_delta(Epsilon::at(e));
+        let upper = smallest_epsilon(delta.get(), limit, self.guess(delta), delta_at);
+        if self.witness(Epsilon::at(upper)).is_none() {
+            return Ok(self.guarantee(delta, upper, 0.0));
+        }
+        let delta_at = |e: f64| self.lower_delta(Epsilon::at(e));
+        Ok(self.guarantee(delta, upper, smallest_epsilon(delta.get(), limit, upper, delta_at)))
+    }
+
+    /// An ε near the one that holds at `delta`, where the search for it may start; 0 where none is
+    /// known.
+    fn guess(&self, _: Delta) -> f64 {
+        0.0
     }
 
     /// A finite ε whose δ is at most `delta`, for profiles that never reach 0.

@@ -57,7 +57,7 @@ pub struct Delta(f64);
 impl Delta {
     /// Refuses 0 (ask for the pure ε₀ of the mechanism instead), 1, and everything outside.
     pub fn new(value: f64) -> Result<Self, Error> {
-        let holds = (MIN_DELTA..1.0).contains(&value);
+        let holds = (1e-200..1.0).contains(&value);
         require(holds, "delta", value, "at least 1e-200 and below 1")?;
         Ok(Self(value))
     }
@@ -89,7 +89,7 @@ pub struct Crowd(u64);
 impl Crowd {
     /// A crowd of 1 to 10¹⁰ reports.
     pub fn new(reports: u64) -> Result<Self, Error> {
-        let holds = (1..=MAX_CROWD).contains(&reports);
+        let holds = (1..=10_000_000_000).contains(&reports);
         require(holds, "crowd", reports as f64, "from 1 to 1e10 reports")?;
         Ok(Self(reports))
     }
@@ -223,8 +223,6 @@ impl Band {
     }
 }
 
-const MIN_DELTA: f64 = 1e-200;
-const MAX_CROWD: u64 = 10_000_000_000;
 /// 2⁶⁴, which weights and thresholds of samplers are out of.
 pub(crate) const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 

@@ -60,11 +60,11 @@ impl Upper {
     /// ```
     /// use throng_account::show::Upper;
     ///
-    /// assert_eq!(Upper(1_f64.exp()).places(2).to_string(), "2.72");
-    /// assert_eq!(Upper(0.5).places(3).to_string(), "0.500");
+    /// assert_eq!(Upper(1_f64.exp()).places(2), "2.72");
+    /// assert_eq!(Upper(0.5).places(3), "0.500");
     /// ```
-    pub fn places(self, places: usize) -> impl fmt::Display {
-        Fixed { value: self.0, side: Side::Above, places }
+    pub fn places(self, places: usize) -> String {
+        on_side(format!("{:.places$}", self.0), self.0, Side::Above)
     }
 }
 
@@ -125,20 +125,6 @@ enum Side {
     Above,
     Either,
     Below,
-}
-
-/// A number with `places` digits after the point.
-struct Fixed {
-    value: f64,
-    side: Side,
-    places: usize,
-}
-
-impl fmt::Display for Fixed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { value, side, places } = *self;
-        f.write_str(&on_side(format!("{value:.places$}"), value, side))
-    }
 }
 
 /// Writes a decimal where that is short, and a power of ten otherwise, without zeros at the end.
@@ -424,7 +410,7 @@ mod tests {
                 (below.into(), above.into())
             );
         }
-        let places = |value: f64, places| Upper(value).places(places).to_string();
+        let places = |value: f64, places| Upper(value).places(places);
         assert_eq!((places(0.91301, 3), places(-0.006, 2)), ("0.914".into(), "0.00".into()));
         assert_eq!((places(0.0001, 2), places(9.999, 2)), ("0.01".into(), "10.00".into()));
     }

@@ -21,11 +21,8 @@ impl Row {
     }
 
     pub(crate) fn list(&self, field: &str) -> Vec<f64> {
-        numbers(&self.0[field])
-    }
-
-    pub(crate) fn arg(&self, index: usize) -> f64 {
-        self.0["args"][index].as_f64().expect("an argument")
+        let list = self.0[field].as_array().expect("a list");
+        list.iter().map(|value| value.as_f64().expect("a number")).collect()
     }
 }
 
@@ -75,8 +72,4 @@ pub(crate) fn divergence(p: &Counts, q: &Counts, epsilon: f64) -> f64 {
         (p - epsilon.exp() * q.get(counts).copied().unwrap_or(0.0)).max(0.0)
     };
     p.iter().map(gain).sum()
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
 }

@@ -43,7 +43,7 @@ impl TradeOff {
     pub fn new(protocol: &BitSum) -> Result<Self, Error> {
         let (n, f) = (protocol.single()?.crowd().get(), protocol.flip());
         let range = "at most 1000 for an exact trade-off function";
-        require(n <= MAX_CROWD, "n", n as f64, range)?;
+        require(n <= 1_000, "n", n as f64, range)?;
         let laws = |p: f64| -> Vec<Vec<f64>> { (0..n).map(|t| pmf(t, p)).collect() };
         let (ones, zeros) = (laws(1.0 - f), laws(f));
         let dataset = |t: usize| {
@@ -207,7 +207,6 @@ fn interpolate(curve: &[(f64, f64)], alpha: f64) -> f64 {
     if a1 <= a0 { b1.min(b0) } else { b0 + (b1 - b0) * ((alpha - a0) / (a1 - a0)).clamp(0.0, 1.0) }
 }
 
-const MAX_CROWD: u64 = 1_000;
 /// The smallest tail that is taken for what it is.
 const SMALLEST: f64 = 1e-290;
 /// A point below the upper quantile of √`SMALLEST`, so that both of two tails, one of them that

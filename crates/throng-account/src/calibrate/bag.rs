@@ -50,7 +50,7 @@ pub fn real_sum(
     let explicit = |flip: f64| bag(flip).delta_at(bag(flip).others, eps).upper <= limit;
     let safe = |flip: f64| bag(flip).delta(eps).band.upper <= limit;
     let flip = least_flip((1.0 + 1e-4, 10.0), PRECISION, explicit, safe)
-        .ok_or_else(|| cannot("lambda", epsilon, delta, Some(&most)))?;
+        .ok_or_else(|| cannot("lambda", epsilon, delta, Some(most)))?;
     let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
     let mechanism = at(coin.probability())?;
     Ok(Calibration { mechanism, coin, delta: mechanism.delta(epsilon).upper })
@@ -83,7 +83,7 @@ pub fn columns(
     let explicit = |flip: f64| bag(flip).delta_at(bag(flip).others, eps).lower <= limit;
     let safe = |flip: f64| at(flip).is_ok_and(|columns| columns.bulk_delta(epsilon) <= limit);
     let mut flip = least_flip((1.01, 3.0), 10.0 * PRECISION, explicit, safe)
-        .ok_or_else(|| cannot("lambda", epsilon, delta, Some(&most)))?;
+        .ok_or_else(|| cannot("lambda", epsilon, delta, Some(most)))?;
     loop {
         let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
         let mechanism = at(coin.probability())?;

@@ -11,7 +11,7 @@
 //! come from a law on the line. Finitely many pairs cost a part η of ε. They add nothing to the
 //! error of the estimate, so the best is the smallest η whose pairs the crowd can carry.
 
-use super::{Fit, cannot};
+use super::cannot;
 use crate::error::require;
 use crate::kernel::burst_law::Limits;
 use crate::kernel::solve::smallest_safe;
@@ -33,10 +33,10 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile};
 ///
 /// // Four slots for bursts: less than half the error of coins at the same promise.
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let bursts = burst_count(crowd, 4, epsilon, delta)?.mechanism.bursts().clone();
+/// let bursts = burst_count(crowd, 4, epsilon, delta)?.bursts().clone();
 /// assert!(bursts.slots() <= 4);
 /// // Coins that are thrown with chance p have the variance p/4.
-/// let coins = coin_count(crowd, epsilon, delta)?.mechanism.chance();
+/// let coins = coin_count(crowd, epsilon, delta)?.chance();
 /// assert!(4.0 * bursts.variance() < 0.25 * coins.probability());
 /// # Ok::<(), throng_account::Error>(())
 /// ```
@@ -45,7 +45,7 @@ pub fn burst_count(
     slots: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Fit<BurstCount>, Error> {
+) -> Result<BurstCount, Error> {
     let promise = Promise::new(slots, epsilon, delta)?;
     let mut last = None;
     let deadline = terms_visited() + TOTAL;
@@ -53,18 +53,15 @@ pub fn burst_count(
     for (budget, etas) in [(BUDGET, &ETAS[..]), (20.0 * BUDGET, &ETAS[4..])] {
         for eta in etas {
             match promise.fit_count(crowd, *eta, budget, deadline) {
-                Search::Found(mechanism) => {
-                    let found = mechanism.delta(epsilon).upper;
-                    if found <= delta.get() {
-                        return Ok(Fit { mechanism, delta: found });
-                    }
-                    last = Some(mechanism);
+                Search::Found(found) if found.upper_delta(epsilon) <= delta.get() => {
+                    return Ok(found);
                 }
+                Search::Found(found) => last = Some(found),
                 Search::Short(tried, _) => last = tried.or(last),
             }
         }
     }
-    Err(promise.cannot(last.as_ref().map(|last| last as &dyn Profile)))
+    Err(promise.cannot(last))
 }
 
 /// Bursts of at most `slots` messages for `burst-histogram`, with about the least standard error.
@@ -88,14 +85,14 @@ pub fn burst_histogram(
     slots: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Fit<BurstHistogram>, Error> {
+) -> Result<BurstHistogram, Error> {
     let promise = Promise::new(slots, epsilon, delta)?;
     require(categories >= 2, "k", categories as f64, "2 or more categories")?;
     // One of those failures that the mechanism itself tries, and a small part of δ.
     let failure = FAILURES.iter().copied().find(|failure| *failure <= 0.02 * delta.get());
     let users = failure.and_then(|failure| likely_users(crowd, categories, failure).ok());
     let (Some(failure), Some(users)) = (failure, users) else {
-        return Err(promise.cannot(None));
+        return Err(promise.cannot(None::<BurstHistogram>));
     };
     let mut last = None;
     let deadline = terms_visited() + TOTAL;
@@ -113,14 +110,12 @@ pub fn burst_histogram(
         });
         match search {
             Search::Found(found) => {
-                let mechanism = BurstHistogram::new(crowd, categories, found.bursts().clone())?;
-                let delta = mechanism.delta(epsilon).upper;
-                return Ok(Fit { mechanism, delta });
+                return BurstHistogram::new(crowd, categories, found.bursts().clone());
             }
             Search::Short(tried, _) => last = tried.or(last),
         }
     }
-    Err(promise.cannot(last.as_ref().map(|last| last as &dyn Profile)))
+    Err(promise.cannot(last))
 }
 
 /// The promise to keep, and the slots there are for it.
@@ -155,7 +150,7 @@ impl Promise {
     }
 
     /// The refusal, with no mechanism where the crowd cannot carry a single catalogue.
-    fn cannot(&self, last: Option<&dyn Profile>) -> Error {
+    fn cannot(&self, last: Option<impl Profile>) -> Error {
         cannot("burst", self.epsilon, self.delta, last)
     }
 
@@ -356,13 +351,13 @@ mod tests {
             let (eps, delta) = promise(epsilon, 1e-8);
             let crowd = Crowd::new(n).unwrap();
             let found = burst_count(crowd, slots, eps, delta).unwrap();
-            let bursts = found.mechanism.bursts().clone();
+            let bursts = found.bursts().clone();
             let error = (n as f64 * bursts.variance()).sqrt();
             assert!(low <= error && error <= high, "n = {n}, {slots} slots: {error}");
             // A mechanism made from the weights alone keeps the promise.
             assert_eq!(bursts.slots(), slots);
             let again = BurstCount::new(crowd, bursts).unwrap().delta(eps).upper;
-            assert!(again == found.delta && again <= delta.get(), "{again:e}");
+            assert!(again == found.delta(eps).upper && again <= delta.get(), "{again:e}");
         }
     }
 
@@ -374,14 +369,14 @@ mod tests {
         for (slots, error) in [(4, 5.78), (8, 4.08), (12, 3.42)] {
             let found = burst_histogram(crowd, 1024, slots, eps, delta).unwrap();
             let most = error * (1e6 / 1024.0 / 775.0_f64).sqrt();
-            let bursts = found.mechanism.bursts().clone();
+            let bursts = found.bursts().clone();
             // A user adds noise to a category with probability 1/1024.
             let (mean, share) = (bursts.mean(), 1.0 / 1024.0);
             let variance = share * bursts.variance() + share * (1.0 - share) * mean * mean;
             let error = (1e6 * variance).sqrt();
             assert!(error > 2.8 && error <= most, "{slots} slots: {error}, not {most}");
             let again = BurstHistogram::new(crowd, 1024, bursts).unwrap().delta(eps).upper;
-            assert!(again == found.delta && again <= delta.get(), "{again:e}");
+            assert!(again == found.delta(eps).upper && again <= delta.get(), "{again:e}");
         }
     }
 

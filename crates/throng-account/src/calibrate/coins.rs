@@ -1,6 +1,6 @@
 //! Calibration of true messages among coins.
 
-use super::{Fit, PRECISION, cannot};
+use super::{PRECISION, cannot};
 use crate::kernel::solve::{smallest_doubled, smallest_safe};
 use crate::profile::AdditiveNoise;
 use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
@@ -13,16 +13,12 @@ use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 ///
 /// // 85 fair coins among a thousand users hide one bit.
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let count = coin_count(Crowd::new(1_000)?, epsilon, delta)?.mechanism;
+/// let count = coin_count(Crowd::new(1_000)?, epsilon, delta)?;
 /// assert_eq!(count.slots(), 1);
 /// assert!((1_000.0 * count.chance().probability() - 84.87).abs() < 0.01);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
-pub fn coin_count(
-    crowd: Crowd,
-    epsilon: Epsilon,
-    delta: Delta,
-) -> Result<Fit<AdditiveNoise>, Error> {
+pub fn coin_count(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<AdditiveNoise, Error> {
     additive_histogram(crowd, 2, epsilon, delta)
 }
 
@@ -34,8 +30,8 @@ pub fn coin_count(
 ///
 /// // Two of four categories get half of what is drawn: twice as much has to be.
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let four = additive_histogram(crowd, 4, epsilon, delta)?.mechanism.chance();
-/// let bit = coin_count(crowd, epsilon, delta)?.mechanism.chance();
+/// let four = additive_histogram(crowd, 4, epsilon, delta)?.chance();
+/// let bit = coin_count(crowd, epsilon, delta)?.chance();
 /// assert!((four.probability() / bit.probability() - 2.0).abs() < 1e-5);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
@@ -44,7 +40,7 @@ pub fn additive_histogram(
     categories: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Fit<AdditiveNoise>, Error> {
+) -> Result<AdditiveNoise, Error> {
     let at = |slots: u64, chance: f64| {
         let coin = Threshold::at_least(Probability::new("chance", chance)?);
         AdditiveNoise::new(crowd, slots, coin, categories)
@@ -56,11 +52,10 @@ pub fn additive_histogram(
     // chance.
     let full = 1.0 - f64::EPSILON / 2.0;
     let Some(slots) = smallest_doubled(1, MAX_SLOTS, u64::MAX, |slots| safe(slots, full))? else {
-        return Err(cannot("slots", epsilon, delta, Some(&at(MAX_SLOTS, full)?)));
+        return Err(cannot("slots", epsilon, delta, Some(at(MAX_SLOTS, full)?)));
     };
     let chance = smallest_safe(1e-18, full, PRECISION, |p| safe(slots, p).unwrap_or(false));
-    let mechanism = at(slots, chance)?;
-    Ok(Fit { mechanism, delta: mechanism.delta(epsilon).upper })
+    at(slots, chance)
 }
 
 /// The most slots of one user.
@@ -88,13 +83,11 @@ mod tests {
         ] {
             let (eps, delta) = promise(epsilon, 1e-8);
             let found = coin_count(Crowd::new(n).unwrap(), eps, delta).unwrap();
-            let noise = found.mechanism;
-            let thrown = n as f64 * noise.slots() as f64 * noise.chance().probability();
+            let thrown = n as f64 * found.slots() as f64 * found.chance().probability();
             // The finite-crowd numbers of the last two are for twice the slots.
             assert_close(thrown, coins, if n <= 10_000 && epsilon == 0.1 { 1e-3 } else { 2e-5 });
-            assert_eq!(found.mechanism.slots(), slots);
-            assert!(found.mechanism.delta(eps).upper <= delta.get());
-            assert_eq!(found.delta, found.mechanism.delta(eps).upper);
+            assert_eq!(found.slots(), slots);
+            assert!(found.delta(eps).upper <= delta.get());
         }
     }
 
@@ -109,13 +102,13 @@ mod tests {
         ] {
             let (eps, delta) = promise(epsilon, 1e-8);
             let found = additive_histogram(Crowd::new(n).unwrap(), categories, eps, delta).unwrap();
-            assert_eq!(found.mechanism.slots(), slots);
-            assert_close(found.mechanism.chance().probability(), chance, 2e-5);
+            assert_eq!(found.slots(), slots);
+            assert_close(found.chance().probability(), chance, 2e-5);
             // The printed errors leave out the factor 1 − p/k of the variance.
-            let share = found.mechanism.chance().probability() / categories as f64;
+            let share = found.chance().probability() / categories as f64;
             let drawn = n as f64 * slots as f64 * share * (1.0 - share);
             assert_close(drawn.sqrt() / (1.0 - share).sqrt(), error, 2e-4);
-            assert!(found.mechanism.delta(eps).upper <= delta.get());
+            assert!(found.delta(eps).upper <= delta.get());
         }
     }
 

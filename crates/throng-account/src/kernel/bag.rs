@@ -112,8 +112,8 @@ impl Bag {
         // Raise ε until nothing looked at is above δ: blocks still open, and single datasets.
         let mut upper = lower;
         for block in search.open.into_iter().chain(search.closed) {
-            if block.bound > delta && self.block_delta(block.range, upper).upper > delta {
-                upper = upper.max(solve(block.range, upper));
+            if block.bound > delta && self.block_delta(block, upper).upper > delta {
+                upper = upper.max(solve(block, upper));
             }
         }
         // `lower` was solved on a value rounded up; the true ε of that dataset is this at least.
@@ -129,20 +129,20 @@ impl Bag {
         for ones in [self.others, 0, self.others / 2, self.others.saturating_sub(1)] {
             search.push(self, Block::single(ones), epsilon);
         }
-        search.push(self, Block { first: 0, last: self.others }, epsilon);
+        search.push(self, Block::new(0, self.others), epsilon);
         for round in 0..blocks {
             let Some(top) = search.open.peek() else { break };
             if top.bound <= search.peak {
                 break;
             }
-            let Block { first, last } = search.open.pop().expect("peeked").range;
+            let Block { first, last, .. } = search.open.pop().expect("peeked");
             let middle = first + (last - first) / 2;
             // Now and then a middle stands for blocks too wide to be split down to single datasets.
             if round.is_multiple_of(8) {
                 search.push(self, Block::single(middle), epsilon);
             }
-            search.push(self, Block { first, last: middle }, epsilon);
-            search.push(self, Block { first: middle + 1, last }, epsilon);
+            search.push(self, Block::new(first, middle), epsilon);
+            search.push(self, Block::new(middle + 1, last), epsilon);
         }
         search
     }
@@ -156,9 +156,9 @@ impl Bag {
         }
         // No event gains more than a factor e^(ε₀−ε) allows, whatever else is in the bag.
         let cap = round::up(-(-left).exp_m1()).min(1.0);
-        let zeros = self.others - block.last;
         let Self { own, flip, .. } = *self;
-        let laws = Hypotheses { up: zeros, down: block.first, own, flip, epsilon };
+        let (up, down) = (self.others - block.last, block.first);
+        let laws = Hypotheses { up, down, own, flip, epsilon };
         // δ vanishes with what is left to ε₀, of which rounding moves the last bits.
         let edge = 4e-16 * (2.0 * own as f64 + self.pure()) / left;
         match laws.delta() {
@@ -171,35 +171,33 @@ impl Bag {
     }
 }
 
-/// The datasets with `first ..= last` ones.
+/// The datasets with `first ..= last` ones, ordered by the bound on their δ once that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Block {
     first: u64,
     last: u64,
+    bound: f64,
 }
 
 impl Block {
+    fn new(first: u64, last: u64) -> Self {
+        Self { first, last, bound: 1.0 }
+    }
+
     fn single(ones: u64) -> Self {
-        Self { first: ones, last: ones }
+        Self::new(ones, ones)
     }
 }
 
-/// A block still to be split, ordered by its bound.
-#[derive(Debug, PartialEq)]
-struct Open {
-    bound: f64,
-    range: Block,
-}
+impl Eq for Block {}
 
-impl Eq for Open {}
-
-impl PartialOrd for Open {
+impl PartialOrd for Block {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Open {
+impl Ord for Block {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.bound.total_cmp(&other.bound)
     }
@@ -212,23 +210,25 @@ struct Search {
     ones: u64,
     /// The largest upper bound of a single dataset.
     peak: f64,
-    open: BinaryHeap<Open>,
+    /// Blocks still to be split.
+    open: BinaryHeap<Block>,
     /// Single datasets.
-    closed: Vec<Open>,
+    closed: Vec<Block>,
 }
 
 impl Search {
-    fn push(&mut self, bag: &Bag, range: Block, epsilon: f64) {
-        let Band { lower, upper: bound } = bag.block_delta(range, epsilon);
-        if range.first < range.last {
-            self.open.push(Open { bound, range });
+    fn push(&mut self, bag: &Bag, block: Block, epsilon: f64) {
+        let Band { lower, upper: bound } = bag.block_delta(block, epsilon);
+        let block = Block { bound, ..block };
+        if block.first < block.last {
+            self.open.push(block);
             return;
         }
         if lower > self.best {
-            (self.best, self.ones) = (lower, range.first);
+            (self.best, self.ones) = (lower, block.first);
         }
         self.peak = self.peak.max(bound);
-        self.closed.push(Open { bound, range });
+        self.closed.push(block);
     }
 
     /// A value that δ exceeds on no dataset.
@@ -372,14 +372,14 @@ impl Tilted {
             let close = b.norm_sqr() > 0.25 && own.re < 1.0;
             let (larger, doubt, difference);
             if close {
-                larger = zeros.log_modulus.max(zeros.log_modulus + own.re);
+                larger = zeros.log.re.max(zeros.log.re + own.re);
                 doubt = zeros.doubt + own.norm();
                 difference = zeros.complex() * exp_m1(own);
             } else {
                 let held = Polar::coin(self.kept, self.fallen, theta, half).power(r);
                 let ones = shared.plus(held).turned(-theta * (offset - r * self.apart));
-                let ones = Polar { log_modulus: ones.log_modulus + ratio, ..ones };
-                larger = zeros.log_modulus.max(ones.log_modulus);
+                let ones = Polar { log: ones.log + ratio, ..ones };
+                larger = zeros.log.re.max(ones.log.re);
                 doubt = zeros.doubt.max(ones.doubt);
                 difference = ones.complex() - zeros.complex();
             }
@@ -437,8 +437,8 @@ struct Estimate {
 /// A value of a characteristic function, by its logarithm.
 #[derive(Clone, Copy)]
 struct Polar {
-    log_modulus: f64,
-    angle: f64,
+    /// The logarithm of its modulus, and its angle.
+    log: Complex64,
     /// The sum of the sizes of the terms added up, for the rounding error.
     doubt: f64,
 }
@@ -457,32 +457,29 @@ impl Polar {
         let (a, b) = (q * theta, p * theta);
         let im = p * sin_minus(a) - q * sin_minus(b);
         let re = p * a.cos() + q * b.cos();
-        Self { log_modulus, angle: im.atan2(re), doubt: 0.0 }
+        Self { log: Complex64::new(log_modulus, im.atan2(re)), doubt: 0.0 }
     }
 
     /// The law of `count` such coins, or of minus their sum.
     fn power(self, count: f64) -> Self {
         if count == 0.0 {
-            return Self { log_modulus: 0.0, angle: 0.0, doubt: 0.0 };
+            return Self { log: Complex64::new(0.0, 0.0), doubt: 0.0 };
         }
-        let (log_modulus, angle) = (count.abs() * self.log_modulus, count * self.angle);
-        Self { log_modulus, angle, doubt: log_modulus.abs() + angle.abs() }
+        let log = Complex64::new(count.abs() * self.log.re, count * self.log.im);
+        Self { log, doubt: log.re.abs() + log.im.abs() }
     }
 
     fn plus(self, other: Self) -> Self {
-        Self {
-            log_modulus: self.log_modulus + other.log_modulus,
-            angle: self.angle + other.angle,
-            doubt: self.doubt + other.doubt,
-        }
+        Self { log: self.log + other.log, doubt: self.doubt + other.doubt }
     }
 
     fn turned(self, angle: f64) -> Self {
-        Self { angle: self.angle + angle, doubt: self.doubt + angle.abs(), ..self }
+        let log = Complex64::new(self.log.re, self.log.im + angle);
+        Self { log, doubt: self.doubt + angle.abs() }
     }
 
     fn complex(self) -> Complex64 {
-        Complex64::from_polar(self.log_modulus.exp(), self.angle)
+        Complex64::from_polar(self.log.re.exp(), self.log.im)
     }
 }
 

@@ -76,14 +76,12 @@ impl Law {
 
     /// The mass of `plus` and `minus` messages of noise; 0 beyond the table.
     pub(crate) fn mass(&self, plus: i64, minus: i64) -> f64 {
-        let (Ok(plus), Ok(minus)) = (usize::try_from(plus), usize::try_from(minus)) else {
-            return 0.0;
+        let mass = || {
+            let (plus, minus) = (usize::try_from(plus).ok()?, usize::try_from(minus).ok()?);
+            let (first, row) = self.row(plus.checked_add(minus)?);
+            row.get(plus.checked_sub(first)?).copied()
         };
-        let Some(total) = plus.checked_add(minus).filter(|&t| t <= self.window.last) else {
-            return 0.0;
-        };
-        let (first, row) = self.row(total);
-        plus.checked_sub(first).and_then(|i| row.get(i)).copied().unwrap_or(0.0)
+        mass().unwrap_or(0.0)
     }
 
     /// Every outcome, with its mass as it is and its mass when one '+' is added to the noise.
@@ -218,10 +216,6 @@ impl Event {
     fn is_pair(&self) -> bool {
         self.total == 2 * self.plus
     }
-
-    fn minus(&self) -> usize {
-        self.total - self.plus
-    }
 }
 
 /// The events that can happen, as probabilities.
@@ -259,7 +253,7 @@ impl Catalogue {
         let burst = |event: &Event, size: usize| if event.is_pair() { 0 } else { size };
         Window {
             last: self.reach(|event| event.total),
-            below: self.reach(|event| burst(event, event.minus())),
+            below: self.reach(|event| burst(event, event.total - event.plus)),
             above: self.reach(|event| burst(event, event.plus)),
         }
     }
@@ -278,11 +272,7 @@ impl Catalogue {
         let (mut low, mut high) = (-16.0, 4.0);
         for _ in 0..100 {
             let (left, right) = ((2.0 * low + high) / 3.0, (low + 2.0 * high) / 3.0);
-            if bound(left) <= bound(right) {
-                high = right;
-            } else {
-                low = left;
-            }
+            (low, high) = if bound(left) <= bound(right) { (low, right) } else { (left, high) };
         }
         let likely = bound(0.5 * (low + high)) * (1.0 + 1e-9);
         likely.min(self.trials as f64 * largest).ceil() as usize

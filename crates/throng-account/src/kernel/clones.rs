@@ -30,7 +30,7 @@ use crate::kernel::solve::smallest_epsilon;
 use crate::kernel::special::{LN_SQRT_TAU, normal_cdf};
 use crate::kernel::work;
 use crate::round;
-use crate::{Band, Crowd, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+use crate::{Band, Crowd, Delta, Epsilon, Error, Profile, Theorem};
 
 /// The pair of laws that dominates `crowd` shuffled reports of an ε₀-LDP randomizer.
 ///
@@ -69,18 +69,8 @@ impl ClonePair {
     }
 
     fn of_mass(crowd: Crowd, local: Epsilon, theorem: Theorem, clone: f64) -> Result<Self, Error> {
-        require(local.get() <= MAX_LOCAL, "epsilon0", local.get(), "from 0 to 300")?;
+        require(local.get() <= 300.0, "epsilon0", local.get(), "from 0 to 300")?;
         Ok(Self { crowd: crowd.get(), local: local.get(), theorem, clone })
-    }
-
-    /// ε by the central limit theorem: where the exact search starts, and of no other use.
-    fn guess(&self, delta: f64) -> f64 {
-        let clones = 2.0 * self.clone * self.crowd as f64;
-        smallest_epsilon(delta, self.local, 0.0, |epsilon| {
-            let z = (0.5 * epsilon).tanh() / (0.5 * self.local).tanh() * clones.sqrt();
-            let loss = (-0.5 * z * z - LN_SQRT_TAU).exp() - z * normal_cdf(-z);
-            (epsilon.exp() + 1.0) * (0.5 * self.local).tanh() / clones.sqrt() * loss.max(0.0)
-        })
     }
 
     /// `P[A − c/2 ≥ βc] ≤ e^{−2β²c}` for every c, so `δ ≤ (scale·n/2)·E[e^{−2β²c}]`.
@@ -133,11 +123,14 @@ impl Profile for ClonePair {
         self.theorem
     }
 
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let upper = smallest_epsilon(delta.get(), self.local, self.guess(delta.get()), |e| {
-            self.delta(Epsilon::at(e)).upper
-        });
-        Ok(self.guarantee(delta, upper, 0.0))
+    /// ε by the central limit theorem.
+    fn guess(&self, delta: Delta) -> f64 {
+        let clones = 2.0 * self.clone * self.crowd as f64;
+        smallest_epsilon(delta.get(), self.local, 0.0, |epsilon| {
+            let z = (0.5 * epsilon).tanh() / (0.5 * self.local).tanh() * clones.sqrt();
+            let loss = (-0.5 * z * z - LN_SQRT_TAU).exp() - z * normal_cdf(-z);
+            (epsilon.exp() + 1.0) * (0.5 * self.local).tanh() / clones.sqrt() * loss.max(0.0)
+        })
     }
 }
 
@@ -322,7 +315,6 @@ const NEGLIGIBLE: f64 = 1e-11;
 const CHECK_EVERY: u64 = 16;
 /// Steps between fresh evaluations, so that rounding does not build up.
 const ANCHOR_EVERY: u64 = 1 << 16;
-const MAX_LOCAL: f64 = 300.0;
 
 #[cfg(test)]
 mod tests {

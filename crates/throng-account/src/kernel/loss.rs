@@ -22,8 +22,8 @@ use std::f64::consts::TAU;
 pub(crate) struct TotalLoss {
     step: f64,
     laws: Vec<Law>,
-    /// The chance that some round's loss is infinite.
-    infinite: f64,
+    /// The chance that some round's loss is infinite: no finite ε goes below it.
+    pub(crate) infinite: f64,
 }
 
 impl TotalLoss {
@@ -31,11 +31,6 @@ impl TotalLoss {
     pub(crate) fn new(step: f64, laws: Vec<Law>) -> Self {
         let survive: f64 = laws.iter().map(|law| law.times * (-law.infinite).ln_1p()).sum();
         Self { step, infinite: round::up(-survive.exp_m1()), laws }
-    }
-
-    /// The chance that some round's loss is infinite: no finite ε goes below it.
-    pub(crate) fn infinite(&self) -> f64 {
-        self.infinite
     }
 
     /// The largest finite total.

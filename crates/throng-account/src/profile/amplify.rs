@@ -28,6 +28,7 @@ pub struct Shuffled {
     crowd: Crowd,
     local: Epsilon,
     pair: ClonePair,
+    ternary: Blanket,
 }
 
 /// One bound on ε among several.
@@ -58,8 +59,8 @@ impl Shuffled {
     /// ε₀ must be above 0 and at most 300.
     pub fn new(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
         // Ternary response has the stricter range.
-        Blanket::kary_response(crowd, local, 3)?;
-        Ok(Self { crowd, local, pair: ClonePair::strong(crowd, local)? })
+        let ternary = Blanket::kary_response(crowd, local, 3)?;
+        Ok(Self { crowd, local, pair: ClonePair::strong(crowd, local)?, ternary })
     }
 
     /// Every bound there is at δ, the smallest first, those out of range last.
@@ -100,21 +101,15 @@ impl Shuffled {
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap_or((0.0, others))
     }
-
-    /// `δ(ε)` of ternary response with everyone else on the third value.
-    fn ternary(&self, epsilon: f64) -> f64 {
-        Blanket::kary_response(self.crowd, self.local, 3)
-            .map_or(0.0, |blanket| blanket.lower_delta(epsilon))
-    }
 }
 
 impl Profile for Shuffled {
     fn delta(&self, epsilon: Epsilon) -> Band {
-        let lower = self.binary(epsilon.get()).0.max(self.ternary(epsilon.get()));
-        Band { lower, upper: self.pair.delta(epsilon).upper }
+        let lower = self.binary(epsilon.get()).0.max(self.ternary.lower_delta(epsilon));
+        Band { lower, upper: self.upper_delta(epsilon) }
     }
 
-    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+    fn upper_delta(&self, epsilon: Epsilon) -> f64 {
         self.pair.delta(epsilon).upper
     }
 
@@ -128,7 +123,7 @@ impl Profile for Shuffled {
 
     fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
         let (binary, ones) = self.binary(epsilon.get());
-        if binary >= self.ternary(epsilon.get()) {
+        if binary >= self.ternary.lower_delta(epsilon) {
             return Some(Dataset::Ones { ones, of: self.crowd.get() - 1 });
         }
         Some(Dataset::ThirdValue)
@@ -140,8 +135,9 @@ impl Profile for Shuffled {
         let guess = 0.9 * upper;
         let binary = smallest_epsilon(delta.get(), limit, guess, |e| self.binary(e).0);
         // Ternary response is the costlier kernel: look first whether it can win at all.
-        let ternary = if self.ternary(binary) > delta.get() {
-            smallest_epsilon(delta.get(), limit, binary.max(guess), |e| self.ternary(e))
+        let of_ternary = |e: f64| self.ternary.lower_delta(Epsilon::at(e));
+        let ternary = if of_ternary(binary) > delta.get() {
+            smallest_epsilon(delta.get(), limit, binary.max(guess), of_ternary)
         } else {
             0.0
         };

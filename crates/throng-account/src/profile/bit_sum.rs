@@ -73,7 +73,7 @@ impl BitSum {
     /// # Ok::<(), throng_account::Error>(())
     /// ```
     pub fn with_bits(self, bits: u64) -> Result<Self, Error> {
-        let holds = (1..=MAX_BITS).contains(&bits) && self.crowd.get() <= MAX_BAG / bits;
+        let holds = (1..=100_000).contains(&bits) && self.crowd.get() <= MAX_BAG / bits;
         let range = "from 1 to 100000 bits, and at most 2^50 bits in the whole bag";
         require(holds, "r", bits as f64, range)?;
         Ok(Self { bits, ..self })
@@ -174,7 +174,6 @@ impl Profile for BitSum {
     }
 }
 
-const MAX_BITS: u64 = 100_000;
 /// The most bits in a bag: totals stay well within the integers of an `f64`.
 const MAX_BAG: u64 = 1 << 50;
 

@@ -20,11 +20,8 @@
 //! | 1 − E | `neither` | likely under neither |
 
 use crate::error::require;
-use crate::kernel::solve::smallest_epsilon;
 use crate::kernel::stop_loss::{Summand, mean_positive_part};
-use crate::{
-    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
-};
+use crate::{Band, Crowd, Dataset, Epsilon, Error, Probability, Profile, Theorem};
 
 /// The blanket of one randomizer, shared by `crowd` users.
 ///
@@ -150,43 +147,22 @@ impl Blanket {
         Self { crowd: crowd.get(), local, apart, both, neither, categories: None }
     }
 
-    /// `δ(ε)` of the explicit dataset, rounded down; 0 where none is known.
-    pub(crate) fn lower_delta(&self, epsilon: f64) -> f64 {
-        match self.categories {
-            Some(k) if k >= 3 && epsilon < self.local => {
-                mean_positive_part(&self.third_value(epsilon, k), self.crowd).lower
-            }
-            _ => 0.0,
-        }
-    }
-
-    fn odds(&self) -> f64 {
-        self.local.exp()
-    }
-
     /// G of the blanket at ε.
     fn summand(&self, epsilon: f64) -> Summand {
-        let p = self.odds();
+        let (p, gain) = (self.local.exp(), -epsilon.exp_m1());
         // p − E, 1 − pE, p(1 − E) and 1 − E, from differences of exponents.
-        let gain = -epsilon.exp_m1();
-        Summand {
-            atoms: [
-                (epsilon.exp() * (self.local - epsilon).exp_m1(), self.apart),
-                (-(self.local + epsilon).exp_m1(), self.apart),
-                (p * gain, self.both),
-                (gain, self.neither),
-            ]
-            .into_iter()
-            .filter(|atom| atom.1 > 0.0)
-            .collect(),
-            mean: gain,
-        }
+        let atoms = [
+            (epsilon.exp() * (self.local - epsilon).exp_m1(), self.apart),
+            (-(self.local + epsilon).exp_m1(), self.apart),
+            (p * gain, self.both),
+            (gain, self.neither),
+        ];
+        Summand { atoms: atoms.into_iter().filter(|atom| atom.1 > 0.0).collect(), mean: gain }
     }
 
     /// G of k-ary response on the dataset where everyone else holds a third value: exact.
     fn third_value(&self, epsilon: f64, categories: u64) -> Summand {
-        let p = self.odds();
-        let gain = -epsilon.exp_m1();
+        let (p, gain) = (self.local.exp(), -epsilon.exp_m1());
         let mut law = self.summand(epsilon);
         law.atoms.truncate(2);
         // The third value is p times as likely from the others, so it tells p times less.
@@ -200,10 +176,20 @@ impl Blanket {
 
 impl Profile for Blanket {
     fn delta(&self, epsilon: Epsilon) -> Band {
-        Band { lower: self.lower_delta(epsilon.get()), upper: self.bulk_delta(epsilon) }
+        Band { lower: self.lower_delta(epsilon), upper: self.upper_delta(epsilon) }
     }
 
-    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+    /// `δ(ε)` of the explicit dataset, rounded down; 0 where none is known.
+    fn lower_delta(&self, epsilon: Epsilon) -> f64 {
+        match self.categories {
+            Some(k) if k >= 3 && epsilon.get() < self.local => {
+                mean_positive_part(&self.third_value(epsilon.get(), k), self.crowd).lower
+            }
+            _ => 0.0,
+        }
+    }
+
+    fn upper_delta(&self, epsilon: Epsilon) -> f64 {
         if epsilon.get() >= self.local {
             return 0.0;
         }
@@ -221,21 +207,11 @@ impl Profile for Blanket {
     fn witness(&self, _: Epsilon) -> Option<Dataset> {
         self.categories.filter(|&k| k >= 3).map(|_| Dataset::ThirdValue)
     }
-
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let solve = |guess: f64, side: &dyn Fn(f64) -> f64| {
-            smallest_epsilon(delta.get(), self.local, guess, side)
-        };
-        let upper = solve(0.0, &|e| self.bulk_delta(Epsilon::at(e)));
-        let known = self.witness(Epsilon::ZERO).is_some();
-        let lower = if known { solve(upper, &|e| self.lower_delta(e)) } else { 0.0 };
-        Ok(self.guarantee(delta, upper, lower))
-    }
 }
 
 fn local_odds(local: Epsilon) -> Result<f64, Error> {
     let value = local.get();
-    require(value > 0.0 && value <= MAX_LOCAL, "epsilon0", value, "above 0, to 300")?;
+    require(value > 0.0 && value <= 300.0, "epsilon0", value, "above 0, to 300")?;
     Ok(value.exp())
 }
 
@@ -245,12 +221,12 @@ pub(crate) fn require_categories(categories: u64) -> Result<(), Error> {
     require(holds, "k", categories as f64, "from 2 to 1000000000 categories")
 }
 
-const MAX_LOCAL: f64 = 300.0;
 const MAX_CATEGORIES: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Delta;
     use crate::testing::{Row, assert_close, vectors};
 
     fn blanket(row: &Row) -> Blanket {

@@ -42,7 +42,7 @@ impl Bursts {
     pub fn new(pairs: Vec<u64>, plus: Vec<u64>, minus: Vec<u64>) -> Result<Self, Error> {
         let lists = [&pairs, &plus, &minus];
         let longest = lists.iter().map(|list| list.len()).max().unwrap_or(0);
-        require(longest <= MAX_SIZE, "burst", longest as f64, "at most 4096 messages of one sign")?;
+        require(longest <= 4096, "burst", longest as f64, "at most 4096 messages of one sign")?;
         let total: u128 = lists.into_iter().flatten().map(|&weight| u128::from(weight)).sum();
         let holds = total > 0 && total < 1 << 64;
         require(holds, "weight of all bursts", total as f64, "above 0 and below 2^64")?;
@@ -174,7 +174,7 @@ impl Profile for BurstCount {
         // What the table misses may belong to the other world, where it counts E times.
         let lower = self.divergence(epsilon.get() + 2.0 * error) * (-error).exp()
             - epsilon.get().exp() * leak;
-        Band { lower: round::down(lower), upper: self.bulk_delta(epsilon) }
+        Band { lower: round::down(lower), upper: self.upper_delta(epsilon) }
     }
 
     fn theorem(&self) -> Theorem {
@@ -185,7 +185,7 @@ impl Profile for BurstCount {
         Some(Dataset::Every)
     }
 
-    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+    fn upper_delta(&self, epsilon: Epsilon) -> f64 {
         let Law { error, leak, .. } = self.law;
         round::delta_up(self.divergence(epsilon.get() - 2.0 * error) * error.exp() + leak)
     }
@@ -208,8 +208,6 @@ fn moment(weights: &[u64], power: i32) -> f64 {
     let terms = (1_u32..).zip(weights);
     terms.map(|(k, &weight)| f64::from(k).powi(power) * (weight as f64 / TWO_64)).sum()
 }
-
-const MAX_SIZE: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -56,6 +56,7 @@ impl BurstHistogram {
         failures: &[f64],
     ) -> Result<Self, Error> {
         require_categories(categories)?;
+        let drawn = Binomial::new(crowd.get(), 1.0 / categories as f64);
         let mut roles: Vec<Role> = Vec::new();
         let mut refused = None;
         for &failure in failures {
@@ -64,8 +65,9 @@ impl BurstHistogram {
                 continue;
             }
             // Each role is a bound by itself; those whose law is too large are left out.
-            match Role::new(crowd, categories, users, &bursts) {
-                Ok(role) => roles.push(role),
+            let failure = round::up(drawn.lower(users - 1));
+            match Law::new(Limits::SMALL, users, &bursts) {
+                Ok(law) => roles.push(Role { users, failure, cells: TwoCells::new(&law) }),
                 Err(why) => refused = Some(why),
             }
         }
@@ -118,14 +120,6 @@ struct Role {
     cells: TwoCells,
 }
 
-impl Role {
-    fn new(crowd: Crowd, categories: u64, users: u64, bursts: &Bursts) -> Result<Self, Error> {
-        let law = Binomial::new(crowd.get(), 1.0 / categories as f64);
-        let cells = TwoCells::new(&Law::new(Limits::SMALL, users, bursts)?);
-        Ok(Self { users, failure: round::up(law.lower(users - 1)), cells })
-    }
-}
-
 /// The users that a category has but with probability `failure`.
 pub(crate) fn likely_users(crowd: Crowd, categories: u64, failure: f64) -> Result<u64, Error> {
     let share = Probability::new("share", 1.0 / categories as f64)?;
@@ -135,15 +129,12 @@ pub(crate) fn likely_users(crowd: Crowd, categories: u64, failure: f64) -> Resul
 /// P⊗Q against Q⊗P: the two categories of a change, one with the user's '+', one without.
 #[derive(Clone)]
 pub(crate) struct TwoCells {
-    /// The outcomes of one category, by increasing loss.
-    outcomes: Vec<Outcome>,
+    /// The outcomes of one category, `(ln P/Q, P, Q)`, by increasing loss.
+    outcomes: Vec<(f64, f64, f64)>,
     /// The relative error, as in [`Law`].
     error: f64,
     leak: f64,
 }
-
-/// `(ln P/Q, P, Q)`.
-type Outcome = (f64, f64, f64);
 
 impl TwoCells {
     /// The pair of products made of the law Q.
@@ -156,8 +147,8 @@ impl TwoCells {
     /// The pair of products made of Q and P of every outcome, taken as exact and complete.
     pub(crate) fn of_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let possible = pairs.into_iter().filter(|&(zero, one)| zero > 0.0 || one > 0.0);
-        let mut outcomes: Vec<Outcome> =
-            possible.map(|(zero, one)| ((one / zero).ln(), one, zero)).collect();
+        let outcome = |(zero, one): (f64, f64)| ((one / zero).ln(), one, zero);
+        let mut outcomes: Vec<_> = possible.map(outcome).collect();
         outcomes.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
         Self { outcomes, error: 0.0, leak: 0.0 }
     }

@@ -35,7 +35,8 @@ pub struct Columns {
 impl Columns {
     /// `changing` columns like `column`, from 1 to 100 000, with one bit of each user.
     pub fn new(column: BitSum, changing: u64) -> Result<Self, Error> {
-        let holds = (1..=MAX_CHANGING).contains(&changing);
+        // With at most 10¹⁰ users, totals stay well within the integers of an `f64`.
+        let holds = (1..=100_000).contains(&changing);
         require(holds, "changing columns", changing as f64, "from 1 to 100000")?;
         Ok(Self { column: column.single()?, changing })
     }
@@ -43,18 +44,6 @@ impl Columns {
     /// One of the columns.
     pub fn column(&self) -> BitSum {
         self.column
-    }
-
-    /// An upper bound on δ(ε), by composition.
-    pub(crate) fn composed(&self, epsilon: Epsilon) -> f64 {
-        let left = self.local() - epsilon.get();
-        if left <= 0.0 {
-            return 0.0;
-        }
-        // No event gains more than a factor e^(ε₀−ε) allows.
-        let cap = round::delta_up(-(-left).exp_m1());
-        let table = BagTable::new(self.column);
-        Composition::new().and(&table, self.changing).delta(epsilon).map_or(cap, |d| d.min(cap))
     }
 
     /// A lower bound on δ(ε) and the dataset that has it.
@@ -85,12 +74,22 @@ impl Profile for Columns {
         if self.changing == 1 {
             return self.column.delta(epsilon);
         }
-        let upper = self.composed(epsilon);
+        let upper = self.bulk_delta(epsilon);
         Band { lower: self.achieved(epsilon).0.min(upper), upper }
     }
 
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
-        if self.changing == 1 { self.column.bulk_delta(epsilon) } else { self.composed(epsilon) }
+        if self.changing == 1 {
+            return self.column.bulk_delta(epsilon);
+        }
+        let left = self.local() - epsilon.get();
+        if left <= 0.0 {
+            return 0.0;
+        }
+        // No event gains more than a factor e^(ε₀−ε) allows.
+        let cap = round::delta_up(-(-left).exp_m1());
+        let table = BagTable::new(self.column);
+        Composition::new().and(&table, self.changing).delta(epsilon).map_or(cap, |d| d.min(cap))
     }
 
     fn pure(&self) -> Option<Epsilon> {
@@ -121,9 +120,6 @@ impl Profile for Columns {
         Ok(self.guarantee(delta, upper, lower))
     }
 }
-
-/// The most columns: with at most 10¹⁰ users, totals stay well within the integers of an `f64`.
-const MAX_CHANGING: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {

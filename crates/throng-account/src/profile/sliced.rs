@@ -36,7 +36,6 @@ use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, The
 ///
 /// // Three binary digits, two slots; the lowest digit is hidden by coins in one slot of sixteen.
 /// let sum = SlicedSum::new(Crowd::new(1_000)?, 2, vec![1 << 60, 1 << 61, 1 << 62])?;
-/// assert_eq!((sum.levels(), sum.messages()), (3, 5));
 /// // √(2000·(1/16 + 4/8 + 16/4))/14, and √1000/14.
 /// assert!((sum.noise_error() - 9_125_f64.sqrt() / 14.0).abs() < 1e-9);
 /// assert!((sum.rounding_error() - 1_000_f64.sqrt() / 14.0).abs() < 1e-9);
@@ -55,7 +54,7 @@ impl SlicedSum {
     pub fn new(crowd: Crowd, slots: u64, weights: Vec<u64>) -> Result<Self, Error> {
         require_slots(crowd, slots)?;
         let levels = weights.len();
-        require((1..=MAX_LEVELS).contains(&levels), "levels", levels as f64, "from 1 to 32")?;
+        require((1..=32).contains(&levels), "levels", levels as f64, "from 1 to 32")?;
         let total: u128 = weights.iter().copied().map(u128::from).sum();
         let holds = !weights.contains(&0) && total <= 1 << 64;
         let range = "each 1 or more, and at most 2^64 together";
@@ -71,16 +70,6 @@ impl SlicedSum {
     /// The weights out of 2⁶⁴ with which a slot holds a coin of each level, the lowest level first.
     pub fn weights(&self) -> &[u64] {
         &self.weights
-    }
-
-    /// The number of bits of a value.
-    pub fn levels(&self) -> u32 {
-        self.weights.len() as u32
-    }
-
-    /// Messages of each user: its bits and its slots.
-    pub fn messages(&self) -> u64 {
-        self.weights.len() as u64 + self.slots
     }
 
     /// Standard error of the estimated sum: noise and rounding together.
@@ -192,8 +181,6 @@ fn together(levels: &[Coins]) -> Composition<'_> {
 fn probability(weight: u64) -> f64 {
     weight as f64 / TWO_64
 }
-
-const MAX_LEVELS: usize = 32;
 
 #[cfg(test)]
 mod tests {

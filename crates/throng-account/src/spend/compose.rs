@@ -65,8 +65,8 @@ impl<'a> Composition<'a> {
             profile.pure().map(|pure| basic(pure, 0.0, times).0)
         };
         let basic: Option<f64> = self.rounds.iter().map(pure).sum();
-        if delta.get() <= loss.infinite() {
-            let least = loss.infinite().min(1.0);
+        if delta.get() <= loss.infinite {
+            let least = loss.infinite.min(1.0);
             return basic.map(Epsilon::at).ok_or(Error::Unreachable { delta: delta.get(), least });
         }
         let found = smallest_epsilon(delta.get(), loss.largest_loss(), 0.0, |e| loss.delta(e));
@@ -82,7 +82,7 @@ impl<'a> Composition<'a> {
     /// `target`: the order of δ at which the result is going to be used.
     fn discretise(&self, steps: f64, target: f64) -> Result<TotalLoss, Error> {
         let total = self.rounds.iter().fold(0_u64, |sum, round| sum.saturating_add(round.1));
-        require(total <= MAX_ROUNDS, "rounds", total as f64, "at most 10000000")?;
+        require(total <= 10_000_000, "rounds", total as f64, "at most 10000000")?;
         // Losses per round, as the μ of a Gaussian with the same total variation.
         let spread = |profile: &dyn Profile| {
             let variation = profile.bulk_delta(Epsilon::ZERO).min(1.0 - 1e-12);
@@ -151,7 +151,6 @@ fn stride(deviations: f64, total: u64) -> usize {
 
 /// Grid points per deviation of one round's loss: the grid adds less than a thousandth to ε.
 const STEPS_PER_DEVIATION: f64 = 40.0;
-const MAX_ROUNDS: u64 = 10_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -30,12 +30,8 @@ impl Table {
             let falls = points.last().is_none_or(|(_, before)| delta < before * (1.0 - 1e-6));
             points.push((epsilon, delta));
             let (total, small) = group(epsilon, delta, reports);
-            if !falls
-                || small <= floor
-                || epsilon >= last
-                || total > LARGEST
-                || points.len() >= MOST
-            {
+            let enough = small <= floor || epsilon >= last;
+            if !falls || enough || total > LARGEST || points.len() >= MOST {
                 break;
             }
             if points.len() == 1 {

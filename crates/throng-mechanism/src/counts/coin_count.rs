@@ -83,7 +83,7 @@ impl CoinCount {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let found = calibrate::coin_count(ask.crowd, ask.epsilon, ask.delta)?.mechanism;
+        let found = calibrate::coin_count(ask.crowd, ask.epsilon, ask.delta)?;
         Self::new(small(found.slots())?, found.chance())
     }
 

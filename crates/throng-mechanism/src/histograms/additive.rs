@@ -101,7 +101,7 @@ impl AdditiveHistogram {
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, size) = (ask.crowd, ask.question.categories()?);
         let found = calibrate::additive_histogram(crowd, size.into(), ask.epsilon, ask.delta)?;
-        Self::new(size, small(found.mechanism.slots())?, found.mechanism.chance())
+        Self::new(size, small(found.slots())?, found.chance())
     }
 
     /// The probability that a slot holds a given category.
