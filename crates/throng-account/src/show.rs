@@ -178,45 +178,31 @@ fn on_side(nearest: String, value: f64, side: Side) -> String {
 /// One unit of the last digit further from zero, or nearer to it.
 fn next(text: &str, away: bool) -> String {
     let (sign, size) = text.strip_prefix('-').map_or(("", text), |size| ("-", size));
-    let (mantissa, power) = match size.split_once('e') {
-        Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok()),
-        None => (size, None),
-    };
+    let (mantissa, power) = size.split_once('e').unwrap_or((size, ""));
+    // The zero in front takes a carry.
+    let mut digits = format!("0{mantissa}").into_bytes();
     let (last, turned) = if away { (b'9', b'0') } else { (b'0', b'9') };
-    let mut digits = mantissa.as_bytes().to_vec();
-    let mut carried = true;
     for digit in digits.iter_mut().rev().filter(|byte| byte.is_ascii_digit()) {
         if *digit != last {
             *digit = if away { *digit + 1 } else { *digit - 1 };
-            carried = false;
             break;
         }
         *digit = turned;
     }
-    let first = digits.first().copied();
-    let power = match power {
-        // 9.99e4 is followed by 1.00e5, and 1.00e5 preceded by 9.99e4.
-        Some(power) if carried => {
-            digits[0] = b'1';
-            Some(power + 1)
-        }
-        Some(power) if first == Some(b'0') => {
-            digits[0] = b'9';
-            Some(power - 1)
-        }
-        // As 9.9 is by 10.0, and 10.0 by 9.9.
-        None if carried => {
-            digits.insert(0, b'1');
-            None
-        }
-        None if first == Some(b'0') && digits.get(1).is_some_and(u8::is_ascii_digit) => {
-            digits.remove(0);
-            None
-        }
-        power => power,
-    };
     let digits: String = digits.into_iter().map(char::from).collect();
-    power.map_or_else(|| format!("{sign}{digits}"), |power| format!("{sign}{digits}e{power}"))
+    let (carry, rest) = (digits.starts_with('1'), &digits[2..]);
+    match power.parse::<i32>() {
+        // 9.99e4 is followed by 1.00e5, and 1.00e5 preceded by 9.99e4.
+        Ok(power) if carry => format!("{sign}1{rest}e{}", power + 1),
+        Ok(power) if digits.starts_with("00") => format!("{sign}9{rest}e{}", power - 1),
+        Ok(power) => format!("{sign}{}e{power}", &digits[1..]),
+        // As 9.9 is by 10.0, and 10.0 by 9.9: one zero at most is left in front.
+        Err(_) => {
+            let whole = digits.find('.').unwrap_or(digits.len());
+            let first = digits.find(|digit| digit != '0').unwrap_or(whole).min(whole - 1);
+            format!("{sign}{}", &digits[first..])
+        }
+    }
 }
 
 /// The power of ten of the first digit.

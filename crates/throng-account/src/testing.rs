@@ -1,5 +1,6 @@
 //! Helpers of the unit tests: vectors made by an independent program, and comparison.
 
+use crate::quantity::TWO_64;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -23,6 +24,11 @@ impl Row {
     pub(crate) fn list(&self, field: &str) -> Vec<f64> {
         let list = self.0[field].as_array().expect("a list");
         list.iter().map(|value| value.as_f64().expect("a number")).collect()
+    }
+
+    /// A list of probabilities as weights out of 2⁶⁴.
+    pub(crate) fn weights(&self, field: &str) -> Vec<u64> {
+        self.list(field).iter().map(|p| (p * TWO_64) as u64).collect()
     }
 }
 

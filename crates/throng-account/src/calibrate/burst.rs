@@ -50,7 +50,7 @@ pub fn burst_count(
     let mut last = None;
     let deadline = terms_visited() + TOTAL;
     // Large tables are looked at only where small ones do not do.
-    for (budget, etas) in [(BUDGET, &ETAS[..]), (20.0 * BUDGET, &ETAS[4..])] {
+    for (budget, etas) in [(5e8, &ETAS[..]), (1e10, &ETAS[4..])] {
         for eta in etas {
             match promise.fit_count(crowd, *eta, budget, deadline) {
                 Search::Found(found) if found.upper_delta(epsilon) <= delta.get() => {
@@ -61,7 +61,7 @@ pub fn burst_count(
             }
         }
     }
-    Err(promise.cannot(last))
+    Err(cannot("burst", epsilon, delta, last))
 }
 
 /// Bursts of at most `slots` messages for `burst-histogram`, with about the least standard error.
@@ -92,7 +92,7 @@ pub fn burst_histogram(
     let failure = FAILURES.iter().copied().find(|failure| *failure <= 0.02 * delta.get());
     let users = failure.and_then(|failure| likely_users(crowd, categories, failure).ok());
     let (Some(failure), Some(users)) = (failure, users) else {
-        return Err(promise.cannot(None::<BurstHistogram>));
+        return Err(cannot("burst", epsilon, delta, None::<BurstHistogram>));
     };
     let mut last = None;
     let deadline = terms_visited() + TOTAL;
@@ -115,7 +115,7 @@ pub fn burst_histogram(
             Search::Short(tried, _) => last = tried.or(last),
         }
     }
-    Err(promise.cannot(last))
+    Err(cannot("burst", epsilon, delta, last))
 }
 
 /// The promise to keep, and the slots there are for it.
@@ -149,11 +149,6 @@ impl Promise {
         Ok(Self { slots: slots as usize, epsilon, delta })
     }
 
-    /// The refusal, with no mechanism where the crowd cannot carry a single catalogue.
-    fn cannot(&self, last: Option<impl Profile>) -> Error {
-        cannot("burst", self.epsilon, self.delta, last)
-    }
-
     /// Bursts for a count whose pairs cost a part η of ε.
     fn fit_count(&self, crowd: Crowd, eta: f64, budget: f64, deadline: u64) -> Search<BurstCount> {
         let mut last = Search::Short(None, false);
@@ -183,7 +178,8 @@ impl Promise {
     /// of '+' and '−' is seen; `risk` is the divergence of its law from the same law moved by one.
     fn least_variance(&self, part: f64, risk: fn(&[f64], f64) -> f64) -> Option<Vec<f64>> {
         let (epsilon, delta) = (part * self.epsilon.get(), SHARE * self.delta.get());
-        let most = MOST_NOISE / epsilon.min(1.0).powi(2);
+        // Variances above this are not looked at.
+        let most = 1e4 / epsilon.min(1.0).powi(2);
         let rates = |s: f64, kappa: f64| -> Vec<f64> {
             let end = |k: usize| if k == self.slots { kappa } else { 1.0 };
             (1..=self.slots).map(|k| end(k) * s.powi(k as i32) / k as f64).collect()
@@ -253,7 +249,8 @@ impl Promise {
         let pair = |j: usize| rho * (-shape.tilt * j as f64).exp() / j as f64;
         let pairs: Vec<f64> = (1..=self.slots / 2).map(pair).collect();
         let events: f64 = [&pairs, &shape.plus, &shape.minus].into_iter().flatten().sum();
-        if events > MOST_EVENTS * trials as f64 {
+        // Nine users of ten may have an event.
+        if events > 0.9 * trials as f64 {
             return None;
         }
         let weights = |rates: &[f64]| -> Vec<u64> {
@@ -317,13 +314,7 @@ const ETAS: [f64; 9] = [0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4];
 const SHARE: f64 = 0.4;
 /// Leaves room for the outward rounding of the final δ.
 const SAFE: f64 = 1.0 - 1e-6;
-/// The part of the crowd that may have an event.
-const MOST_EVENTS: f64 = 0.9;
-/// Variances above this, over ε² where that is below 1, are not looked at.
-const MOST_NOISE: f64 = 1e4;
 const LONGEST_LINE: usize = 2500;
-/// Terms of one law that a search may take at first.
-const BUDGET: f64 = 5e8;
 /// Terms of all laws of a search.
 const TOTAL: u64 = 20_000_000_000;
 

@@ -90,10 +90,9 @@ impl Plan {
     fn fit(&self, crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Option<(SlicedSum, f64)> {
         let target = delta.get().ln();
         let mut scale = self.scale;
-        let mut below: Option<(f64, f64)> = None;
-        let mut above: Option<(f64, f64)> = None;
+        let (mut below, mut above) = (None, None);
         let mut fitted = None;
-        for _ in 0..MAX_EVALUATIONS {
+        for _ in 0..12 {
             let mechanism = self.at(crowd, scale)?;
             let gap = mechanism.bulk_delta(epsilon).ln() - target;
             if gap <= 0.0 {
@@ -131,7 +130,7 @@ fn best(plans: &[Plan]) -> Option<Plan> {
 fn forecasts(crowd: Crowd, delta: Delta, coins: f64, max_messages: u64) -> Vec<Plan> {
     let n = crowd.get() as f64;
     let mut plans = Vec::new();
-    for levels in 1..=(max_messages - 1).min(MAX_LEVELS) as i32 {
+    for levels in 1..=(max_messages - 1).min(32) as i32 {
         for kappa in KAPPAS.map(|share| share * 2f64.powi(levels)) {
             let weight: Vec<f64> = (0..levels).map(|j| 2f64.powi(j).hypot(kappa)).collect();
             let sum: f64 = weight.iter().sum();
@@ -156,9 +155,7 @@ fn forecasts(crowd: Crowd, delta: Delta, coins: f64, max_messages: u64) -> Vec<P
 const KAPPAS: [f64; 12] = [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0.6, 1.0, 3.0];
 /// The share of the slots that a plan may fill: at 0.9 the finite crowd costs a factor of 3 in δ.
 const FULL: f64 = 0.9;
-const MAX_LEVELS: u64 = 32;
 const MAX_COINS: f64 = 1e9;
-const MAX_EVALUATIONS: usize = 12;
 
 #[cfg(test)]
 mod tests {

@@ -75,6 +75,14 @@ impl Bag {
         self.block_delta(Block::single(ones), epsilon)
     }
 
+    /// A lower bound on `δ(ε)`: the largest on these datasets, and the first of them that has it.
+    pub(crate) fn worst_of(&self, datasets: [u64; 3], epsilon: f64) -> (f64, u64) {
+        let found = datasets.map(|ones| (self.delta_at(ones, epsilon).lower, ones));
+        let worse =
+            |worst: (f64, u64), next: (f64, u64)| if next.0 > worst.0 { next } else { worst };
+        found.into_iter().fold((0.0, datasets[0]), worse)
+    }
+
     /// `δ(ε)` over all datasets.
     pub(crate) fn delta(&self, epsilon: f64) -> Worst {
         let search = self.search(epsilon, BLOCKS);
@@ -264,8 +272,11 @@ impl Hypotheses {
         // The tails converge like e^(−s·m), so a tilt below one deviation would need a long circle.
         let s = crossing.max(1.0 / at_crossing.deviation.max(0.5));
         let tilted = if s > crossing { Tilted::new(self, s) } else { at_crossing };
-        // ln η: how far the laws of the user's bits are from crossing at this tilt.
-        let ratio = r * ((tilted.odds_gain(self.flip) - gain) / (1.0 + gain)).ln_1p();
+        // (f + q·e^s)/(q + f·e^s) − 1: how the two laws of one bit differ at this tilt.
+        let (f, q) = (self.flip, 1.0 - self.flip);
+        let odds_gain = (1.0 - 2.0 * f) * -(-s).exp_m1() / (q * (-s).exp() + f);
+        // ln η: how far the laws of the user's bits are from crossing there.
+        let ratio = r * ((odds_gain - gain) / (1.0 + gain)).ln_1p();
         // P[W' ≥ k] − e^ε·P[W ≥ k] rises to its maximum in k and falls from there; a climb that
         // turns around has found it, up to rounding.
         let mut k = at_crossing.cut(r);
@@ -322,11 +333,6 @@ impl Tilted {
             mean: (rise.high - fall.high) + (rise.low - fall.low),
             exponent: up * centred_cumulant(f, s) + down * centred_cumulant(f, -s),
         }
-    }
-
-    /// `(f + q·e^s)/(q + f·e^s) − 1`: how the two laws of one bit differ at this tilt.
-    fn odds_gain(&self, f: f64) -> f64 {
-        (1.0 - 2.0 * f) * -(-self.s).exp_m1() / ((1.0 - f) * (-self.s).exp() + f)
     }
 
     /// The point where the two laws cross, to the order of their skewness: the first guess of the

@@ -81,12 +81,8 @@ impl ClonePair {
         scale * (self.crowd as f64 * kept.ln_1p()).exp()
     }
 
-    /// `δ(ε)` of the pair itself, exact to rounding.
+    /// `δ(ε)` of the pair itself for ε < ε₀, exact to rounding.
     fn value(&self, epsilon: f64) -> f64 {
-        // At ε₀ = 0 both worlds are one; at ε ≥ ε₀ no event has positive weight.
-        if epsilon >= self.local {
-            return 0.0;
-        }
         let (p, n, w) = (self.local.exp(), self.crowd as f64, self.clone);
         let (half, half_local) = (0.5 * epsilon, 0.5 * self.local);
         let beta = 0.5 * half.tanh() / half_local.tanh();
@@ -95,7 +91,8 @@ impl ClonePair {
         // (p − 1)(E + 1)/(n·w·(p + 1)), without forming p or E where they are large or close to 1.
         let scale = (0.5 * self.local).tanh() * (epsilon.exp() + 1.0) / (n * w);
         let trivial = (p - epsilon.exp()) / (2.0 * n * w * (p + 1.0)) / scale;
-        scale * Walk::new(self.crowd, 2.0 * w, beta, slack).expectation(trivial)
+        let (clones, odds) = (Binomial::new(self.crowd, 2.0 * w), 2.0 * w / (1.0 - 2.0 * w));
+        scale * Walk { clones, crowd: self.crowd, odds, beta, slack }.expectation(trivial)
     }
 }
 
@@ -103,6 +100,7 @@ impl Profile for ClonePair {
     /// Upper and lower value of the pair. Only the upper one bounds a randomizer: the pair is a
     /// bound, and no dataset achieves it.
     fn delta(&self, epsilon: Epsilon) -> Band {
+        // At ε₀ = 0 both worlds are one; at ε ≥ ε₀ no event has positive weight.
         if epsilon.get() >= self.local {
             return Band::ZERO;
         }
@@ -157,10 +155,6 @@ struct Step {
 }
 
 impl Walk {
-    fn new(crowd: u64, mass: f64, beta: f64, slack: f64) -> Self {
-        Self { clones: Binomial::new(crowd, mass), crowd, odds: mass / (1.0 - mass), beta, slack }
-    }
-
     /// `trivial·c` bounds the term at `c`, whatever A does; it bounds what the walk leaves out.
     fn expectation(&self, trivial: f64) -> f64 {
         let mode = (self.clones.mean().floor() as u64).clamp(1, self.crowd);

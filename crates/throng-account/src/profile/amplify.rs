@@ -95,11 +95,7 @@ impl Shuffled {
     fn binary(&self, epsilon: f64) -> (f64, u64) {
         let bag = Bag::new(self.crowd, 1, 1.0 / (self.local.get().exp() + 1.0));
         let others = bag.others;
-        [others, others.saturating_sub(1), others / 2]
-            .into_iter()
-            .map(|ones| (bag.delta_at(ones, epsilon).lower, ones))
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .unwrap_or((0.0, others))
+        bag.worst_of([others / 2, others.saturating_sub(1), others], epsilon)
     }
 }
 

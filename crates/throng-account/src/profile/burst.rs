@@ -217,10 +217,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn row_bursts(row: &Row) -> Bursts {
-        let weights = |field: &str| -> Vec<u64> {
-            row.list(field).iter().map(|p| (p * TWO_64) as u64).collect()
-        };
-        Bursts::new(weights("pairs"), weights("plus"), weights("minus")).unwrap()
+        Bursts::new(row.weights("pairs"), row.weights("plus"), row.weights("minus")).unwrap()
     }
 
     /// Rates of the whole crowd.

@@ -131,17 +131,6 @@ impl Coins {
         }
     }
 
-    /// Mean and variance of T when its law is weighted by `θ^T`.
-    fn tilted(&self, theta: f64) -> (f64, f64) {
-        match *self {
-            Self::Binomial { slots, chance } => {
-                let p = chance * theta / (1.0 - chance * (1.0 - theta));
-                (slots as f64 * p, slots as f64 * p * (1.0 - p))
-            }
-            Self::Poisson { rate } => (rate * theta, rate * theta),
-        }
-    }
-
     fn ln_pmf(&self, coins: u64) -> f64 {
         match *self {
             Self::Binomial { slots, chance } => Binomial::new(slots, chance).ln_pmf(coins),
@@ -167,12 +156,15 @@ impl Coins {
     /// is Bernstein's inequality, and `e^{ερ} < 4/3`.
     fn window(&self, epsilon: f64, rho: f64) -> (u64, u64, f64) {
         let theta = ((-epsilon).exp().ln_1p() + rho * epsilon - LN_2).min(0.0).exp();
-        let (mean, variance) = self.tilted(theta);
-        let reach = bernstein(NATS, variance);
-        let most = match *self {
-            Self::Binomial { slots, .. } => slots,
-            Self::Poisson { .. } => u64::MAX,
+        // Mean and variance of T when its law is weighted by θ^T.
+        let (mean, variance, most) = match *self {
+            Self::Binomial { slots, chance } => {
+                let (n, p) = (slots as f64, chance * theta / (1.0 - chance * (1.0 - theta)));
+                (n * p, n * p * (1.0 - p), slots)
+            }
+            Self::Poisson { rate } => (rate * theta, rate * theta, u64::MAX),
         };
+        let reach = bernstein(NATS, variance);
         let (first, last) = ((mean - reach).max(0.0) as u64, (mean + reach).ceil() as u64);
         (first, last.min(most), 3.0 * (self.ln_power(theta) - NATS).exp())
     }

@@ -52,10 +52,7 @@ impl Columns {
     /// bag, in which all of the user's bits change.
     fn achieved(&self, epsilon: Epsilon) -> (f64, u64) {
         let bag = self.bag();
-        [bag.others, bag.others / 2, 0]
-            .map(|ones| (bag.delta_at(ones, epsilon.get()).lower, ones))
-            .into_iter()
-            .fold((0.0, bag.others), |best, next| if next.0 > best.0 { next } else { best })
+        bag.worst_of([bag.others, bag.others / 2, 0], epsilon.get())
     }
 
     fn bag(&self) -> Bag {
