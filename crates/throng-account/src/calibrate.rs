@@ -2,7 +2,17 @@
 //!
 //! Every answer has been accounted for again at the very parameter returned, so it is safe even
 //! where privacy is not monotone in the parameter (`two-message-count`). The search tolerance is a
-//! millionth of the parameter.
+//! millionth of the parameter. A mechanism that carries its own integer weights is returned as it
+//! is; with others comes the coin that their sampler throws.
+//!
+//! ```
+//! use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
+//!
+//! let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
+//! let noise = calibrate::coin_count(crowd, epsilon, delta)?;
+//! assert!(noise.delta(epsilon).upper <= delta.get());
+//! # Ok::<(), throng_account::Error>(())
+//! ```
 
 mod bag;
 mod burst;
@@ -16,7 +26,8 @@ pub use coins::{additive_histogram, coin_count};
 pub use remedy::{Remedy, remedy};
 pub use sliced::sliced_sum;
 
-use crate::kernel::solve::smallest_safe;
+use crate::error::require;
+use crate::kernel::solve::{smallest_doubled, smallest_safe};
 use crate::profile::{Blanket, ClonePair, TwoMessageCount};
 use crate::round;
 use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
@@ -34,30 +45,11 @@ use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Calibrated<M> {
+pub struct Calibration<M> {
     /// The mechanism, at exactly the probability of the coin.
     pub mechanism: M,
     /// The coin.
     pub coin: Threshold,
-    /// δ at the ε asked for, rounded up.
-    pub delta: f64,
-}
-
-/// A mechanism that keeps `(ε, δ)` and carries its own integer weights.
-///
-/// ```
-/// use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
-///
-/// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let found = calibrate::coin_count(crowd, epsilon, delta)?;
-/// assert_eq!(found.mechanism.delta(epsilon).upper, found.delta);
-/// assert!(found.delta <= delta.get());
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fitted<M> {
-    /// The mechanism, at exactly the weights its sampler uses.
-    pub mechanism: M,
     /// δ at the ε asked for, rounded up.
     pub delta: f64,
 }
@@ -78,27 +70,19 @@ pub fn two_message_count(
     crowd: Crowd,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Calibrated<TwoMessageCount>, Error> {
+) -> Result<Calibration<TwoMessageCount>, Error> {
     let at = |p: f64| {
-        Probability::new("p", p)
-            .map(|p| {
-                let coin = Threshold::at_least(p);
-                (coin, TwoMessageCount { crowd, p: coin.probability() })
-            })
-            .map(|(coin, mechanism)| (coin, mechanism, mechanism.delta(epsilon).upper))
+        let coin = Threshold::at_least(Probability::new("p", p)?);
+        let mechanism = TwoMessageCount { crowd, p: coin.probability() };
+        Ok::<_, Error>(Calibration { mechanism, coin, delta: mechanism.delta(epsilon).upper })
     };
-    let safe = |p: f64| at(p).is_ok_and(|(_, _, found)| found <= delta.get());
+    let safe = |p: f64| at(p).is_ok_and(|found| found.delta <= delta.get());
     // δ wobbles with p as cuts move over the lattice. Beyond the last crossing found it is safe.
     let most = 0.5;
     if !safe(most) {
-        let best = TwoMessageCount { crowd, p: most }
-            .epsilon(delta)
-            .map_or(f64::INFINITY, |g| g.epsilon.get());
-        return Err(cannot("p", epsilon, delta, best));
+        return Err(cannot("p", epsilon, delta, Some(TwoMessageCount { crowd, p: most })));
     }
-    let least = smallest_safe(1e-15, most, PRECISION, safe);
-    let (coin, mechanism, found) = at(least)?;
-    Ok(Calibrated { mechanism, coin, delta: found })
+    at(smallest_safe(1e-15, most, PRECISION, safe))
 }
 
 /// The largest ε₀ that a crowd hides down to (ε, δ), for any ε₀-LDP randomizer, rounded down.
@@ -140,7 +124,7 @@ pub fn kary_response(
     categories: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Calibrated<Blanket>, Error> {
+) -> Result<Calibration<Blanket>, Error> {
     let at = |local: Epsilon| Blanket::kary_response(crowd, local, categories);
     let mut local = largest_local(epsilon, |local| {
         at(local).is_ok_and(|blanket| blanket.bulk_delta(epsilon) <= delta.get())
@@ -154,7 +138,7 @@ pub fn kary_response(
         let mechanism = at(Epsilon::at(round::up((k * (1.0 - gamma) / gamma).ln_1p())))?;
         let found = mechanism.bulk_delta(epsilon);
         if found <= delta.get() {
-            return Ok(Calibrated { mechanism, coin, delta: found });
+            return Ok(Calibration { mechanism, coin, delta: found });
         }
         // Rounding crossed the line: step inside it.
         local = Epsilon::at(local.get() * (1.0 - PRECISION));
@@ -180,27 +164,13 @@ pub fn crowd(local: Epsilon, epsilon: Epsilon, delta: Delta) -> Result<Crowd, Er
     let safe = |n: u64| -> Result<bool, Error> {
         Ok(ClonePair::strong(Crowd::new(n)?, local)?.delta(epsilon).upper <= delta.get())
     };
-    let mut high = 1;
-    while !safe(high)? {
-        high *= 2;
-    }
-    let mut low = high / 2;
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if safe(middle)? {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Crowd::new(high)
+    // Beyond the largest crowd, `safe` is an error.
+    Crowd::new(smallest_doubled(1, u64::MAX, u64::MAX, safe)?.unwrap_or(u64::MAX))
 }
 
 /// The largest ε₀ ≥ ε for which `safe` holds; ε itself always does.
 fn largest_local(epsilon: Epsilon, safe: impl Fn(Epsilon) -> bool) -> Result<Epsilon, Error> {
-    if epsilon.get() == 0.0 {
-        return Err(Error::OutOfRange { name: "epsilon", value: 0.0, range: "above 0" });
-    }
+    require(epsilon > Epsilon::ZERO, "epsilon", 0.0, "above 0")?;
     let (mut low, mut high) = (epsilon.get(), 2.0 * epsilon.get());
     while high < MAX_LOCAL && safe(Epsilon::at(high)) {
         (low, high) = (high, 2.0 * high);
@@ -210,7 +180,15 @@ fn largest_local(epsilon: Epsilon, safe: impl Fn(Epsilon) -> bool) -> Result<Eps
     Ok(Epsilon::at((1.0 / inverse).min(MAX_LOCAL)))
 }
 
-fn cannot(parameter: &'static str, epsilon: Epsilon, delta: Delta, best: f64) -> Error {
+/// The refusal of a promise that the `best` mechanism does not keep, nor any other.
+fn cannot<M: Profile>(
+    parameter: &'static str,
+    epsilon: Epsilon,
+    delta: Delta,
+    best: Option<M>,
+) -> Error {
+    let best = best.and_then(|mechanism| mechanism.epsilon(delta).ok());
+    let best = best.map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get());
     Error::CannotCalibrate { parameter, epsilon: epsilon.get(), delta: delta.get(), best }
 }
 

@@ -69,6 +69,16 @@ pub enum Error {
     },
 }
 
+/// Refuses a parameter that is not in its range.
+pub(crate) fn require(
+    holds: bool,
+    name: &'static str,
+    value: f64,
+    range: &'static str,
+) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::OutOfRange { name, value, range }) }
+}
+
 /// The ε that the most private setting reaches, in words.
 fn reached(best: f64) -> String {
     if best.is_finite() {

@@ -31,29 +31,44 @@ pub trait Profile {
     /// `δ(ε)`, rounded outward.
     fn delta(&self, epsilon: Epsilon) -> Band;
 
-    /// The ε at and above which δ is 0, where it is finite.
-    fn pure(&self) -> Option<Epsilon>;
-
     /// The theorem behind the upper bound.
     fn theorem(&self) -> Theorem;
 
-    /// The dataset that achieves the lower bound at this ε.
-    fn witness(&self, epsilon: Epsilon) -> Option<Dataset>;
+    /// The ε at and above which δ is 0; `None` where there is none, as outcomes that give the user
+    /// away are possible.
+    fn pure(&self) -> Option<Epsilon> {
+        None
+    }
+
+    /// The dataset that achieves the lower bound at this ε, where one is known.
+    fn witness(&self, _: Epsilon) -> Option<Dataset> {
+        None
+    }
 
     /// The smallest δ that any finite ε reaches, where outcomes that give the user away keep it
     /// above 0.
-    fn least(&self) -> f64 {
+    fn least_delta(&self) -> f64 {
         0.0
+    }
+
+    /// The upper end of `δ(ε)` alone, for profiles that have it for less.
+    fn upper_delta(&self, epsilon: Epsilon) -> f64 {
+        self.delta(epsilon).upper
+    }
+
+    /// The lower end of `δ(ε)` alone, for profiles that have it for less.
+    fn lower_delta(&self, epsilon: Epsilon) -> f64 {
+        self.delta(epsilon).lower
     }
 
     /// An upper bound on `δ(ε)`, perhaps a little looser, for callers that need hundreds of them.
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
-        self.delta(epsilon).upper
+        self.upper_delta(epsilon)
     }
 
     /// The smallest ε that holds at `delta`, on the safe side, with the lower bound beside it.
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let least = self.least();
+        let least = self.least_delta();
         if delta.get() < least {
             return Err(Error::Unreachable { delta: delta.get(), least });
         }
@@ -61,10 +76,19 @@ pub trait Profile {
             Some(pure) => pure.get(),
             None => self.limit(delta)?,
         };
-        let upper = smallest_epsilon(delta.get(), limit, 0.0, |e| self.delta(Epsilon::at(e)).upper);
-        let lower =
-            smallest_epsilon(delta.get(), limit, upper, |e| self.delta(Epsilon::at(e)).lower);
-        Ok(self.guarantee(delta, upper, lower))
+        let delta_at = |e: f64| self.upper_delta(Epsilon::at(e));
+        let upper = smallest_epsilon(delta.get(), limit, self.guess(delta), delta_at);
+        if self.witness(Epsilon::at(upper)).is_none() {
+            return Ok(self.guarantee(delta, upper, 0.0));
+        }
+        let delta_at = |e: f64| self.lower_delta(Epsilon::at(e));
+        Ok(self.guarantee(delta, upper, smallest_epsilon(delta.get(), limit, upper, delta_at)))
+    }
+
+    /// An ε near the one that holds at `delta`, where the search for it may start; 0 where none is
+    /// known.
+    fn guess(&self, _: Delta) -> f64 {
+        0.0
     }
 
     /// A finite ε whose δ is at most `delta`, for profiles that never reach 0.
@@ -82,15 +106,7 @@ pub trait Profile {
 
     /// The guarantee made of a safe ε and the solution of the lower profile.
     fn guarantee(&self, delta: Delta, upper: f64, lower: f64) -> Guarantee {
-        // The solution is the safe end of a bracket; the truth is above the other end.
-        let lower = Epsilon::at((lower * (1.0 - 2e-10)).min(upper));
-        Guarantee {
-            epsilon: Epsilon::at(upper),
-            delta,
-            neighbours: Neighbours::ReplaceOne,
-            theorem: self.theorem(),
-            lower: self.witness(lower).map(|dataset| Witness { epsilon: lower, dataset }),
-        }
+        Guarantee::new(self.theorem(), delta, upper, lower, |epsilon| self.witness(epsilon))
     }
 }
 
@@ -114,20 +130,16 @@ impl<P: Profile> Profile for UpperOnly<P> {
         Band { lower: 0.0, ..self.0.delta(epsilon) }
     }
 
-    fn pure(&self) -> Option<Epsilon> {
-        self.0.pure()
-    }
-
     fn theorem(&self) -> Theorem {
         self.0.theorem()
     }
 
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        None
+    fn pure(&self) -> Option<Epsilon> {
+        self.0.pure()
     }
 
-    fn least(&self) -> f64 {
-        self.0.least()
+    fn least_delta(&self) -> f64 {
+        self.0.least_delta()
     }
 
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
@@ -166,6 +178,26 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
+    /// The guarantee of a safe ε and the solution of the lower profile, with the dataset that
+    /// achieves the lower bound.
+    pub(crate) fn new(
+        theorem: Theorem,
+        delta: Delta,
+        upper: f64,
+        lower: f64,
+        dataset: impl FnOnce(Epsilon) -> Option<Dataset>,
+    ) -> Self {
+        // The solution is the safe end of a bracket; the truth is above the other end.
+        let lower = Epsilon::at((lower * (1.0 - 2e-10)).min(upper));
+        Self {
+            epsilon: Epsilon::at(upper),
+            delta,
+            neighbours: Neighbours::ReplaceOne,
+            theorem,
+            lower: dataset(lower).map(|dataset| Witness { epsilon: lower, dataset }),
+        }
+    }
+
     /// ε that each user's single report keeps on its own, at the same δ, should every mix collude:
     /// `ε + ln n`, for one-message protocols in which all n users run the same randomizer.
     ///
@@ -323,24 +355,12 @@ impl Theorem {
 
     /// A stable key for JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ExactBag => "exact-bag",
-            Self::ExactCount => "exact-count",
-            Self::ExactCoins => "exact-coins",
-            Self::SlicedCoins => "sliced-coins",
-            Self::ExactBursts => "exact-bursts",
-            Self::BurstRoles => "burst-roles",
-            Self::StrongClones => "strong-clones",
-            Self::StandardClones => "standard-clones",
-            Self::Blanket => "blanket",
-            Self::Local => "local",
-            Self::SwapGeneral => "swap-general",
-            Self::SwapSecond => "swap-second",
-            Self::SwapThird => "swap-third",
-            Self::SwapRenyi => "swap-renyi",
-            Self::ClonesClosed => "clones-closed",
-            Self::Composition => "composition",
-        }
+        self.key().0
+    }
+
+    /// The section of `docs/privacy.md` that proves it, or that has what holds for any randomizer.
+    pub fn section(self) -> u8 {
+        self.key().1
     }
 
     /// The paper, or the part of `docs/privacy.md`, to read about it.
@@ -393,23 +413,26 @@ impl Theorem {
             }
         }
     }
-    /// The section of `docs/privacy.md` that proves it, or that has what holds for any randomizer.
-    pub fn section(self) -> u8 {
+
+    /// Its name and its section.
+    fn key(self) -> (&'static str, u8) {
         match self {
-            Self::ExactBag => 2,
-            Self::ExactCount => 4,
-            Self::StrongClones
-            | Self::StandardClones
-            | Self::Local
-            | Self::SwapGeneral
-            | Self::SwapSecond
-            | Self::SwapThird
-            | Self::SwapRenyi
-            | Self::ClonesClosed => 5,
-            Self::Blanket => 6,
-            Self::Composition => 9,
-            Self::ExactCoins | Self::SlicedCoins => 11,
-            Self::ExactBursts | Self::BurstRoles => 13,
+            Self::ExactBag => ("exact-bag", 2),
+            Self::ExactCount => ("exact-count", 4),
+            Self::ExactCoins => ("exact-coins", 11),
+            Self::SlicedCoins => ("sliced-coins", 11),
+            Self::ExactBursts => ("exact-bursts", 13),
+            Self::BurstRoles => ("burst-roles", 13),
+            Self::StrongClones => ("strong-clones", 5),
+            Self::StandardClones => ("standard-clones", 5),
+            Self::Blanket => ("blanket", 6),
+            Self::Local => ("local", 5),
+            Self::SwapGeneral => ("swap-general", 5),
+            Self::SwapSecond => ("swap-second", 5),
+            Self::SwapThird => ("swap-third", 5),
+            Self::SwapRenyi => ("swap-renyi", 5),
+            Self::ClonesClosed => ("clones-closed", 5),
+            Self::Composition => ("composition", 9),
         }
     }
 }
@@ -417,7 +440,7 @@ impl Theorem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{BitSum, Declared};
+    use crate::profile::{BitSum, WorstCase};
     use crate::testing::{assert_close, vectors};
 
     #[test]
@@ -435,7 +458,7 @@ mod tests {
     fn the_local_floor_agrees_with_eighty_digits_and_covers_the_mechanism() {
         let rows = vectors("published.json");
         for row in rows.iter().filter(|row| row.text("name") == "local_floor") {
-            let declared = Declared::new(Epsilon::at(row.f64("epsilon")), 0.0).unwrap();
+            let declared = WorstCase::new(Epsilon::at(row.f64("epsilon")), 0.0).unwrap();
             let guarantee = declared.guarantee(Delta::new(1e-6).unwrap(), row.f64("epsilon"), 0.0);
             let crowd = Crowd::new(row.u64("n")).unwrap();
             assert_close(guarantee.local_floor(crowd).get(), row.f64("value"), 3e-9);

@@ -3,6 +3,7 @@
 //! None of them is what a guarantee should be made of: the exact accountants of this crate are
 //! never looser and usually several times tighter. [`chen_long_curve`] is not even a bound.
 
+use crate::error::require;
 use crate::kernel::binomial::Binomial;
 use crate::round;
 use crate::{Crowd, Delta, Epsilon, Error};
@@ -28,9 +29,7 @@ use crate::{Crowd, Delta, Epsilon, Error};
 /// ```
 pub fn swap_general(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Error> {
     let n = crowd.get() as f64;
-    if crowd.get() < 2 {
-        return Err(not_valid("Erlingsson et al. Theorem 7", "n", ">=", 2.0, n));
-    }
+    needs(n >= 2.0, "Erlingsson et al. Theorem 7", "n", ">=", 2.0, n)?;
     let eps1 = 2.0 * swap_scale(local) / n;
     Ok(round::up(eps1 * (2.0 * n * log_inverse(delta)).sqrt() + n * eps1 * eps1.exp_m1()))
 }
@@ -55,11 +54,10 @@ pub fn swap_general(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, E
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn swap_second(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Error> {
-    let (n, limit) = (crowd.get() as f64, (crowd.get() as f64 / 4.0).ln() / 3.0);
-    if local.get() > limit {
-        let name = "Erlingsson et al. Theorem 7, second form";
-        return Err(not_valid(name, "epsilon0", "<=", limit, local.get()));
-    }
+    let theorem = "Erlingsson et al. Theorem 7, second form";
+    let (n, eps0) = (crowd.get() as f64, local.get());
+    let limit = (n / 4.0).ln() / 3.0;
+    needs(eps0 <= limit, theorem, "epsilon0", "<=", limit, eps0)?;
     let c = swap_scale(local);
     Ok(round::up(c * (8.0 * log_inverse(delta) / n).sqrt() + 6.0 * c * c / n))
 }
@@ -80,17 +78,11 @@ pub fn swap_second(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Er
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Error> {
-    let name = "Erlingsson et al. Theorem 7, third form";
+    let theorem = "Erlingsson et al. Theorem 7, third form";
     let (n, eps0) = (crowd.get() as f64, local.get());
-    if n < 1000.0 {
-        return Err(not_valid(name, "n", ">=", 1000.0, n));
-    }
-    if eps0 >= 0.5 {
-        return Err(not_valid(name, "epsilon0", "<", 0.5, eps0));
-    }
-    if delta.get() >= 0.01 {
-        return Err(not_valid(name, "delta", "<", 0.01, delta.get()));
-    }
+    needs(n >= 1000.0, theorem, "n", ">=", 1000.0, n)?;
+    needs(eps0 < 0.5, theorem, "epsilon0", "<", 0.5, eps0)?;
+    needs(delta.get() < 0.01, theorem, "delta", "<", 0.01, delta.get())?;
     Ok(round::up(12.0 * eps0 * (log_inverse(delta) / n).sqrt()))
 }
 
@@ -155,11 +147,9 @@ pub fn swap_renyi_rounds(crowd: Crowd, local: Epsilon, rounds: u64, delta: Delta
 /// ```
 pub fn clones_closed(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Error> {
     let (eps0, n) = (local.get(), crowd.get() as f64);
-    let log_term = (4.0 / delta.get()).ln();
+    let log_term = log_four(delta);
     let needed = 16.0 * eps0.exp() * log_term;
-    if n < needed {
-        return Err(not_valid("Feldman et al. Theorem 3.1", "n", ">=", needed.ceil(), n));
-    }
+    needs(n >= needed, "Feldman et al. Theorem 3.1", "n", ">=", needed.ceil(), n)?;
     let a = 8.0 * (eps0.exp() * log_term / n).sqrt() + 8.0 * eps0.exp() / n;
     let shrink = -(-eps0).exp_m1() / (1.0 + (-eps0).exp() / (1.0 + a));
     Ok(round::up((a * shrink).ln_1p()))
@@ -223,14 +213,10 @@ pub fn renyi_epsilon(divergence: impl Fn(f64) -> f64, delta: Delta) -> f64 {
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn bit_sum_closed(crowd: Crowd, lambda: f64, delta: Delta) -> Result<f64, Error> {
-    let name = "Cheu et al. Corollary 17";
+    let theorem = "Cheu et al. Corollary 17";
     let (n, needed) = (crowd.get() as f64, 14.0 * log_four(delta));
-    if lambda < needed || lambda.is_nan() {
-        return Err(not_valid(name, "lambda", ">=", needed, lambda));
-    }
-    if lambda > n {
-        return Err(not_valid(name, "lambda", "<=", n, lambda));
-    }
+    needs(lambda >= needed, theorem, "lambda", ">=", needed, lambda)?;
+    needs(lambda <= n, theorem, "lambda", "<=", n, lambda)?;
     let m = lambda - (2.0 * lambda * (2.0 / delta.get()).ln()).sqrt();
     Ok(round::up((32.0 * log_four(delta) / m).sqrt() * (1.0 - m / n)))
 }
@@ -269,18 +255,12 @@ pub fn bit_sum_least_delta(lambda: f64) -> Result<Delta, Error> {
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn bit_sum_lambda(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<f64, Error> {
-    let name = "Cheu et al. Lemma 18";
+    let theorem = "Cheu et al. Lemma 18";
     let (n, eps, log_term) = (crowd.get() as f64, epsilon.get(), log_four(delta));
     let least = 3456.0_f64.sqrt() * log_term / n;
-    if n < 14.0 * log_term {
-        return Err(not_valid(name, "n", ">=", (14.0 * log_term).ceil(), n));
-    }
-    if eps <= least {
-        return Err(not_valid(name, "epsilon", ">", least, eps));
-    }
-    if eps >= 1.0 {
-        return Err(not_valid(name, "epsilon", "<", 1.0, eps));
-    }
+    needs(n >= 14.0 * log_term, theorem, "n", ">=", (14.0 * log_term).ceil(), n)?;
+    needs(eps > least, theorem, "epsilon", ">", least, eps)?;
+    needs(eps < 1.0, theorem, "epsilon", "<", 1.0, eps)?;
     Ok(if eps >= (192.0 * log_term / n).sqrt() {
         64.0 / (eps * eps) * log_term
     } else {
@@ -363,11 +343,9 @@ pub fn chosen_coins_closed(crowd: Crowd, coins: u64, delta: Delta) -> Result<f64
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn real_sum_split(epsilon: Epsilon, delta: Delta, bits: u64) -> Result<(f64, f64), Error> {
-    if epsilon.get() >= 1.0 {
-        return Err(not_valid("Cheu et al. Theorem 23", "epsilon", "<", 1.0, epsilon.get()));
-    }
-    let r = bits as f64;
-    let eps0 = epsilon.get() / (8.0 * r * (2.0 / delta.get()).ln()).sqrt();
+    let (eps, r) = (epsilon.get(), bits as f64);
+    needs(eps < 1.0, "Cheu et al. Theorem 23", "epsilon", "<", 1.0, eps)?;
+    let eps0 = eps / (8.0 * r * (2.0 / delta.get()).ln()).sqrt();
     Ok((eps0, delta.get() / (2.0 * r)))
 }
 
@@ -453,9 +431,7 @@ pub fn geometric_error(epsilon: Epsilon) -> f64 {
 
 /// The curve by the left-continuous quantile, `min {k : F(k) ≥ α}`: the other one lies even higher.
 fn step_curve(law: &Binomial, n: u64, alpha: f64) -> Result<f64, Error> {
-    if !(0.0..=1.0).contains(&alpha) {
-        return Err(Error::OutOfRange { name: "alpha", value: alpha, range: "from 0 to 1" });
-    }
+    require((0.0..=1.0).contains(&alpha), "alpha", alpha, "from 0 to 1")?;
     // A sum of floats that should be F(k) may miss α = F(k) by rounding.
     let k = (0..=n).find(|&k| law.lower(k) >= alpha * (1.0 - 1e-13)).unwrap_or(n);
     Ok(law.upper(k + 2))
@@ -463,9 +439,7 @@ fn step_curve(law: &Binomial, n: u64, alpha: f64) -> Result<f64, Error> {
 
 fn coin_spread(theorem: &'static str, coins: u64, delta: Delta) -> Result<f64, Error> {
     let (size, needed) = (coins as f64, 8.0 * log_four(delta));
-    if size <= needed {
-        return Err(not_valid(theorem, "the number of coins", ">", needed, size));
-    }
+    needs(size > needed, theorem, "the number of coins", ">", needed, size)?;
     Ok((32.0 * log_four(delta) / size).sqrt())
 }
 
@@ -482,14 +456,16 @@ fn log_four(delta: Delta) -> f64 {
     (4.0 / delta.get()).ln()
 }
 
-fn not_valid(
+/// Refuses a theorem outside the range that it is proved for.
+fn needs(
+    holds: bool,
     theorem: &'static str,
     name: &'static str,
     relation: &'static str,
     limit: f64,
     value: f64,
-) -> Error {
-    Error::NotValid { theorem, name, relation, limit, value }
+) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::NotValid { theorem, name, relation, limit, value }) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Numbers with a meaning: types that cannot hold nonsense.
 
 use crate::Error;
+use crate::error::require;
 use crate::kernel::binomial::Binomial;
+use crate::kernel::solve::smallest_whole;
 use crate::round;
 
 /// A privacy loss ε: finite and not negative.
@@ -23,13 +25,8 @@ impl Epsilon {
 
     /// Refuses negative values, infinities and NaN.
     pub fn new(value: f64) -> Result<Self, Error> {
-        if !(value >= 0.0 && value.is_finite()) {
-            return Err(Error::OutOfRange {
-                name: "epsilon",
-                value,
-                range: "a finite number, 0 or more",
-            });
-        }
+        let range = "a finite number, 0 or more";
+        require(value >= 0.0 && value.is_finite(), "epsilon", value, range)?;
         Ok(Self(value))
     }
 
@@ -60,13 +57,8 @@ pub struct Delta(f64);
 impl Delta {
     /// Refuses 0 (ask for the pure ε₀ of the mechanism instead), 1, and everything outside.
     pub fn new(value: f64) -> Result<Self, Error> {
-        if !(MIN_DELTA..1.0).contains(&value) {
-            return Err(Error::OutOfRange {
-                name: "delta",
-                value,
-                range: "at least 1e-200 and below 1",
-            });
-        }
+        let holds = (1e-200..1.0).contains(&value);
+        require(holds, "delta", value, "at least 1e-200 and below 1")?;
         Ok(Self(value))
     }
 
@@ -97,26 +89,16 @@ pub struct Crowd(u64);
 impl Crowd {
     /// A crowd of 1 to 10¹⁰ reports.
     pub fn new(reports: u64) -> Result<Self, Error> {
-        if !(1..=MAX_CROWD).contains(&reports) {
-            return Err(Error::OutOfRange {
-                name: "crowd",
-                value: reports as f64,
-                range: "from 1 to 1e10 reports",
-            });
-        }
+        let holds = (1..=10_000_000_000).contains(&reports);
+        require(holds, "crowd", reports as f64, "from 1 to 1e10 reports")?;
         Ok(Self(reports))
     }
 
     /// The honest part of `received` reports when at most the fraction `corrupt` of them was sent
     /// by, or is known to, the adversary.
     pub fn honest(received: u64, corrupt: f64) -> Result<Self, Error> {
-        if !(0.0..1.0).contains(&corrupt) {
-            return Err(Error::OutOfRange {
-                name: "corrupt fraction",
-                value: corrupt,
-                range: "from 0 to below 1",
-            });
-        }
+        let holds = (0.0..1.0).contains(&corrupt);
+        require(holds, "corrupt fraction", corrupt, "from 0 to below 1")?;
         // Corrupt reports are rounded up. A product that should be an integer may be off by an ulp.
         let lost = (received as f64 * corrupt * (1.0 - 1e-15)).ceil() as u64;
         Self::new(received.saturating_sub(lost))
@@ -133,17 +115,9 @@ impl Crowd {
     pub fn likely(users: u64, share: Probability, failure: Delta) -> Result<Self, Error> {
         let users = Self::new(users)?.get();
         let law = Binomial::new(users, share.get());
-        // The largest m with P[Bin < m] ≤ failure, by bisection on the increasing tail.
-        let (mut safe, mut unsafe_) = (0, users + 1);
-        while unsafe_ - safe > 1 {
-            let middle = safe + (unsafe_ - safe) / 2;
-            if round::up(law.lower(middle - 1)) <= failure.get() {
-                safe = middle;
-            } else {
-                unsafe_ = middle;
-            }
-        }
-        Self::new(safe)
+        // The largest m with P[Bin < m] ≤ failure: one less than the smallest that has more.
+        let fails = |m: u64| Ok::<_, Error>(round::up(law.lower(m - 1)) > failure.get());
+        Self::new(smallest_whole(0, users + 1, u64::MAX, fails)? - 1)
     }
 
     /// The number itself.
@@ -168,9 +142,7 @@ pub struct Probability(f64);
 impl Probability {
     /// Refuses 0, 1, NaN and everything outside.
     pub fn new(name: &'static str, value: f64) -> Result<Self, Error> {
-        if !(value > 0.0 && value < 1.0) {
-            return Err(Error::OutOfRange { name, value, range: "strictly between 0 and 1" });
-        }
+        require(value > 0.0 && value < 1.0, name, value, "strictly between 0 and 1")?;
         Ok(Self(value))
     }
 
@@ -201,13 +173,8 @@ impl Threshold {
     pub fn new(threshold: u64) -> Result<Self, Error> {
         // The cast back saturates, so 2⁶⁴ itself is not taken for its largest neighbour.
         let exact = threshold as f64 as u64 == threshold && threshold != u64::MAX;
-        if threshold == 0 || !exact {
-            return Err(Error::OutOfRange {
-                name: "threshold",
-                value: threshold as f64,
-                range: "above 0, with at most 53 significant bits",
-            });
-        }
+        let range = "above 0, with at most 53 significant bits";
+        require(threshold > 0 && exact, "threshold", threshold as f64, range)?;
         Ok(Self(threshold))
     }
 
@@ -256,9 +223,8 @@ impl Band {
     }
 }
 
-const MIN_DELTA: f64 = 1e-200;
-const MAX_CROWD: u64 = 10_000_000_000;
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+/// 2⁶⁴, which weights and thresholds of samplers are out of.
+pub(crate) const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {

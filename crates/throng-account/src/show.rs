@@ -60,11 +60,11 @@ impl Upper {
     /// ```
     /// use throng_account::show::Upper;
     ///
-    /// assert_eq!(Upper(1_f64.exp()).places(2).to_string(), "2.72");
-    /// assert_eq!(Upper(0.5).places(3).to_string(), "0.500");
+    /// assert_eq!(Upper(1_f64.exp()).places(2), "2.72");
+    /// assert_eq!(Upper(0.5).places(3), "0.500");
     /// ```
-    pub fn places(self, places: usize) -> impl fmt::Display {
-        Fixed { value: self.0, side: Side::Above, places }
+    pub fn places(self, places: usize) -> String {
+        on_side(format!("{:.places$}", self.0), self.0, Side::Above)
     }
 }
 
@@ -127,20 +127,6 @@ enum Side {
     Below,
 }
 
-/// A number with `places` digits after the point.
-struct Fixed {
-    value: f64,
-    side: Side,
-    places: usize,
-}
-
-impl fmt::Display for Fixed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { value, side, places } = *self;
-        f.write_str(&on_side(format!("{value:.places$}"), value, side))
-    }
-}
-
 /// Writes a decimal where that is short, and a power of ten otherwise, without zeros at the end.
 fn show(f: &mut fmt::Formatter<'_>, value: f64, side: Side) -> fmt::Result {
     let (plain, size) = (f.alternate(), value.abs());
@@ -192,45 +178,31 @@ fn on_side(nearest: String, value: f64, side: Side) -> String {
 /// One unit of the last digit further from zero, or nearer to it.
 fn next(text: &str, away: bool) -> String {
     let (sign, size) = text.strip_prefix('-').map_or(("", text), |size| ("-", size));
-    let (mantissa, power) = match size.split_once('e') {
-        Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok()),
-        None => (size, None),
-    };
+    let (mantissa, power) = size.split_once('e').unwrap_or((size, ""));
+    // The zero in front takes a carry.
+    let mut digits = format!("0{mantissa}").into_bytes();
     let (last, turned) = if away { (b'9', b'0') } else { (b'0', b'9') };
-    let mut digits = mantissa.as_bytes().to_vec();
-    let mut carried = true;
     for digit in digits.iter_mut().rev().filter(|byte| byte.is_ascii_digit()) {
         if *digit != last {
             *digit = if away { *digit + 1 } else { *digit - 1 };
-            carried = false;
             break;
         }
         *digit = turned;
     }
-    let first = digits.first().copied();
-    let power = match power {
-        // 9.99e4 is followed by 1.00e5, and 1.00e5 preceded by 9.99e4.
-        Some(power) if carried => {
-            digits[0] = b'1';
-            Some(power + 1)
-        }
-        Some(power) if first == Some(b'0') => {
-            digits[0] = b'9';
-            Some(power - 1)
-        }
-        // As 9.9 is by 10.0, and 10.0 by 9.9.
-        None if carried => {
-            digits.insert(0, b'1');
-            None
-        }
-        None if first == Some(b'0') && digits.get(1).is_some_and(u8::is_ascii_digit) => {
-            digits.remove(0);
-            None
-        }
-        power => power,
-    };
     let digits: String = digits.into_iter().map(char::from).collect();
-    power.map_or_else(|| format!("{sign}{digits}"), |power| format!("{sign}{digits}e{power}"))
+    let (carry, rest) = (digits.starts_with('1'), &digits[2..]);
+    match power.parse::<i32>() {
+        // 9.99e4 is followed by 1.00e5, and 1.00e5 preceded by 9.99e4.
+        Ok(power) if carry => format!("{sign}1{rest}e{}", power + 1),
+        Ok(power) if digits.starts_with("00") => format!("{sign}9{rest}e{}", power - 1),
+        Ok(power) => format!("{sign}{}e{power}", &digits[1..]),
+        // As 9.9 is by 10.0, and 10.0 by 9.9: one zero at most is left in front.
+        Err(_) => {
+            let whole = digits.find('.').unwrap_or(digits.len());
+            let first = digits.find(|digit| digit != '0').unwrap_or(whole).min(whole - 1);
+            format!("{sign}{}", &digits[first..])
+        }
+    }
 }
 
 /// The power of ten of the first digit.
@@ -424,7 +396,7 @@ mod tests {
                 (below.into(), above.into())
             );
         }
-        let places = |value: f64, places| Upper(value).places(places).to_string();
+        let places = |value: f64, places| Upper(value).places(places);
         assert_eq!((places(0.91301, 3), places(-0.006, 2)), ("0.914".into(), "0.00".into()));
         assert_eq!((places(0.0001, 2), places(9.999, 2)), ("0.01".into(), "10.00".into()));
     }

@@ -31,11 +31,9 @@ pub fn success_band(successes: u64, trials: u64, failure: Delta) -> Band {
         let (mut safe, mut wrong) = (0.0, hits as f64 / trials as f64);
         for _ in 0..60 {
             let middle = 0.5 * (safe + wrong);
-            if round::up(Binomial::new(trials, middle).upper(hits)) <= failure.get() {
-                safe = middle;
-            } else {
-                wrong = middle;
-            }
+            let small = round::up(Binomial::new(trials, middle).upper(hits)) <= failure.get();
+            let end = if small { &mut safe } else { &mut wrong };
+            *end = middle;
         }
         safe
     };

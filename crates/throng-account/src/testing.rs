@@ -1,5 +1,6 @@
 //! Helpers of the unit tests: vectors made by an independent program, and comparison.
 
+use crate::quantity::TWO_64;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -21,11 +22,13 @@ impl Row {
     }
 
     pub(crate) fn list(&self, field: &str) -> Vec<f64> {
-        numbers(&self.0[field])
+        let list = self.0[field].as_array().expect("a list");
+        list.iter().map(|value| value.as_f64().expect("a number")).collect()
     }
 
-    pub(crate) fn arg(&self, index: usize) -> f64 {
-        self.0["args"][index].as_f64().expect("an argument")
+    /// A list of probabilities as weights out of 2⁶⁴.
+    pub(crate) fn weights(&self, field: &str) -> Vec<u64> {
+        self.list(field).iter().map(|p| (p * TWO_64) as u64).collect()
     }
 }
 
@@ -75,8 +78,4 @@ pub(crate) fn divergence(p: &Counts, q: &Counts, epsilon: f64) -> f64 {
         (p - epsilon.exp() * q.get(counts).copied().unwrap_or(0.0)).max(0.0)
     };
     p.iter().map(gain).sum()
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
 }

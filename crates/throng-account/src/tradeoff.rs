@@ -10,6 +10,7 @@
 //! | P, P' | its law when the user holds 0, or 1 |
 //! | z(p) | the upper normal quantile |
 
+use crate::error::require;
 use crate::kernel::binomial::Binomial;
 use crate::kernel::special::{lower_normal_quantile, normal_cdf};
 use crate::profile::BitSum;
@@ -40,14 +41,9 @@ pub struct TradeOff {
 impl TradeOff {
     /// Enumerates all datasets. Beyond 1 000 users ask for δ(ε) instead, which needs none.
     pub fn new(protocol: &BitSum) -> Result<Self, Error> {
-        let (n, f) = (protocol.crowd().get(), protocol.flip());
-        if n > MAX_CROWD {
-            return Err(Error::OutOfRange {
-                name: "n",
-                value: n as f64,
-                range: "at most 1000 for an exact trade-off function",
-            });
-        }
+        let (n, f) = (protocol.single()?.crowd().get(), protocol.flip());
+        let range = "at most 1000 for an exact trade-off function";
+        require(n <= 1_000, "n", n as f64, range)?;
         let laws = |p: f64| -> Vec<Vec<f64>> { (0..n).map(|t| pmf(t, p)).collect() };
         let (ones, zeros) = (laws(1.0 - f), laws(f));
         let dataset = |t: usize| {
@@ -61,9 +57,7 @@ impl TradeOff {
 
     /// `f(α)`: exact to rounding, rounded down.
     pub fn beta(&self, alpha: f64) -> Result<f64, Error> {
-        if !(0.0..=1.0).contains(&alpha) {
-            return Err(Error::OutOfRange { name: "alpha", value: alpha, range: "from 0 to 1" });
-        }
+        require((0.0..=1.0).contains(&alpha), "alpha", alpha, "from 0 to 1")?;
         // Both orders: a curve and its inverse.
         let least = self.datasets.iter().map(|(without, with)| {
             let break_points = (0..with.lower.len()).map(|j| (without.upper[j], with.lower[j]));
@@ -174,18 +168,13 @@ struct Tails {
 
 impl Tails {
     fn of(pmf: &[f64]) -> Self {
-        let sums = |terms: &mut dyn Iterator<Item = &f64>| {
-            let mut sum = 0.0;
-            let mut all = vec![0.0];
-            all.extend(terms.map(|term| {
-                sum += term;
-                sum
-            }));
-            all
-        };
-        let lower = sums(&mut pmf.iter());
-        let mut upper = sums(&mut pmf.iter().rev());
-        upper.reverse();
+        let (mut lower, mut upper) = (vec![0.0; pmf.len() + 1], vec![0.0; pmf.len() + 1]);
+        for j in 0..pmf.len() {
+            lower[j + 1] = lower[j] + pmf[j];
+        }
+        for j in (0..pmf.len()).rev() {
+            upper[j] = upper[j + 1] + pmf[j];
+        }
         Self { lower, upper }
     }
 
@@ -218,7 +207,6 @@ fn interpolate(curve: &[(f64, f64)], alpha: f64) -> f64 {
     if a1 <= a0 { b1.min(b0) } else { b0 + (b1 - b0) * ((alpha - a0) / (a1 - a0)).clamp(0.0, 1.0) }
 }
 
-const MAX_CROWD: u64 = 1_000;
 /// The smallest tail that is taken for what it is.
 const SMALLEST: f64 = 1e-290;
 /// A point below the upper quantile of √`SMALLEST`, so that both of two tails, one of them that

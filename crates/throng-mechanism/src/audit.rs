@@ -13,7 +13,7 @@ use throng_account::{Band, Delta, Epsilon, Profile};
 /// The result of an audit.
 ///
 /// ```
-/// use throng_account::profile::Declared;
+/// use throng_account::profile::WorstCase;
 /// use throng_account::{Delta, Epsilon};
 /// use throng_mechanism::Audit;
 ///
@@ -21,7 +21,7 @@ use throng_account::{Band, Delta, Epsilon, Profile};
 /// let one: Vec<f64> = (0..2_000).map(|run| f64::from(run % 10 > 0)).collect();
 /// let other: Vec<f64> = (0..2_000).map(|run| f64::from(run % 10 == 0)).collect();
 /// let (delta, failure) = (Delta::new(1e-6)?, Delta::new(0.01)?);
-/// let claim = Declared::new(Epsilon::new(1.0)?, 0.0)?;
+/// let claim = WorstCase::new(Epsilon::new(1.0)?, 0.0)?;
 /// let audit = Audit::judge(&one, &other, &claim, delta, failure)?;
 /// assert!((1.7..2.2).contains(&audit.epsilon_lower));
 ///

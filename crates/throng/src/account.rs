@@ -6,7 +6,7 @@ use crate::args::{Account, CrowdArgs, FlipArgs, Query, Randomizer};
 use crate::report::{Report, Rows, digits};
 use anyhow::Context;
 use throng_account::profile::{
-    BitSum, Blanket, Bound, Longitudinal, Rappor, RealSum, Shuffled, TwoMessageCount,
+    BitSum, Blanket, Bound, Longitudinal, Rappor, Shuffled, TwoMessageCount,
 };
 use throng_account::show::{Lower, Near, Upper};
 use throng_account::spend::{closed_form, shuffled_rounds};
@@ -149,7 +149,7 @@ fn two_message_count(crowd: &CrowdArgs, p: f64, query: &Query) -> anyhow::Result
 }
 
 fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> anyhow::Result<Report> {
-    let protocol = RealSum::with_flip(crowd.crowd()?, noise.flip(crowd.n)?, r)?;
+    let protocol = BitSum::with_flip(crowd.crowd()?, noise.flip(crowd.n)?)?.with_bits(r)?;
     let lambda = noise.lambda.unwrap_or(2.0 * crowd.n as f64 * protocol.flip());
     let mut report = crowd.header("real-sum").line("lambda", "lambda", Near(lambda)).line(
         "r",

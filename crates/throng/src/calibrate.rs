@@ -4,7 +4,7 @@ use crate::args::{Calibrate, FittedMechanism, Promise, Wish};
 use crate::plan;
 use crate::report::{Report, digits};
 use anyhow::Result;
-use throng_account::calibrate::{self, Calibrated};
+use throng_account::calibrate::{self, Calibration};
 use throng_account::profile::{BitSum, ClonePair};
 use throng_account::show::{Lower, Near, Upper};
 use throng_account::{Crowd, Delta, Epsilon, Error, Probability, Profile};
@@ -142,7 +142,7 @@ fn binary_response(promise: &Promise, name: &str) -> Result<Report> {
 }
 
 /// Adds the threshold of flipped bits, the error of their count, and the local floor.
-fn bit_sum(report: Report, found: &Calibrated<BitSum>) -> Report {
+fn bit_sum(report: Report, found: &Calibration<BitSum>) -> Report {
     let error = found.mechanism.standard_error();
     coin(report, found, "flip if u64 <")
         .line("standard_error", "standard error of the count", Near(error))
@@ -155,7 +155,7 @@ fn flips(report: Report, promise: &Promise, flip: f64) -> Report {
     report.line("lambda", "lambda", Near(lambda)).line("flip", "flip probability", Near(flip))
 }
 
-fn coin<M>(report: Report, found: &Calibrated<M>, label: &str) -> Report {
+fn coin<M>(report: Report, found: &Calibration<M>, label: &str) -> Report {
     report.line("threshold", label, found.coin.get()).line(
         "delta_upper",
         "delta, at most",

@@ -7,7 +7,7 @@ use crate::report::Report;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
-use throng_account::profile::{BitSum, RealSum, Shuffled, TwoMessageCount};
+use throng_account::profile::{BitSum, Shuffled, TwoMessageCount};
 use throng_account::spend::{Composition, closed_form, shuffled_rounds};
 use throng_account::tradeoff::{TradeOff, gaussian_beta, gaussian_delta, least_beta};
 use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, Theorem, calibrate, published};
@@ -316,12 +316,12 @@ fn composition() -> Result<Chart> {
 }
 
 /// The bag of ten bits per user, the printed law of one bit, and the exact μ of ten.
-fn ten_bits() -> Result<(RealSum, TwoMessageCount, f64)> {
+fn ten_bits() -> Result<(BitSum, TwoMessageCount, f64)> {
     let crowd = Crowd::new(100)?;
     let one = BitSum::new(crowd, 58.0)?;
     let mu = TradeOff::new(&one)?.mu();
     let printed = TwoMessageCount::new(crowd, Probability::new("flip", one.flip())?);
-    Ok((RealSum::new(crowd, 58.0, 10)?, printed, closed_form::gaussian(mu, 10)))
+    Ok((one.with_bits(10)?, printed, closed_form::gaussian(mu, 10)))
 }
 
 /// A sum with 50 fair coins is a two-message count with p = ½ among 50 users.

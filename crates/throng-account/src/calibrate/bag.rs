@@ -1,10 +1,9 @@
 //! Calibration of flipped bits: in one bag, and in columns.
 
-use super::{Calibrated, PRECISION, cannot};
+use super::{Calibration, PRECISION, cannot};
 use crate::kernel::bag::Bag;
 use crate::kernel::solve::smallest_safe;
-use crate::profile::bit_sum::checked_flip;
-use crate::profile::{BitSum, Columns, RealSum};
+use crate::profile::{BitSum, Columns};
 use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 
 /// The least λ for `bit-sum`. The coin flips a bit.
@@ -20,9 +19,8 @@ use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 /// assert!((found.mechanism.standard_error() - 5.816).abs() < 0.001);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
-pub fn bit_sum(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Calibrated<BitSum>, Error> {
-    let bag = |flip| Bag { others: crowd.get() - 1, own: 1, flip };
-    calibrate_bag(bag, "lambda", epsilon, delta, |flip| BitSum::with_flip(crowd, flip))
+pub fn bit_sum(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<Calibration<BitSum>, Error> {
+    real_sum(crowd, 1, epsilon, delta)
 }
 
 /// The least λ for `real-sum` with `bits` bits per user. The coin flips a bit.
@@ -43,10 +41,19 @@ pub fn real_sum(
     bits: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Calibrated<RealSum>, Error> {
-    RealSum::with_flip(crowd, 0.25, bits)?;
-    let bag = |flip| Bag { others: (crowd.get() - 1) * bits, own: bits, flip };
-    calibrate_bag(bag, "lambda", epsilon, delta, |flip| RealSum::with_flip(crowd, flip, bits))
+) -> Result<Calibration<BitSum>, Error> {
+    let (eps, limit) = (epsilon.get(), delta.get());
+    let at = |flip: f64| BitSum::with_flip(crowd, flip)?.with_bits(bits);
+    let most = at(MOST)?;
+    // Privacy of a bag is monotone in the flip probability.
+    let bag = |flip: f64| Bag::new(crowd, bits, flip);
+    let explicit = |flip: f64| bag(flip).delta_at(bag(flip).others, eps).upper <= limit;
+    let safe = |flip: f64| bag(flip).delta(eps).band.upper <= limit;
+    let flip = least_flip((1.0 + 1e-4, 10.0), PRECISION, explicit, safe)
+        .ok_or_else(|| cannot("lambda", epsilon, delta, Some(most)))?;
+    let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
+    let mechanism = at(coin.probability())?;
+    Ok(Calibration { mechanism, coin, delta: mechanism.delta(epsilon).upper })
 }
 
 /// The least λ for columns of which `changing` change together. The coin flips a bit.
@@ -67,68 +74,50 @@ pub fn columns(
     changing: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Calibrated<Columns>, Error> {
-    let at = |flip: f64| Columns::new(BitSum::with_flip(crowd, checked_flip(flip)?)?, changing);
+) -> Result<Calibration<Columns>, Error> {
     let (eps, limit) = (epsilon.get(), delta.get());
-    let safe = |flip: f64| at(flip).is_ok_and(|columns| columns.bulk_delta(epsilon) <= limit);
-    // Just below ½ there is nothing left of the data, nor of its use.
-    let most = 0.5 * (1.0 - 1e-9);
-    if !safe(most) {
-        let best = at(most)?.epsilon(delta)?.epsilon.get();
-        return Err(cannot("lambda", epsilon, delta, best));
-    }
-    // One dataset of the sum of all columns brackets the answer from below.
-    let bag = |flip| Bag { others: (crowd.get() - 1) * changing, own: changing, flip };
+    let at = |flip: f64| Columns::new(BitSum::with_flip(crowd, flip)?, changing);
+    let most = at(MOST)?;
+    // One dataset of the sum of all columns.
+    let bag = |flip: f64| Bag::new(crowd, changing, flip);
     let explicit = |flip: f64| bag(flip).delta_at(bag(flip).others, eps).lower <= limit;
-    let floor = smallest_safe(1e-12, most, PRECISION, explicit);
-    let mut ceiling = (floor * 1.01).min(most);
-    while !safe(ceiling) {
-        ceiling = (ceiling + 3.0 * (ceiling - floor)).min(most);
-    }
-    let mut flip = smallest_safe(floor * (1.0 - PRECISION), ceiling, 10.0 * PRECISION, safe);
+    let safe = |flip: f64| at(flip).is_ok_and(|columns| columns.bulk_delta(epsilon) <= limit);
+    let mut flip = least_flip((1.01, 3.0), 10.0 * PRECISION, explicit, safe)
+        .ok_or_else(|| cannot("lambda", epsilon, delta, Some(most)))?;
     loop {
         let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
         let mechanism = at(coin.probability())?;
         let found = mechanism.delta(epsilon).upper;
         if found <= limit {
-            return Ok(Calibrated { mechanism, coin, delta: found });
+            return Ok(Calibration { mechanism, coin, delta: found });
         }
         // Rounding to a coin moved the grid over the line.
-        flip = (flip * (1.0 + PRECISION)).min(most);
+        flip = (flip * (1.0 + PRECISION)).min(MOST);
     }
 }
 
-/// Privacy of a bag is monotone in the flip probability. An explicit dataset, which costs
-/// microseconds, brackets it from below; the full search decides.
-fn calibrate_bag<M>(
-    bag: impl Fn(f64) -> Bag,
-    parameter: &'static str,
-    epsilon: Epsilon,
-    delta: Delta,
-    mechanism: impl Fn(f64) -> Result<M, Error>,
-) -> Result<Calibrated<M>, Error> {
-    let (eps, limit) = (epsilon.get(), delta.get());
-    let explicit = |flip: f64| {
-        let bag = bag(flip);
-        bag.delta_at(bag.others, eps).upper <= limit
-    };
-    let full = |flip: f64| bag(flip).delta(eps).band.upper <= limit;
-    // Just below ½ there is nothing left of the data, nor of its use.
-    let most = 0.5 * (1.0 - 1e-9);
-    if !full(most) {
-        let best = bag(most).epsilon(limit).band.upper;
-        return Err(cannot(parameter, epsilon, delta, best));
+/// The least flip probability for which `safe` holds, `None` where there is none. An `explicit`
+/// dataset, which costs microseconds, brackets it from below; steps of a `growth` find the end
+/// above.
+fn least_flip(
+    (first, growth): (f64, f64),
+    tolerance: f64,
+    explicit: impl Fn(f64) -> bool,
+    safe: impl Fn(f64) -> bool,
+) -> Option<f64> {
+    if !safe(MOST) {
+        return None;
     }
-    let floor = smallest_safe(1e-12, most, PRECISION, explicit);
-    let mut ceiling = (floor * (1.0 + 1e-4)).min(most);
-    while !full(ceiling) {
-        ceiling = (ceiling + 10.0 * (ceiling - floor)).min(most);
+    let floor = smallest_safe(1e-12, MOST, PRECISION, explicit);
+    let mut ceiling = (floor * first).min(MOST);
+    while !safe(ceiling) {
+        ceiling = (ceiling + growth * (ceiling - floor)).min(MOST);
     }
-    let flip = smallest_safe(floor * (1.0 - PRECISION), ceiling, PRECISION, full);
-    let coin = Threshold::at_least(Probability::new("flip probability", checked_flip(flip)?)?);
-    let exact = coin.probability();
-    Ok(Calibrated { mechanism: mechanism(exact)?, coin, delta: bag(exact).delta(eps).band.upper })
+    Some(smallest_safe(floor * (1.0 - PRECISION), ceiling, tolerance, safe))
 }
+
+/// Just below ½ there is nothing left of the data, nor of its use.
+const MOST: f64 = 0.5 * (1.0 - 1e-9);
 
 #[cfg(test)]
 mod tests {

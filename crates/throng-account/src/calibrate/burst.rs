@@ -11,11 +11,14 @@
 //! come from a law on the line. Finitely many pairs cost a part η of ε. They add nothing to the
 //! error of the estimate, so the best is the smallest η whose pairs the crowd can carry.
 
-use super::Fitted;
+use super::cannot;
+use crate::error::require;
+use crate::kernel::burst_law::Limits;
 use crate::kernel::solve::smallest_safe;
 use crate::kernel::work::terms_visited;
 use crate::profile::burst_histogram::{FAILURES, TwoCells, likely_users};
 use crate::profile::{BurstCount, BurstHistogram, Bursts};
+use crate::quantity::TWO_64;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
 /// Bursts of at most `slots` messages for `burst-count`, with about the least standard error.
@@ -30,10 +33,11 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile};
 ///
 /// // Four slots for bursts: less than half the error of coins at the same promise.
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let bursts = burst_count(crowd, 4, epsilon, delta)?.mechanism;
-/// let coins = coin_count(crowd, epsilon, delta)?.mechanism;
-/// assert!(bursts.bursts().slots() <= 4);
-/// assert!(2.0 * bursts.standard_error() < coins.standard_error());
+/// let bursts = burst_count(crowd, 4, epsilon, delta)?.bursts().clone();
+/// assert!(bursts.slots() <= 4);
+/// // Coins that are thrown with chance p have the variance p/4.
+/// let coins = coin_count(crowd, epsilon, delta)?.chance();
+/// assert!(4.0 * bursts.variance() < 0.25 * coins.probability());
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn burst_count(
@@ -41,27 +45,23 @@ pub fn burst_count(
     slots: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Fitted<BurstCount>, Error> {
+) -> Result<BurstCount, Error> {
     let promise = Promise::new(slots, epsilon, delta)?;
     let mut last = None;
     let deadline = terms_visited() + TOTAL;
     // Large tables are looked at only where small ones do not do.
-    for (budget, etas) in [(BUDGET, &ETAS[..]), (20.0 * BUDGET, &ETAS[4..])] {
+    for (budget, etas) in [(5e8, &ETAS[..]), (1e10, &ETAS[4..])] {
         for eta in etas {
             match promise.fit_count(crowd, *eta, budget, deadline) {
-                Search::Found(mechanism) => {
-                    let found = mechanism.delta(epsilon).upper;
-                    if found <= delta.get() {
-                        return Ok(Fitted { mechanism, delta: found });
-                    }
-                    last = Some(mechanism);
+                Search::Found(found) if found.upper_delta(epsilon) <= delta.get() => {
+                    return Ok(found);
                 }
-                Search::Plus(mechanism) => last = Some(mechanism),
-                Search::Crowd(mechanism) => last = mechanism.or(last),
+                Search::Found(found) => last = Some(found),
+                Search::Short(tried, _) => last = tried.or(last),
             }
         }
     }
-    Err(promise.cannot(last))
+    Err(cannot("burst", epsilon, delta, last))
 }
 
 /// Bursts of at most `slots` messages for `burst-histogram`, with about the least standard error.
@@ -85,17 +85,14 @@ pub fn burst_histogram(
     slots: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Fitted<BurstHistogram>, Error> {
+) -> Result<BurstHistogram, Error> {
     let promise = Promise::new(slots, epsilon, delta)?;
-    if categories < 2 {
-        let range = "2 or more categories";
-        return Err(Error::OutOfRange { name: "k", value: categories as f64, range });
-    }
+    require(categories >= 2, "k", categories as f64, "2 or more categories")?;
     // One of those failures that the mechanism itself tries, and a small part of δ.
     let failure = FAILURES.iter().copied().find(|failure| *failure <= 0.02 * delta.get());
     let users = failure.and_then(|failure| likely_users(crowd, categories, failure).ok());
     let (Some(failure), Some(users)) = (failure, users) else {
-        return Err(promise.cannot(None::<BurstHistogram>));
+        return Err(cannot("burst", epsilon, delta, None::<BurstHistogram>));
     };
     let mut last = None;
     let deadline = terms_visited() + TOTAL;
@@ -112,23 +109,19 @@ pub fn burst_histogram(
             Ok((mechanism, found, 0.0))
         });
         match search {
-            Search::Found(mechanism) => {
-                let bursts = mechanism.bursts().clone();
-                let mechanism = BurstHistogram::new(crowd, categories, bursts)?;
-                let found = mechanism.delta(epsilon).upper;
-                return Ok(Fitted { mechanism, delta: found });
+            Search::Found(found) => {
+                return BurstHistogram::new(crowd, categories, found.bursts().clone());
             }
-            Search::Plus(mechanism) => last = Some(mechanism),
-            Search::Crowd(mechanism) => last = mechanism.or(last),
+            Search::Short(tried, _) => last = tried.or(last),
         }
     }
-    Err(promise.cannot(last))
+    Err(cannot("burst", epsilon, delta, last))
 }
 
 /// The promise to keep, and the slots there are for it.
 struct Promise {
     slots: usize,
-    epsilon: f64,
+    epsilon: Epsilon,
     delta: Delta,
 }
 
@@ -139,60 +132,42 @@ struct Shape {
     tilt: f64,
 }
 
-/// The outcome of a search for enough pairs, with the last mechanism tried.
+/// The outcome of a search for enough pairs.
 enum Search<M> {
     Found(M),
-    /// The '+' bursts do not hide an added bit.
-    Plus(M),
-    /// The crowd cannot carry the pairs.
-    Crowd(Option<M>),
+    /// The last mechanism tried, and whether it was the '+' bursts that did not hide an added bit:
+    /// otherwise the crowd could not carry the pairs.
+    Short(Option<M>, bool),
 }
 
 impl Promise {
     fn new(slots: u64, epsilon: Epsilon, delta: Delta) -> Result<Self, Error> {
-        if !(2..=MAX_SLOTS).contains(&slots) {
-            let range = "from 2 to 400 messages of noise";
-            return Err(Error::OutOfRange { name: "slots", value: slots as f64, range });
-        }
-        if epsilon.get() < MIN_EPSILON {
-            let range = "at least 0.05: the noise for less has too many outcomes";
-            return Err(Error::OutOfRange { name: "epsilon", value: epsilon.get(), range });
-        }
-        Ok(Self { slots: slots as usize, epsilon: epsilon.get(), delta })
-    }
-
-    fn cannot(&self, last: Option<impl Profile>) -> Error {
-        let best = last.and_then(|mechanism| mechanism.epsilon(self.delta).ok());
-        Error::CannotCalibrate {
-            parameter: "burst",
-            epsilon: self.epsilon,
-            delta: self.delta.get(),
-            // Infinite where the crowd cannot carry a single catalogue that was tried.
-            best: best.map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get()),
-        }
+        let most = "from 2 to 400 messages of noise";
+        require((2..=400).contains(&slots), "slots", slots as f64, most)?;
+        let least = "at least 0.05: the noise for less has too many outcomes";
+        require(epsilon.get() >= 0.05, "epsilon", epsilon.get(), least)?;
+        Ok(Self { slots: slots as usize, epsilon, delta })
     }
 
     /// Bursts for a count whose pairs cost a part η of ε.
     fn fit_count(&self, crowd: Crowd, eta: f64, budget: f64, deadline: u64) -> Search<BurstCount> {
-        let epsilon = Epsilon::at(self.epsilon);
-        let Some(minus) = self.least_variance(1.0 - eta, on_the_line) else {
-            return Search::Crowd(None);
-        };
+        let mut last = Search::Short(None, false);
+        let Some(minus) = self.least_variance(1.0 - eta, on_the_line) else { return last };
         let mut rho = 0.5 * -self.delta.get().ln() / eta;
-        let mut last = Search::Crowd(None);
         // One event per user couples the kinds: pairs leave fewer users for bursts, and '+' may
         // need a larger part of η than its usual twentieth.
         for part in [0.05, 0.2, 1.0] {
             let Some(plus) = self.least_variance(1.0 - part * eta, on_the_line) else { break };
-            let shape = Shape { plus, minus: minus.clone(), tilt: 0.5 * eta * self.epsilon };
+            let shape = Shape { plus, minus: minus.clone(), tilt: 0.5 * eta * self.epsilon.get() };
             last = self.enough_pairs(&shape, crowd.get(), &mut rho, |bursts| {
                 // A search that is past its deadline ends with the mechanism it has.
-                let budget = if terms_visited() < deadline { budget } else { 0.0 };
-                let mechanism = BurstCount::within(budget, crowd, bursts)?;
-                let (removed, added) = mechanism.directions(epsilon);
+                let terms = if terms_visited() < deadline { budget } else { 0.0 };
+                let mechanism =
+                    BurstCount::within(Limits { terms, ..Limits::LARGE }, crowd, bursts)?;
+                let (removed, added) = mechanism.directions(self.epsilon);
                 Ok((mechanism, removed, added))
             });
-            if !matches!(last, Search::Plus(_)) {
+            if !matches!(last, Search::Short(_, true)) {
                 break;
             }
         }
@@ -202,8 +177,9 @@ impl Promise {
     /// The rates of least variance that keep a share of δ, at a part of ε, when only the difference
     /// of '+' and '−' is seen; `risk` is the divergence of its law from the same law moved by one.
     fn least_variance(&self, part: f64, risk: fn(&[f64], f64) -> f64) -> Option<Vec<f64>> {
-        let (epsilon, delta) = (part * self.epsilon, SHARE * self.delta.get());
-        let most = MOST_NOISE / epsilon.min(1.0).powi(2);
+        let (epsilon, delta) = (part * self.epsilon.get(), SHARE * self.delta.get());
+        // Variances above this are not looked at.
+        let most = 1e4 / epsilon.min(1.0).powi(2);
         let rates = |s: f64, kappa: f64| -> Vec<f64> {
             let end = |k: usize| if k == self.slots { kappa } else { 1.0 };
             (1..=self.slots).map(|k| end(k) * s.powi(k as i32) / k as f64).collect()
@@ -228,11 +204,7 @@ impl Promise {
         for _ in 0..16 {
             let (left, right) = (0.62 * low + 0.38 * high, 0.38 * low + 0.62 * high);
             // Where neither fits, s is too small.
-            if cost(left) < cost(right) {
-                high = right;
-            } else {
-                low = left;
-            }
+            (low, high) = if cost(left) < cost(right) { (low, right) } else { (left, high) };
         }
         fit(0.5 * (low + high)).or_else(|| fit(high))
     }
@@ -252,7 +224,7 @@ impl Promise {
             let tried = self.bursts(shape, trials, *rho).and_then(|bursts| evaluate(bursts).ok());
             let Some((mechanism, removed, added)) = tried else { break };
             if added > SAFE * delta {
-                return Search::Plus(mechanism);
+                return Search::Short(Some(mechanism), true);
             }
             if removed <= SAFE * delta {
                 return Search::Found(mechanism);
@@ -260,14 +232,16 @@ impl Promise {
             // ln δ falls almost linearly with ρ, until pairs crowd out the bursts.
             let excess = (removed / (0.8 * delta)).ln();
             let growth = match before {
-                Some((_, larger, _)) if larger <= excess => return Search::Crowd(Some(mechanism)),
+                Some((_, larger, _)) if larger <= excess => {
+                    return Search::Short(Some(mechanism), false);
+                }
                 Some((last, larger, _)) => excess / (larger - excess) * (1.0 - last / *rho),
                 None => 0.3,
             };
             before = Some((*rho, excess, mechanism));
             *rho *= 1.0 + growth.clamp(0.03, 1.0);
         }
-        Search::Crowd(before.map(|(_, _, mechanism)| mechanism))
+        Search::Short(before.map(|(_, _, mechanism)| mechanism), false)
     }
 
     /// Integer weights, where the crowd can carry them.
@@ -275,7 +249,8 @@ impl Promise {
         let pair = |j: usize| rho * (-shape.tilt * j as f64).exp() / j as f64;
         let pairs: Vec<f64> = (1..=self.slots / 2).map(pair).collect();
         let events: f64 = [&pairs, &shape.plus, &shape.minus].into_iter().flatten().sum();
-        if events > MOST_EVENTS * trials as f64 {
+        // Nine users of ten may have an event.
+        if events > 0.9 * trials as f64 {
             return None;
         }
         let weights = |rates: &[f64]| -> Vec<u64> {
@@ -339,18 +314,9 @@ const ETAS: [f64; 9] = [0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4];
 const SHARE: f64 = 0.4;
 /// Leaves room for the outward rounding of the final δ.
 const SAFE: f64 = 1.0 - 1e-6;
-/// The part of the crowd that may have an event.
-const MOST_EVENTS: f64 = 0.9;
-/// Variances above this, over ε² where that is below 1, are not looked at.
-const MOST_NOISE: f64 = 1e4;
 const LONGEST_LINE: usize = 2500;
-const MIN_EPSILON: f64 = 0.05;
-/// Terms of one law that a search may take at first.
-const BUDGET: f64 = 5e8;
 /// Terms of all laws of a search.
 const TOTAL: u64 = 20_000_000_000;
-const MAX_SLOTS: u64 = 400;
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {
@@ -376,13 +342,13 @@ mod tests {
             let (eps, delta) = promise(epsilon, 1e-8);
             let crowd = Crowd::new(n).unwrap();
             let found = burst_count(crowd, slots, eps, delta).unwrap();
-            let error = found.mechanism.standard_error();
+            let bursts = found.bursts().clone();
+            let error = (n as f64 * bursts.variance()).sqrt();
             assert!(low <= error && error <= high, "n = {n}, {slots} slots: {error}");
             // A mechanism made from the weights alone keeps the promise.
-            let bursts = found.mechanism.bursts().clone();
             assert_eq!(bursts.slots(), slots);
             let again = BurstCount::new(crowd, bursts).unwrap().delta(eps).upper;
-            assert!(again == found.delta && again <= delta.get(), "{again:e}");
+            assert!(again == found.delta(eps).upper && again <= delta.get(), "{again:e}");
         }
     }
 
@@ -394,11 +360,14 @@ mod tests {
         for (slots, error) in [(4, 5.78), (8, 4.08), (12, 3.42)] {
             let found = burst_histogram(crowd, 1024, slots, eps, delta).unwrap();
             let most = error * (1e6 / 1024.0 / 775.0_f64).sqrt();
-            let error = found.mechanism.standard_error();
+            let bursts = found.bursts().clone();
+            // A user adds noise to a category with probability 1/1024.
+            let (mean, share) = (bursts.mean(), 1.0 / 1024.0);
+            let variance = share * bursts.variance() + share * (1.0 - share) * mean * mean;
+            let error = (1e6 * variance).sqrt();
             assert!(error > 2.8 && error <= most, "{slots} slots: {error}, not {most}");
-            let bursts = found.mechanism.bursts().clone();
             let again = BurstHistogram::new(crowd, 1024, bursts).unwrap().delta(eps).upper;
-            assert!(again == found.delta && again <= delta.get(), "{again:e}");
+            assert!(again == found.delta(eps).upper && again <= delta.get(), "{again:e}");
         }
     }
 
@@ -412,8 +381,8 @@ mod tests {
             (8, 0.9, 0.431185, 1.7352),
             (12, 0.9, 0.410204, 1.5516),
         ] {
-            let rates = Promise { slots, epsilon: 1.0, delta }.least_variance(part, on_the_line);
-            let rates = rates.unwrap();
+            let promise = Promise { slots, epsilon: Epsilon::at(1.0), delta };
+            let rates = promise.least_variance(part, on_the_line).unwrap();
             assert_close(rates[0], s, 5e-3);
             assert_close(variance(&rates).sqrt(), error, 1e-3);
         }

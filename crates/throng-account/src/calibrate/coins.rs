@@ -1,8 +1,8 @@
 //! Calibration of true messages among coins.
 
-use super::{Fitted, PRECISION, cannot};
-use crate::kernel::solve::smallest_safe;
-use crate::profile::{AdditiveHistogram, CoinCount};
+use super::{PRECISION, cannot};
+use crate::kernel::solve::{smallest_doubled, smallest_safe};
+use crate::profile::AdditiveNoise;
 use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 
 /// The fewest slots, and in them the fewest coins, for `coin-count`.
@@ -11,20 +11,15 @@ use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 /// use throng_account::calibrate::coin_count;
 /// use throng_account::{Crowd, Delta, Epsilon};
 ///
-/// // 85 fair coins among a thousand users hide one bit: √85/2 = 4.6.
+/// // 85 fair coins among a thousand users hide one bit.
 /// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let count = coin_count(Crowd::new(1_000)?, epsilon, delta)?.mechanism;
+/// let count = coin_count(Crowd::new(1_000)?, epsilon, delta)?;
 /// assert_eq!(count.slots(), 1);
 /// assert!((1_000.0 * count.chance().probability() - 84.87).abs() < 0.01);
-/// assert!((count.standard_error() - 4.606).abs() < 0.001);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
-pub fn coin_count(
-    crowd: Crowd,
-    epsilon: Epsilon,
-    delta: Delta,
-) -> Result<Fitted<CoinCount>, Error> {
-    fit(epsilon, delta, |slots, chance| CoinCount::new(crowd, slots, chance))
+pub fn coin_count(crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Result<AdditiveNoise, Error> {
+    additive_histogram(crowd, 2, epsilon, delta)
 }
 
 /// The fewest slots, and in them the fewest drawn categories, for `additive-histogram`.
@@ -35,8 +30,8 @@ pub fn coin_count(
 ///
 /// // Two of four categories get half of what is drawn: twice as much has to be.
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let four = additive_histogram(crowd, 4, epsilon, delta)?.mechanism.chance();
-/// let bit = coin_count(crowd, epsilon, delta)?.mechanism.chance();
+/// let four = additive_histogram(crowd, 4, epsilon, delta)?.chance();
+/// let bit = coin_count(crowd, epsilon, delta)?.chance();
 /// assert!((four.probability() / bit.probability() - 2.0).abs() < 1e-5);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
@@ -45,45 +40,22 @@ pub fn additive_histogram(
     categories: u64,
     epsilon: Epsilon,
     delta: Delta,
-) -> Result<Fitted<AdditiveHistogram>, Error> {
-    fit(epsilon, delta, |slots, chance| AdditiveHistogram::new(crowd, slots, chance, categories))
-}
-
-/// δ falls with the slots and with the chance: first the slots, all of them full, then the chance.
-fn fit<M: Profile>(
-    epsilon: Epsilon,
-    delta: Delta,
-    at: impl Fn(u64, Threshold) -> Result<M, Error>,
-) -> Result<Fitted<M>, Error> {
-    let coin = |chance: f64| Probability::new("chance", chance).map(Threshold::at_least);
-    let found = |slots: u64, chance: f64| -> Result<(M, f64), Error> {
-        let mechanism = at(slots, coin(chance)?)?;
-        let found = mechanism.delta(epsilon).upper;
-        Ok((mechanism, found))
+) -> Result<AdditiveNoise, Error> {
+    let at = |slots: u64, chance: f64| {
+        let coin = Threshold::at_least(Probability::new("chance", chance)?);
+        AdditiveNoise::new(crowd, slots, coin, categories)
     };
-    let safe = |slots: u64, chance: f64| Ok(found(slots, chance)?.1 <= delta.get());
+    let safe = |slots: u64, chance: f64| {
+        at(slots, chance).map(|noise| noise.delta(epsilon).upper <= delta.get())
+    };
+    // δ falls with the slots and with the chance: first the slots, all of them full, then the
+    // chance.
     let full = 1.0 - f64::EPSILON / 2.0;
-    let mut high = 1;
-    while !safe(high, full)? {
-        if high >= MAX_SLOTS {
-            let best = at(high, coin(full)?)?.epsilon(delta);
-            let best = best.map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get());
-            return Err(cannot("slots", epsilon, delta, best));
-        }
-        high *= 2;
-    }
-    let mut low = high / 2;
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if safe(middle, full)? {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    let chance = smallest_safe(1e-18, full, PRECISION, |p| safe(high, p).unwrap_or(false));
-    let (mechanism, delta) = found(high, chance)?;
-    Ok(Fitted { mechanism, delta })
+    let Some(slots) = smallest_doubled(1, MAX_SLOTS, u64::MAX, |slots| safe(slots, full))? else {
+        return Err(cannot("slots", epsilon, delta, Some(at(MAX_SLOTS, full)?)));
+    };
+    let chance = smallest_safe(1e-18, full, PRECISION, |p| safe(slots, p).unwrap_or(false));
+    at(slots, chance)
 }
 
 /// The most slots of one user.
@@ -111,12 +83,11 @@ mod tests {
         ] {
             let (eps, delta) = promise(epsilon, 1e-8);
             let found = coin_count(Crowd::new(n).unwrap(), eps, delta).unwrap();
-            let thrown = 4.0 * found.mechanism.standard_error().powi(2);
+            let thrown = n as f64 * found.slots() as f64 * found.chance().probability();
             // The finite-crowd numbers of the last two are for twice the slots.
             assert_close(thrown, coins, if n <= 10_000 && epsilon == 0.1 { 1e-3 } else { 2e-5 });
-            assert_eq!(found.mechanism.slots(), slots);
-            assert!(found.mechanism.delta(eps).upper <= delta.get());
-            assert_eq!(found.delta, found.mechanism.delta(eps).upper);
+            assert_eq!(found.slots(), slots);
+            assert!(found.delta(eps).upper <= delta.get());
         }
     }
 
@@ -131,12 +102,13 @@ mod tests {
         ] {
             let (eps, delta) = promise(epsilon, 1e-8);
             let found = additive_histogram(Crowd::new(n).unwrap(), categories, eps, delta).unwrap();
-            assert_eq!(found.mechanism.slots(), slots);
-            assert_close(found.mechanism.chance().probability(), chance, 2e-5);
+            assert_eq!(found.slots(), slots);
+            assert_close(found.chance().probability(), chance, 2e-5);
             // The printed errors leave out the factor 1 − p/k of the variance.
-            let share = found.mechanism.chance().probability() / categories as f64;
-            assert_close(found.mechanism.standard_error() / (1.0 - share).sqrt(), error, 2e-4);
-            assert!(found.mechanism.delta(eps).upper <= delta.get());
+            let share = found.chance().probability() / categories as f64;
+            let drawn = n as f64 * slots as f64 * share * (1.0 - share);
+            assert_close(drawn.sqrt() / (1.0 - share).sqrt(), error, 2e-4);
+            assert!(found.delta(eps).upper <= delta.get());
         }
     }
 

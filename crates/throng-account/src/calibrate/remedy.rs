@@ -1,7 +1,8 @@
 //! Remedies for a promise that is not kept.
 
+use crate::kernel::solve::smallest_doubled;
 use crate::kernel::work::{measured, terms_visited};
-use crate::{Crowd, Delta, Epsilon, Profile};
+use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
 /// Ways to keep a promise with a mechanism as it is, each by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,28 +47,16 @@ pub fn remedy(
         return None;
     }
     let begin = terms_visited();
-    let keeps = |n: u64| {
+    let keeps = |n: u64| -> Result<bool, Error> {
         if terms_visited() - begin > budget {
-            return false;
+            return Ok(false);
         }
         let profile = Crowd::new(n).ok().and_then(&profile);
-        profile.is_some_and(|profile| profile.delta(epsilon).upper <= delta.get())
+        Ok(profile.is_some_and(|profile| profile.delta(epsilon).upper <= delta.get()))
     };
-    let mut doubled = (1..=10).map(|k| crowd.get() << k);
-    let enough = doubled.find(|n| keeps(*n)).map(|mut enough| {
-        let mut short = enough / 2;
-        while enough - short > 1 + enough / 1_000 {
-            let middle = short + (enough - short) / 2;
-            if keeps(middle) {
-                enough = middle;
-            } else {
-                short = middle;
-            }
-        }
-        enough
-    });
+    let enough = smallest_doubled(crowd.get() << 1, crowd.get() << 10, 1_000, keeps);
     Some(Remedy {
-        crowd: enough.and_then(|enough| Crowd::new(enough).ok()),
+        crowd: enough.ok().flatten().and_then(|enough| Crowd::new(enough).ok()),
         epsilon: here.epsilon(delta).ok().map(|guarantee| guarantee.epsilon),
     })
 }

@@ -5,10 +5,12 @@
 //! and slots; then the number of coins is fitted with the accountant, at the integers the sampler
 //! will use.
 
-use super::{Fitted, cannot};
+use super::cannot;
+use crate::error::require;
 use crate::kernel::solve::smallest_safe;
 use crate::profile::SlicedSum;
 use crate::profile::coins::Coins;
+use crate::quantity::TWO_64;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
 /// The least error, noise and rounding together, for `sliced-sum` with at most `max_messages`
@@ -17,13 +19,14 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile};
 ///
 /// ```
 /// use throng_account::calibrate::sliced_sum;
-/// use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// let (epsilon, delta) = (Epsilon::new(2.0)?, Delta::new(1e-4)?);
 /// let found = sliced_sum(Crowd::new(100)?, epsilon, delta, 4)?;
-/// assert!(found.mechanism.messages() <= 4 && found.delta <= 1e-4);
+/// assert!(found.weights().len() as u64 + found.slots() <= 4);
+/// assert!(found.delta(epsilon).upper <= 1e-4);
 /// // The lowest level gets the most coins: they cost the sum the least.
-/// assert!(found.mechanism.weights().is_sorted_by(|low, high| low >= high));
+/// assert!(found.weights().is_sorted_by(|low, high| low >= high));
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn sliced_sum(
@@ -31,16 +34,10 @@ pub fn sliced_sum(
     epsilon: Epsilon,
     delta: Delta,
     max_messages: u64,
-) -> Result<Fitted<SlicedSum>, Error> {
-    if max_messages < 2 {
-        let value = max_messages as f64;
-        return Err(Error::OutOfRange { name: "messages", value, range: "2 or more" });
-    }
+) -> Result<SlicedSum, Error> {
+    require(max_messages >= 2, "messages", max_messages as f64, "2 or more")?;
     // Below, the coins of a crowd number billions, and accounting for them takes minutes.
-    if epsilon.get() < LEAST_EPSILON {
-        let value = epsilon.get();
-        return Err(Error::OutOfRange { name: "epsilon", value, range: "0.01 or more" });
-    }
+    require(epsilon.get() >= 0.01, "epsilon", epsilon.get(), "0.01 or more")?;
     // The coins that one level alone would need; several need about as much in all.
     let single = |rate: f64| Coins::Poisson { rate }.delta(epsilon).upper <= delta.get();
     let coins =
@@ -55,15 +52,14 @@ pub fn sliced_sum(
         let again = best(&forecasts(crowd, delta, coins * scale / plan.scale, max_messages));
         let again = again.filter(|other| other.shape != plan.shape || other.slots != plan.slots);
         let other = again.and_then(|other| other.fit(crowd, epsilon, delta));
-        let error = fitted.mechanism.standard_error();
+        let error = fitted.standard_error();
         return Ok(match other {
-            Some((other, _)) if other.mechanism.standard_error() < error => other,
+            Some((other, _)) if other.standard_error() < error => other,
             _ => fitted,
         });
     }
     let full = SlicedSum::new(crowd, max_messages - 1, vec![u64::MAX])?;
-    let reached = full.epsilon(delta).map_or(f64::INFINITY, |guarantee| guarantee.epsilon.get());
-    Err(cannot("weights", epsilon, delta, reached))
+    Err(cannot("weights", epsilon, delta, Some(full)))
 }
 
 /// Levels, slots and the shape of the allocation, with what they are expected to give.
@@ -91,24 +87,17 @@ impl Plan {
 
     /// The least scale that keeps the promise, to a relative 3e-4. `ln δ` is all but linear in it,
     /// so a handful of evaluations do.
-    fn fit(
-        &self,
-        crowd: Crowd,
-        epsilon: Epsilon,
-        delta: Delta,
-    ) -> Option<(Fitted<SlicedSum>, f64)> {
+    fn fit(&self, crowd: Crowd, epsilon: Epsilon, delta: Delta) -> Option<(SlicedSum, f64)> {
         let target = delta.get().ln();
         let mut scale = self.scale;
-        let mut below: Option<(f64, f64)> = None;
-        let mut above: Option<(f64, f64)> = None;
+        let (mut below, mut above) = (None, None);
         let mut fitted = None;
-        for _ in 0..MAX_EVALUATIONS {
+        for _ in 0..12 {
             let mechanism = self.at(crowd, scale)?;
-            let found = mechanism.bulk_delta(epsilon);
-            let gap = found.ln() - target;
+            let gap = mechanism.bulk_delta(epsilon).ln() - target;
             if gap <= 0.0 {
                 above = Some((scale, gap));
-                fitted = Some((Fitted { mechanism, delta: found }, scale));
+                fitted = Some((mechanism, scale));
             } else {
                 below = Some((scale, gap));
             }
@@ -141,7 +130,7 @@ fn best(plans: &[Plan]) -> Option<Plan> {
 fn forecasts(crowd: Crowd, delta: Delta, coins: f64, max_messages: u64) -> Vec<Plan> {
     let n = crowd.get() as f64;
     let mut plans = Vec::new();
-    for levels in 1..=(max_messages - 1).min(MAX_LEVELS) as i32 {
+    for levels in 1..=(max_messages - 1).min(32) as i32 {
         for kappa in KAPPAS.map(|share| share * 2f64.powi(levels)) {
             let weight: Vec<f64> = (0..levels).map(|j| 2f64.powi(j).hypot(kappa)).collect();
             let sum: f64 = weight.iter().sum();
@@ -166,26 +155,26 @@ fn forecasts(crowd: Crowd, delta: Delta, coins: f64, max_messages: u64) -> Vec<P
 const KAPPAS: [f64; 12] = [0.0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0.6, 1.0, 3.0];
 /// The share of the slots that a plan may fill: at 0.9 the finite crowd costs a factor of 3 in δ.
 const FULL: f64 = 0.9;
-const MAX_LEVELS: u64 = 32;
-const LEAST_EPSILON: f64 = 0.01;
 const MAX_COINS: f64 = 1e9;
-const MAX_EVALUATIONS: usize = 12;
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn messages(sum: &SlicedSum) -> u64 {
+        sum.weights().len() as u64 + sum.slots()
+    }
+
     fn fitted(n: u64, epsilon: f64, max_messages: u64) -> SlicedSum {
         let (crowd, eps) = (Crowd::new(n).unwrap(), Epsilon::at(epsilon));
         let delta = Delta::new(1e-8).unwrap();
         let found = sliced_sum(crowd, eps, delta, max_messages).unwrap();
-        assert!(found.mechanism.delta(eps).upper <= delta.get(), "{found:?}");
-        assert!(found.mechanism.delta(eps).upper <= found.delta * (1.0 + 1e-12));
-        assert!(found.mechanism.messages() <= max_messages);
+        let reached = found.delta(eps).upper;
+        assert!(reached <= delta.get(), "{found:?}");
+        assert!(messages(&found) <= max_messages);
         // Next to nothing is given away.
-        assert!(found.delta > 0.99 * delta.get(), "{found:?}");
-        found.mechanism
+        assert!(reached > 0.99 * delta.get(), "{found:?}");
+        found
     }
 
     #[test]
@@ -206,8 +195,8 @@ mod tests {
     #[test]
     fn few_messages_leave_few_levels() {
         let few = fitted(1_000, 0.1, 11);
-        assert_eq!((few.levels(), few.slots()), (1, 9));
-        assert!(fitted(1_000, 4.0, 5).messages() <= 5);
+        assert_eq!((few.weights().len(), few.slots()), (1, 9));
+        assert!(messages(&fitted(1_000, 4.0, 5)) <= 5);
         let crowd = Crowd::new(1_000).unwrap();
         let (eps, delta) = (Epsilon::at(0.1), Delta::new(1e-8).unwrap());
         let refused = sliced_sum(crowd, eps, delta, 5);

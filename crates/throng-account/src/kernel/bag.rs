@@ -32,13 +32,13 @@
 //! | r | `own` | the user's bits |
 //! | s | `s` | tilt: the law is weighted by `e^{s·total}` |
 
-use crate::Band;
 use crate::kernel::binomial::Product;
 use crate::kernel::complex::{exp_m1, ln_1p};
 use crate::kernel::solve::smallest_epsilon;
-use crate::kernel::special::{exp_m1_minus, sin_minus};
+use crate::kernel::special::{bernstein, exp_m1_minus, sin_minus};
 use crate::kernel::work;
 use crate::round;
+use crate::{Band, Crowd};
 use realfft::num_complex::Complex64;
 use std::collections::BinaryHeap;
 use std::f64::consts::TAU;
@@ -59,6 +59,11 @@ pub(crate) struct Worst {
 }
 
 impl Bag {
+    /// The bag in which each of a crowd has `own` bits.
+    pub(crate) fn new(crowd: Crowd, own: u64, flip: f64) -> Self {
+        Self { others: (crowd.get() - 1) * own, own, flip }
+    }
+
     /// ε₀ of the user's own bits, rounded up: the loss when nobody else's are in the bag.
     pub(crate) fn pure(&self) -> f64 {
         let bit = ((1.0 - 2.0 * self.flip) / self.flip).ln_1p();
@@ -68,6 +73,14 @@ impl Bag {
     /// `δ(ε)` on the dataset with `ones` ones among the others' bits, ones against zeros.
     pub(crate) fn delta_at(&self, ones: u64, epsilon: f64) -> Band {
         self.block_delta(Block::single(ones), epsilon)
+    }
+
+    /// A lower bound on `δ(ε)`: the largest on these datasets, and the first of them that has it.
+    pub(crate) fn worst_of(&self, datasets: [u64; 3], epsilon: f64) -> (f64, u64) {
+        let found = datasets.map(|ones| (self.delta_at(ones, epsilon).lower, ones));
+        let worse =
+            |worst: (f64, u64), next: (f64, u64)| if next.0 > worst.0 { next } else { worst };
+        found.into_iter().fold((0.0, datasets[0]), worse)
     }
 
     /// `δ(ε)` over all datasets.
@@ -107,8 +120,8 @@ impl Bag {
         // Raise ε until nothing looked at is above δ: blocks still open, and single datasets.
         let mut upper = lower;
         for block in search.open.into_iter().chain(search.closed) {
-            if block.bound > delta && self.block_delta(block.range, upper).upper > delta {
-                upper = upper.max(solve(block.range, upper));
+            if block.bound > delta && self.block_delta(block, upper).upper > delta {
+                upper = upper.max(solve(block, upper));
             }
         }
         // `lower` was solved on a value rounded up; the true ε of that dataset is this at least.
@@ -119,31 +132,25 @@ impl Bag {
 
     /// Best-first branch and bound over blocks of datasets.
     fn search(&self, epsilon: f64, blocks: usize) -> Search {
-        let mut search = Search {
-            best: 0.0,
-            peak: 0.0,
-            ones: self.others,
-            open: BinaryHeap::new(),
-            closed: Vec::new(),
-        };
+        let mut search = Search { ones: self.others, ..Search::default() };
         // Good datasets to start from let most blocks be dismissed unsplit.
         for ones in [self.others, 0, self.others / 2, self.others.saturating_sub(1)] {
             search.push(self, Block::single(ones), epsilon);
         }
-        search.push(self, Block { first: 0, last: self.others }, epsilon);
+        search.push(self, Block::new(0, self.others), epsilon);
         for round in 0..blocks {
             let Some(top) = search.open.peek() else { break };
             if top.bound <= search.peak {
                 break;
             }
-            let Block { first, last } = search.open.pop().expect("peeked").range;
+            let Block { first, last, .. } = search.open.pop().expect("peeked");
             let middle = first + (last - first) / 2;
             // Now and then a middle stands for blocks too wide to be split down to single datasets.
             if round.is_multiple_of(8) {
                 search.push(self, Block::single(middle), epsilon);
             }
-            search.push(self, Block { first, last: middle }, epsilon);
-            search.push(self, Block { first: middle + 1, last }, epsilon);
+            search.push(self, Block::new(first, middle), epsilon);
+            search.push(self, Block::new(middle + 1, last), epsilon);
         }
         search
     }
@@ -157,9 +164,9 @@ impl Bag {
         }
         // No event gains more than a factor e^(ε₀−ε) allows, whatever else is in the bag.
         let cap = round::up(-(-left).exp_m1()).min(1.0);
-        let zeros = self.others - block.last;
         let Self { own, flip, .. } = *self;
-        let laws = Hypotheses { up: zeros, down: block.first, own, flip, epsilon };
+        let (up, down) = (self.others - block.last, block.first);
+        let laws = Hypotheses { up, down, own, flip, epsilon };
         // δ vanishes with what is left to ε₀, of which rounding moves the last bits.
         let edge = 4e-16 * (2.0 * own as f64 + self.pure()) / left;
         match laws.delta() {
@@ -172,63 +179,64 @@ impl Bag {
     }
 }
 
-/// The datasets with `first ..= last` ones.
+/// The datasets with `first ..= last` ones, ordered by the bound on their δ once that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Block {
     first: u64,
     last: u64,
+    bound: f64,
 }
 
 impl Block {
+    fn new(first: u64, last: u64) -> Self {
+        Self { first, last, bound: 1.0 }
+    }
+
     fn single(ones: u64) -> Self {
-        Self { first: ones, last: ones }
+        Self::new(ones, ones)
     }
 }
 
-/// A block still to be split, ordered by its bound.
-#[derive(Debug, PartialEq)]
-struct Open {
-    bound: f64,
-    range: Block,
-}
+impl Eq for Block {}
 
-impl Eq for Open {}
-
-impl PartialOrd for Open {
+impl PartialOrd for Block {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Open {
+impl Ord for Block {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.bound.total_cmp(&other.bound)
     }
 }
 
+#[derive(Default)]
 struct Search {
     /// The largest lower bound of a single dataset, and that dataset.
     best: f64,
     ones: u64,
     /// The largest upper bound of a single dataset.
     peak: f64,
-    open: BinaryHeap<Open>,
+    /// Blocks still to be split.
+    open: BinaryHeap<Block>,
     /// Single datasets.
-    closed: Vec<Open>,
+    closed: Vec<Block>,
 }
 
 impl Search {
-    fn push(&mut self, bag: &Bag, range: Block, epsilon: f64) {
-        let Band { lower, upper: bound } = bag.block_delta(range, epsilon);
-        if range.first < range.last {
-            self.open.push(Open { bound, range });
+    fn push(&mut self, bag: &Bag, block: Block, epsilon: f64) {
+        let Band { lower, upper: bound } = bag.block_delta(block, epsilon);
+        let block = Block { bound, ..block };
+        if block.first < block.last {
+            self.open.push(block);
             return;
         }
         if lower > self.best {
-            (self.best, self.ones) = (lower, range.first);
+            (self.best, self.ones) = (lower, block.first);
         }
         self.peak = self.peak.max(bound);
-        self.closed.push(Open { bound, range });
+        self.closed.push(block);
     }
 
     /// A value that δ exceeds on no dataset.
@@ -263,12 +271,12 @@ impl Hypotheses {
         let at_crossing = Tilted::new(self, crossing);
         // The tails converge like e^(−s·m), so a tilt below one deviation would need a long circle.
         let s = crossing.max(1.0 / at_crossing.deviation.max(0.5));
-        let mut tilted = at_crossing;
-        if s > crossing {
-            tilted = Tilted::new(self, s);
-        }
-        // ln η: how far the laws of the user's bits are from crossing at this tilt.
-        let ratio = r * ((tilted.odds_gain(self.flip) - gain) / (1.0 + gain)).ln_1p();
+        let tilted = if s > crossing { Tilted::new(self, s) } else { at_crossing };
+        // (f + q·e^s)/(q + f·e^s) − 1: how the two laws of one bit differ at this tilt.
+        let (f, q) = (self.flip, 1.0 - self.flip);
+        let odds_gain = (1.0 - 2.0 * f) * -(-s).exp_m1() / (q * (-s).exp() + f);
+        // ln η: how far the laws of the user's bits are from crossing there.
+        let ratio = r * ((odds_gain - gain) / (1.0 + gain)).ln_1p();
         // P[W' ≥ k] − e^ε·P[W ≥ k] rises to its maximum in k and falls from there; a climb that
         // turns around has found it, up to rounding.
         let mut k = at_crossing.cut(r);
@@ -327,11 +335,6 @@ impl Tilted {
         }
     }
 
-    /// `(f + q·e^s)/(q + f·e^s) − 1`: how the two laws of one bit differ at this tilt.
-    fn odds_gain(&self, f: f64) -> f64 {
-        (1.0 - 2.0 * f) * -(-self.s).exp_m1() / ((1.0 - f) * (-self.s).exp() + f)
-    }
-
     /// The point where the two laws cross, to the order of their skewness: the first guess of the
     /// worst cut.
     fn cut(&self, r: f64) -> f64 {
@@ -360,8 +363,8 @@ impl Tilted {
             visited += 1;
             let theta = step * index as f64;
             let half = (0.5 * theta).sin();
-            let rise = Coin::new(self.flipped, self.stayed, theta, half);
-            let fall = Coin::new(self.fallen, self.kept, theta, half);
+            let rise = Polar::coin(self.flipped, self.stayed, theta, half);
+            let fall = Polar::coin(self.fallen, self.kept, theta, half);
             // The two laws share the others' bits and differ in the user's.
             let shared = rise.power(others).plus(fall.power(-down));
             let zeros = shared.plus(rise.power(r)).turned(-theta * offset);
@@ -375,14 +378,14 @@ impl Tilted {
             let close = b.norm_sqr() > 0.25 && own.re < 1.0;
             let (larger, doubt, difference);
             if close {
-                larger = zeros.log_modulus.max(zeros.log_modulus + own.re);
+                larger = zeros.log.re.max(zeros.log.re + own.re);
                 doubt = zeros.doubt + own.norm();
                 difference = zeros.complex() * exp_m1(own);
             } else {
-                let held = Coin::new(self.kept, self.fallen, theta, half).power(r);
+                let held = Polar::coin(self.kept, self.fallen, theta, half).power(r);
                 let ones = shared.plus(held).turned(-theta * (offset - r * self.apart));
-                let ones = Polar { log_modulus: ones.log_modulus + ratio, ..ones };
-                larger = zeros.log_modulus.max(ones.log_modulus);
+                let ones = Polar { log: ones.log + ratio, ..ones };
+                larger = zeros.log.re.max(ones.log.re);
                 doubt = zeros.doubt.max(ones.doubt);
                 difference = ones.complex() - zeros.complex();
             }
@@ -424,8 +427,8 @@ impl Tilted {
     /// the mass (Bernstein's inequality) and of the tail sum.
     fn points(&self, k: f64, r: f64) -> f64 {
         let spread = self.deviation.powi(2) + r * self.kept * self.fallen;
-        let reach = NATS / 3.0 + (NATS * NATS / 9.0 + 2.0 * NATS * spread).sqrt();
-        let half = (reach + (k - self.mean).abs() + r * self.apart + 2.0).max(NATS / self.s);
+        let half = (bernstein(NATS, spread) + (k - self.mean).abs() + r * self.apart + 2.0)
+            .max(NATS / self.s);
         2.0 * half.ceil()
     }
 }
@@ -437,15 +440,18 @@ struct Estimate {
     error: f64,
 }
 
-/// A tilted coin's characteristic function around its mean: `E e^{iθ(X−p)}` in polar form.
+/// A value of a characteristic function, by its logarithm.
 #[derive(Clone, Copy)]
-struct Coin {
-    log_modulus: f64,
-    angle: f64,
+struct Polar {
+    /// The logarithm of its modulus, and its angle.
+    log: Complex64,
+    /// The sum of the sizes of the terms added up, for the rounding error.
+    doubt: f64,
 }
 
-impl Coin {
-    fn new(p: f64, q: f64, theta: f64, half_sine: f64) -> Self {
+impl Polar {
+    /// A tilted coin's characteristic function around its mean, `E e^{iθ(X−p)}`.
+    fn coin(p: f64, q: f64, theta: f64, half_sine: f64) -> Self {
         let square = half_sine * half_sine;
         // |q + p·e^{iθ}|² = 1 − 4pq·sin²(θ/2) = (q − p)² + 4pq·cos²(θ/2)
         let log_modulus = if square < 0.5 {
@@ -457,43 +463,29 @@ impl Coin {
         let (a, b) = (q * theta, p * theta);
         let im = p * sin_minus(a) - q * sin_minus(b);
         let re = p * a.cos() + q * b.cos();
-        Self { log_modulus, angle: im.atan2(re) }
+        Self { log: Complex64::new(log_modulus, im.atan2(re)), doubt: 0.0 }
     }
 
     /// The law of `count` such coins, or of minus their sum.
-    fn power(self, count: f64) -> Polar {
+    fn power(self, count: f64) -> Self {
         if count == 0.0 {
-            return Polar { log_modulus: 0.0, angle: 0.0, doubt: 0.0 };
+            return Self { log: Complex64::new(0.0, 0.0), doubt: 0.0 };
         }
-        let (log_modulus, angle) = (count.abs() * self.log_modulus, count * self.angle);
-        Polar { log_modulus, angle, doubt: log_modulus.abs() + angle.abs() }
+        let log = Complex64::new(count.abs() * self.log.re, count * self.log.im);
+        Self { log, doubt: log.re.abs() + log.im.abs() }
     }
-}
 
-/// A value of a characteristic function, by its logarithm.
-#[derive(Clone, Copy)]
-struct Polar {
-    log_modulus: f64,
-    angle: f64,
-    /// The sum of the sizes of the terms added up, for the rounding error.
-    doubt: f64,
-}
-
-impl Polar {
     fn plus(self, other: Self) -> Self {
-        Self {
-            log_modulus: self.log_modulus + other.log_modulus,
-            angle: self.angle + other.angle,
-            doubt: self.doubt + other.doubt,
-        }
+        Self { log: self.log + other.log, doubt: self.doubt + other.doubt }
     }
 
     fn turned(self, angle: f64) -> Self {
-        Self { angle: self.angle + angle, doubt: self.doubt + angle.abs(), ..self }
+        let log = Complex64::new(self.log.re, self.log.im + angle);
+        Self { log, doubt: self.doubt + angle.abs() }
     }
 
     fn complex(self) -> Complex64 {
-        Complex64::from_polar(self.log_modulus.exp(), self.angle)
+        Complex64::from_polar(self.log.re.exp(), self.log.im)
     }
 }
 

@@ -19,10 +19,11 @@
 //! δ = (q − Ef)·g_{k−1} − (E−1)·P[S ≥ k],   k the first place with g_k/g_{k−1} < (q − Ef)/(Eq − f)
 //! ```
 
+use crate::kernel::special::bernstein;
 use crate::kernel::work;
 use crate::profile::BitSum;
 use crate::round;
-use crate::{Band, Dataset, Epsilon, Profile, Theorem};
+use crate::{Band, Epsilon, Profile, Theorem};
 
 /// `δ(ε)` of a `bit-sum` from above, tight to the share of a block in all datasets.
 pub(crate) struct BagTable {
@@ -34,7 +35,7 @@ impl BagTable {
     /// Writes out the laws; a few milliseconds.
     pub(crate) fn new(column: BitSum) -> Self {
         let (others, flip) = (column.crowd().get() - 1, column.flip());
-        let reach = reach((others as f64 * flip * (1.0 - flip)).max(0.0));
+        let reach = bernstein(NATS, others as f64 * flip * (1.0 - flip)).ceil();
         let blocks = ((ENTRIES / reach) as u64).clamp(16, MAX_BLOCKS).min(others + 1);
         // For all datasets of a block, revealing the bits in which they differ leaves this bag.
         let block = |index: u64| {
@@ -71,10 +72,6 @@ impl Profile for BagTable {
     fn theorem(&self) -> Theorem {
         Theorem::ExactBag
     }
-
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        None
-    }
 }
 
 /// The upper half of the law of S.
@@ -91,23 +88,14 @@ impl Tail {
     fn new(zeros: u64, ones: u64, flip: f64) -> Self {
         let (_, masses) = difference(zeros, ones, flip);
         let mode = (0..masses.len()).max_by(|&i, &j| masses[i].total_cmp(&masses[j])).unwrap_or(0);
-        let mut above = 0.0;
-        let mut tails: Vec<f64> = masses[mode..]
-            .iter()
-            .rev()
-            .map(|mass| {
-                above += mass;
-                above
-            })
-            .collect();
-        tails.reverse();
-        tails.push(0.0);
-        let after = |index: usize| masses.get(index + 1).copied().unwrap_or(0.0);
-        Self {
-            before: masses[mode..].to_vec(),
-            ratio: (mode..masses.len()).map(|index| after(index) / masses[index]).collect(),
-            above: tails.split_off(1),
+        let before = masses[mode..].to_vec();
+        let after = before[1..].iter().chain(&[0.0]);
+        let ratio = after.zip(&before).map(|(after, before)| after / before).collect();
+        let mut above = vec![0.0; before.len()];
+        for index in (1..before.len()).rev() {
+            above[index - 1] = above[index] + before[index];
         }
+        Self { before, ratio, above }
     }
 
     fn delta(&self, kept: f64, gain: f64) -> f64 {
@@ -124,7 +112,7 @@ impl Tail {
 fn difference(zeros: u64, ones: u64, flip: f64) -> (i64, Vec<f64>) {
     let (a, b, f, q) = (zeros as f64, ones as f64, flip, 1.0 - flip);
     let mean = ((a - b) * f).round();
-    let reach = reach((a + b) * f * q);
+    let reach = bernstein(NATS, (a + b) * f * q).ceil();
     // Ratios are started further out than they are used: the steps from 1.4·reach to reach leave
     // less than e^−50 of a relative error.
     let within = |place: f64| place.clamp(-b, a);
@@ -154,10 +142,6 @@ fn difference(zeros: u64, ones: u64, flip: f64) -> (i64, Vec<f64>) {
         }
     }
     work::count((top - bottom) as u64 + 1);
-    masses(low, &rise, mean)
-}
-
-fn masses(low: f64, rise: &[f64], mean: f64) -> (i64, Vec<f64>) {
     let mut masses = vec![0.0; rise.len()];
     let middle = ((mean - low) as usize).min(rise.len() - 1);
     masses[middle] = 1.0;
@@ -172,12 +156,6 @@ fn masses(low: f64, rise: &[f64], mean: f64) -> (i64, Vec<f64>) {
         *mass /= total;
     }
     (low as i64, masses)
-}
-
-/// The distance from its mean within which a sum of bits with this variance has all but e^-NATS of
-/// its mass, on either side (Bernstein's inequality).
-fn reach(variance: f64) -> f64 {
-    (NATS / 3.0 + (NATS * NATS / 9.0 + 2.0 * NATS * variance).sqrt()).ceil()
 }
 
 const NATS: f64 = 60.0;

@@ -22,9 +22,11 @@
 //! bursts. Chernoff's bound holds each of these below a `leak` of 10⁻²².
 
 use crate::Error;
+use crate::error::require;
 use crate::kernel::binomial::Binomial;
 use crate::kernel::work;
 use crate::profile::Bursts;
+use crate::quantity::TWO_64;
 
 /// The table, its relative error and the mass that it misses.
 #[derive(Clone)]
@@ -38,29 +40,13 @@ pub(crate) struct Law {
 }
 
 impl Law {
-    /// The law of `trials` users. An error where the table is too large to compute.
-    pub(crate) fn new(trials: u64, bursts: &Bursts) -> Result<Self, Error> {
-        Self::within(MAX_TERMS, trials, bursts)
-    }
-
-    /// The law of `trials` users; an error where that takes more than `budget` terms.
-    pub(crate) fn within(budget: f64, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
-        Self::cut(LEAK, (MAX_CELLS, budget), trials, bursts)
-    }
-
-    /// The law of `trials` users; an error unless the table is so small that all its outcomes can
-    /// be kept in order.
-    pub(crate) fn small(trials: u64, bursts: &Bursts) -> Result<Self, Error> {
-        Self::cut(LEAK, (FEW_CELLS, FEW_TERMS), trials, bursts)
+    /// The law of `trials` users; an error where that takes a larger table than the limits allow.
+    pub(crate) fn new(limits: Limits, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
+        Self::cut(LEAK, limits, trials, bursts)
     }
 
     /// The law of `trials` users, in a table each of whose sides misses at most `leak`.
-    fn cut(
-        leak: f64,
-        (most_cells, most_terms): (f64, f64),
-        trials: u64,
-        bursts: &Bursts,
-    ) -> Result<Self, Error> {
+    fn cut(leak: f64, limits: Limits, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
         let catalogue = Catalogue::new(trials, bursts, leak);
         let window = catalogue.window();
         let smallest = catalogue.events.iter().map(|event| event.total as u64).min();
@@ -73,10 +59,9 @@ impl Law {
             (most as f64 + 1.0) * window.cells() * catalogue.events.len() as f64
                 + trials as f64 * pairs
         };
-        if window.cells() > most_cells || terms > most_terms {
-            let range = "smaller: such noise has too many outcomes to account for";
-            return Err(Error::OutOfRange { name: "burst table", value: window.cells(), range });
-        }
+        let holds = window.cells() <= limits.cells && terms <= limits.terms;
+        let range = "smaller: such noise has too many outcomes to account for";
+        require(holds, "burst table", window.cells(), range)?;
         work::count(terms as u64);
         let (cells, error) = if positive {
             (catalogue.by_totals(window), catalogue.error_by_totals(window))
@@ -91,14 +76,12 @@ impl Law {
 
     /// The mass of `plus` and `minus` messages of noise; 0 beyond the table.
     pub(crate) fn mass(&self, plus: i64, minus: i64) -> f64 {
-        let (Ok(plus), Ok(minus)) = (usize::try_from(plus), usize::try_from(minus)) else {
-            return 0.0;
+        let mass = || {
+            let (plus, minus) = (usize::try_from(plus).ok()?, usize::try_from(minus).ok()?);
+            let (first, row) = self.row(plus.checked_add(minus)?);
+            row.get(plus.checked_sub(first)?).copied()
         };
-        let Some(total) = plus.checked_add(minus).filter(|&t| t <= self.window.last) else {
-            return 0.0;
-        };
-        let (first, row) = self.row(total);
-        plus.checked_sub(first).and_then(|i| row.get(i)).copied().unwrap_or(0.0)
+        mass().unwrap_or(0.0)
     }
 
     /// Every outcome, with its mass as it is and its mass when one '+' is added to the noise.
@@ -127,6 +110,22 @@ impl Law {
         let start = t * self.window.stride();
         (self.window.first(t), &self.cells[start..start + self.window.width(t)])
     }
+}
+
+/// The largest table that is worth its time.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// The cells of the table.
+    pub(crate) cells: f64,
+    /// The terms that are added up in all of them.
+    pub(crate) terms: f64,
+}
+
+impl Limits {
+    /// A table that can be computed.
+    pub(crate) const LARGE: Self = Self { cells: 3e7, terms: 2e10 };
+    /// A table so small that all its outcomes can be kept in order.
+    pub(crate) const SMALL: Self = Self { cells: 2.5e6, terms: 2e9 };
 }
 
 /// A long sum of positive terms in parts, so that its rounding error grows with their number and
@@ -217,10 +216,6 @@ impl Event {
     fn is_pair(&self) -> bool {
         self.total == 2 * self.plus
     }
-
-    fn minus(&self) -> usize {
-        self.total - self.plus
-    }
 }
 
 /// The events that can happen, as probabilities.
@@ -258,7 +253,7 @@ impl Catalogue {
         let burst = |event: &Event, size: usize| if event.is_pair() { 0 } else { size };
         Window {
             last: self.reach(|event| event.total),
-            below: self.reach(|event| burst(event, event.minus())),
+            below: self.reach(|event| burst(event, event.total - event.plus)),
             above: self.reach(|event| burst(event, event.plus)),
         }
     }
@@ -277,11 +272,7 @@ impl Catalogue {
         let (mut low, mut high) = (-16.0, 4.0);
         for _ in 0..100 {
             let (left, right) = ((2.0 * low + high) / 3.0, (low + 2.0 * high) / 3.0);
-            if bound(left) <= bound(right) {
-                high = right;
-            } else {
-                low = left;
-            }
+            (low, high) = if bound(left) <= bound(right) { (low, right) } else { (left, high) };
         }
         let likely = bound(0.5 * (low + high)) * (1.0 + 1e-9);
         likely.min(self.trials as f64 * largest).ceil() as usize
@@ -411,13 +402,8 @@ const UNDERFLOW: f64 = 1e-26;
 /// The relative error of [`Binomial`]: four times the one its tests allow.
 const BINOMIAL_ERROR: f64 = 1.6e-11;
 const LIFT: f64 = 1.3407807929942597e154; // 2⁵¹²
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
-const MAX_CELLS: f64 = 3e7;
-const MAX_TERMS: f64 = 2e10;
 /// Terms of one part of a long sum.
 const PART: usize = 2048;
-const FEW_CELLS: f64 = 2.5e6;
-const FEW_TERMS: f64 = 2e9;
 
 #[cfg(test)]
 mod tests {
@@ -457,10 +443,10 @@ mod tests {
     fn what_a_narrow_table_misses_is_within_its_leak() {
         for (n, pairs) in [(500, 30.0), (40, 20.0)] {
             let few = bursts(n as f64, &[pairs, 9.0], &[0.5, 0.2, 0.4], &[0.7, 0.0, 0.3, 0.1]);
-            let wide = Law::new(n, &few).unwrap();
+            let wide = Law::new(Limits::LARGE, n, &few).unwrap();
             assert_close(total(&wide), 1.0, 1e-11);
             for leak in [1e-3, 1e-6, 1e-9] {
-                let narrow = Law::cut(leak, (MAX_CELLS, MAX_TERMS), n, &few).unwrap();
+                let narrow = Law::cut(leak, Limits::LARGE, n, &few).unwrap();
                 let (first, last) = (&narrow.window, &wide.window);
                 assert!(first.last < last.last && first.above < last.above);
                 let missing = 1.0 - total(&narrow);
@@ -480,7 +466,7 @@ mod tests {
     #[test]
     fn many_events_do_not_underflow() {
         let many = bursts(1e6, &[2000.0], &[500.0], &[500.0]);
-        let law = Law::new(1_000_000, &many).unwrap();
+        let law = Law::new(Limits::LARGE, 1_000_000, &many).unwrap();
         assert_close(total(&law), 1.0, 1e-10);
         let mut mean = 0.0;
         for t in 0..=law.window.last {
@@ -493,7 +479,7 @@ mod tests {
     #[test]
     fn bursts_that_are_almost_sure_keep_the_digits_of_the_rest() {
         let sure = Bursts::new(vec![], vec![u64::MAX], vec![]).unwrap();
-        let law = Law::new(3, &sure).unwrap();
+        let law = Law::new(Limits::LARGE, 3, &sure).unwrap();
         assert_close(law.mass(3, 0), 1.0, 1e-10);
         assert_close(law.mass(2, 0), 3.0 / TWO_64, 1e-10);
         assert_close(law.mass(1, 0), 3.0 / TWO_64 / TWO_64, 1e-10);
@@ -502,6 +488,6 @@ mod tests {
     #[test]
     fn a_table_beyond_reach_is_refused() {
         let huge = bursts(1e4, &[0.0; 1000], &[9.0; 1000], &[0.0]);
-        assert!(Law::new(10_000, &huge).is_err());
+        assert!(Law::new(Limits::LARGE, 10_000, &huge).is_err());
     }
 }

@@ -24,12 +24,13 @@
 //!
 //! The sum over `c` walks outward from its mode with constant work per step.
 
+use crate::error::require;
 use crate::kernel::binomial::{Binomial, shrinking_sum};
 use crate::kernel::solve::smallest_epsilon;
 use crate::kernel::special::{LN_SQRT_TAU, normal_cdf};
 use crate::kernel::work;
 use crate::round;
-use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+use crate::{Band, Crowd, Delta, Epsilon, Error, Profile, Theorem};
 
 /// The pair of laws that dominates `crowd` shuffled reports of an ε₀-LDP randomizer.
 ///
@@ -58,27 +59,18 @@ impl ClonePair {
     /// An upper bound on every such randomizer, valid for all ε₀ and crowds, attained by binary
     /// randomized response on an interval of ε. Theorem in `docs/privacy.md`, 5.
     pub fn strong(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
-        let local = checked(local)?;
-        let clone = 1.0 / (local.exp() + 1.0);
-        Ok(Self { crowd: crowd.get(), local, theorem: Theorem::StrongClones, clone })
+        Self::of_mass(crowd, local, Theorem::StrongClones, 1.0 / (local.get().exp() + 1.0))
     }
 
     /// The standard clones, mass `e^−ε₀`. Feldman et al. (2021), Theorem 3.2. ε is larger by 12 to
     /// 47 %.
     pub fn standard(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
-        let local = checked(local)?;
-        let clone = 0.5 * (-local).exp();
-        Ok(Self { crowd: crowd.get(), local, theorem: Theorem::StandardClones, clone })
+        Self::of_mass(crowd, local, Theorem::StandardClones, 0.5 * (-local.get()).exp())
     }
 
-    /// ε by the central limit theorem: where the exact search starts, and of no other use.
-    fn guess(&self, delta: f64) -> f64 {
-        let clones = 2.0 * self.clone * self.crowd as f64;
-        smallest_epsilon(delta, self.local, 0.0, |epsilon| {
-            let z = (0.5 * epsilon).tanh() / (0.5 * self.local).tanh() * clones.sqrt();
-            let loss = (-0.5 * z * z - LN_SQRT_TAU).exp() - z * normal_cdf(-z);
-            (epsilon.exp() + 1.0) * (0.5 * self.local).tanh() / clones.sqrt() * loss.max(0.0)
-        })
+    fn of_mass(crowd: Crowd, local: Epsilon, theorem: Theorem, clone: f64) -> Result<Self, Error> {
+        require(local.get() <= 300.0, "epsilon0", local.get(), "from 0 to 300")?;
+        Ok(Self { crowd: crowd.get(), local: local.get(), theorem, clone })
     }
 
     /// `P[A − c/2 ≥ βc] ≤ e^{−2β²c}` for every c, so `δ ≤ (scale·n/2)·E[e^{−2β²c}]`.
@@ -89,12 +81,8 @@ impl ClonePair {
         scale * (self.crowd as f64 * kept.ln_1p()).exp()
     }
 
-    /// `δ(ε)` of the pair itself, exact to rounding.
+    /// `δ(ε)` of the pair itself for ε < ε₀, exact to rounding.
     fn value(&self, epsilon: f64) -> f64 {
-        // At ε₀ = 0 both worlds are one; at ε ≥ ε₀ no event has positive weight.
-        if epsilon >= self.local {
-            return 0.0;
-        }
         let (p, n, w) = (self.local.exp(), self.crowd as f64, self.clone);
         let (half, half_local) = (0.5 * epsilon, 0.5 * self.local);
         let beta = 0.5 * half.tanh() / half_local.tanh();
@@ -103,13 +91,16 @@ impl ClonePair {
         // (p − 1)(E + 1)/(n·w·(p + 1)), without forming p or E where they are large or close to 1.
         let scale = (0.5 * self.local).tanh() * (epsilon.exp() + 1.0) / (n * w);
         let trivial = (p - epsilon.exp()) / (2.0 * n * w * (p + 1.0)) / scale;
-        scale * Walk::new(self.crowd, 2.0 * w, beta, slack).expectation(trivial)
+        let (clones, odds) = (Binomial::new(self.crowd, 2.0 * w), 2.0 * w / (1.0 - 2.0 * w));
+        scale * Walk { clones, crowd: self.crowd, odds, beta, slack }.expectation(trivial)
     }
 }
 
 impl Profile for ClonePair {
-    /// Upper and lower value of the pair. Only the upper one bounds a randomizer.
+    /// Upper and lower value of the pair. Only the upper one bounds a randomizer: the pair is a
+    /// bound, and no dataset achieves it.
     fn delta(&self, epsilon: Epsilon) -> Band {
+        // At ε₀ = 0 both worlds are one; at ε ≥ ε₀ no event has positive weight.
         if epsilon.get() >= self.local {
             return Band::ZERO;
         }
@@ -130,28 +121,15 @@ impl Profile for ClonePair {
         self.theorem
     }
 
-    /// The pair is a bound, not a dataset.
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        None
+    /// ε by the central limit theorem.
+    fn guess(&self, delta: Delta) -> f64 {
+        let clones = 2.0 * self.clone * self.crowd as f64;
+        smallest_epsilon(delta.get(), self.local, 0.0, |epsilon| {
+            let z = (0.5 * epsilon).tanh() / (0.5 * self.local).tanh() * clones.sqrt();
+            let loss = (-0.5 * z * z - LN_SQRT_TAU).exp() - z * normal_cdf(-z);
+            (epsilon.exp() + 1.0) * (0.5 * self.local).tanh() / clones.sqrt() * loss.max(0.0)
+        })
     }
-
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let upper = smallest_epsilon(delta.get(), self.local, self.guess(delta.get()), |e| {
-            self.delta(Epsilon::at(e)).upper
-        });
-        Ok(self.guarantee(delta, upper, 0.0))
-    }
-}
-
-fn checked(local: Epsilon) -> Result<f64, Error> {
-    if local.get() > MAX_LOCAL {
-        return Err(Error::OutOfRange {
-            name: "epsilon0",
-            value: local.get(),
-            range: "from 0 to 300",
-        });
-    }
-    Ok(local.get())
 }
 
 /// `E[(A − τ(c))₊]` over `c ~ Bin(n, 2w)`, term by term.
@@ -177,10 +155,6 @@ struct Step {
 }
 
 impl Walk {
-    fn new(crowd: u64, mass: f64, beta: f64, slack: f64) -> Self {
-        Self { clones: Binomial::new(crowd, mass), crowd, odds: mass / (1.0 - mass), beta, slack }
-    }
-
     /// `trivial·c` bounds the term at `c`, whatever A does; it bounds what the walk leaves out.
     fn expectation(&self, trivial: f64) -> f64 {
         let mode = (self.clones.mean().floor() as u64).clamp(1, self.crowd);
@@ -335,7 +309,6 @@ const NEGLIGIBLE: f64 = 1e-11;
 const CHECK_EVERY: u64 = 16;
 /// Steps between fresh evaluations, so that rounding does not build up.
 const ANCHOR_EVERY: u64 = 1 << 16;
-const MAX_LOCAL: f64 = 300.0;
 
 #[cfg(test)]
 mod tests {

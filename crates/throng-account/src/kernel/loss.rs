@@ -10,6 +10,7 @@
 //!    the tilted hockey stick. That computes the sum on a circle of L places; the stick is
 //!    positive, so what wraps around only adds to δ.
 
+use crate::kernel::solve::centring_tilt;
 use crate::kernel::work;
 use crate::round;
 use crate::{Epsilon, Profile};
@@ -21,8 +22,8 @@ use std::f64::consts::TAU;
 pub(crate) struct TotalLoss {
     step: f64,
     laws: Vec<Law>,
-    /// The chance that some round's loss is infinite.
-    infinite: f64,
+    /// The chance that some round's loss is infinite: no finite ε goes below it.
+    pub(crate) infinite: f64,
 }
 
 impl TotalLoss {
@@ -30,11 +31,6 @@ impl TotalLoss {
     pub(crate) fn new(step: f64, laws: Vec<Law>) -> Self {
         let survive: f64 = laws.iter().map(|law| law.times * (-law.infinite).ln_1p()).sum();
         Self { step, infinite: round::up(-survive.exp_m1()), laws }
-    }
-
-    /// The chance that some round's loss is infinite: no finite ε goes below it.
-    pub(crate) fn infinite(&self) -> f64 {
-        self.infinite
     }
 
     /// The largest finite total.
@@ -123,22 +119,10 @@ impl TotalLoss {
         let mean =
             |tilt: f64| self.laws.iter().map(|law| law.times * law.moments(tilt).1).sum::<f64>();
         let widest = self.laws.iter().map(|law| law.up.len()).max().unwrap_or(1) as f64;
-        let (mut low, mut high) = (0.0, 1.0 / widest);
         if mean(0.0) >= place {
             return 0.0;
         }
-        while mean(high) < place && high * widest < 600.0 {
-            (low, high) = (high, 2.0 * high);
-        }
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            if mean(middle) < place {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        high
+        centring_tilt(widest, 40, |tilt| mean(tilt) < place)
     }
 }
 

@@ -84,11 +84,56 @@ pub(crate) fn smallest_safe(
         // Halve the exponent while the ends are far apart, the interval when they are close.
         let middle =
             if low > 0.0 && high > 4.0 * low { (low * high).sqrt() } else { 0.5 * (low + high) };
-        if safe(middle) {
-            high = middle;
-        } else {
-            low = middle;
+        let end = if safe(middle) { &mut high } else { &mut low };
+        *end = middle;
+    }
+    high
+}
+
+/// The smallest whole number in `(low, high]`, to one part in `parts`, for which `safe` holds, as
+/// in [`smallest_safe`].
+pub(crate) fn smallest_whole<E>(
+    mut low: u64,
+    mut high: u64,
+    parts: u64,
+    mut safe: impl FnMut(u64) -> Result<bool, E>,
+) -> Result<u64, E> {
+    while high - low > 1 + high / parts {
+        let middle = low + (high - low) / 2;
+        let end = if safe(middle)? { &mut high } else { &mut low };
+        *end = middle;
+    }
+    Ok(high)
+}
+
+/// The smallest whole number, as in [`smallest_whole`], in a range found by doubling from `start`;
+/// `None` where `most` and more are not safe.
+pub(crate) fn smallest_doubled<E>(
+    start: u64,
+    most: u64,
+    parts: u64,
+    mut safe: impl FnMut(u64) -> Result<bool, E>,
+) -> Result<Option<u64>, E> {
+    let mut high = start;
+    while !safe(high)? {
+        if high >= most {
+            return Ok(None);
         }
+        high *= 2;
+    }
+    smallest_whole(high / 2, high, parts, safe).map(Some)
+}
+
+/// The tilt at which the mean of a law with this `largest` value ceases to be `short`, from above.
+pub(crate) fn centring_tilt(largest: f64, halvings: u32, short: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0 / largest);
+    while short(high) && high * largest < 600.0 {
+        (low, high) = (high, 2.0 * high);
+    }
+    for _ in 0..halvings {
+        let middle = 0.5 * (low + high);
+        let end = if short(middle) { &mut low } else { &mut high };
+        *end = middle;
     }
     high
 }

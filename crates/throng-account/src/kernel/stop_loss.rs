@@ -26,6 +26,7 @@
 use crate::Band;
 use crate::kernel::binomial::Binomial;
 use crate::kernel::complex::ln_1p;
+use crate::kernel::solve::centring_tilt;
 use crate::kernel::special::exp_m1_minus;
 use crate::kernel::work;
 use crate::round;
@@ -64,24 +65,18 @@ fn enumerated(law: &Summand, n: u64) -> Option<Band> {
         return None;
     }
     let mut budget = MAX_ENUMERATED;
-    let value = enumerate(&law.atoms, Remainder { n, mass: 1.0 }, 0.0, 1.0, &mut budget)?;
+    let value = enumerate(&law.atoms, (n, 1.0), 0.0, 1.0, &mut budget)?;
     // Terms without weight are worth at most n times the largest value, each time one is left out.
     let largest = law.atoms.iter().map(|atom| atom.0).fold(0.0, f64::max);
     let rest = 8.0 * LEAST * MAX_ENUMERATED as f64 * n as f64 * largest;
     Some(Band { lower: value, upper: value + rest })
 }
 
-/// Summands whose value is not decided on yet, and the mass of the values still possible.
-#[derive(Clone, Copy)]
-struct Remainder {
-    n: u64,
-    mass: f64,
-}
-
-/// The part of `E[(base + …)₊]` that follows from here, where `weight` has come to.
+/// The part of `E[(base + …)₊]` that follows from here, where `weight` has come to. `left` is the
+/// number of summands whose value is not decided on yet, and the mass of the values still possible.
 fn enumerate(
     atoms: &[(f64, f64)],
-    left: Remainder,
+    left: (u64, f64),
     base: f64,
     weight: f64,
     budget: &mut u64,
@@ -92,11 +87,11 @@ fn enumerate(
         return Some(weight * base.max(0.0));
     };
     // Given the atoms before it, each remaining summand takes this value with this probability.
-    let law = Binomial::new(left.n, (mass / left.mass).clamp(0.0, 1.0));
+    let law = Binomial::new(left.0, (mass / left.1).clamp(0.0, 1.0));
     let (first, masses) = law.masses((LEAST / weight).min(1.0));
     let mut sum = 0.0;
     for (k, share) in (first..).zip(masses) {
-        let left = Remainder { n: left.n - k, mass: left.mass - mass };
+        let left = (left.0 - k, left.1 - mass);
         let base = base + k as f64 * value;
         sum += enumerate(&atoms[1..], left, base, weight * share, budget)?;
     }
@@ -274,19 +269,7 @@ impl Summand {
             self.mean + self.atoms.iter().map(|&(v, m)| m * v * (t * v).exp_m1()).sum::<f64>()
         };
         let largest = self.atoms.iter().map(|a| a.0).fold(0.0, f64::max);
-        let (mut low, mut high) = (0.0, 1.0 / largest);
-        while slope(high) < 0.0 && high * largest < 600.0 {
-            (low, high) = (high, 2.0 * high);
-        }
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if slope(middle) < 0.0 {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        high
+        centring_tilt(largest, 60, |t| slope(t) < 0.0)
     }
 }
 

@@ -3,10 +3,8 @@
 use crate::kernel::bag::Bag;
 use crate::kernel::solve::smallest_epsilon;
 use crate::profile::{Blanket, ClonePair};
-use crate::{
-    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours, Profile, Theorem, Witness,
-    published,
-};
+use crate::published;
+use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// Some pure ε₀-LDP randomizer, the same for everyone, one report each, shuffled.
 ///
@@ -30,6 +28,7 @@ pub struct Shuffled {
     crowd: Crowd,
     local: Epsilon,
     pair: ClonePair,
+    ternary: Blanket,
 }
 
 /// One bound on ε among several.
@@ -60,8 +59,8 @@ impl Shuffled {
     /// ε₀ must be above 0 and at most 300.
     pub fn new(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
         // Ternary response has the stricter range.
-        Blanket::kary_response(crowd, local, 3)?;
-        Ok(Self { crowd, local, pair: ClonePair::strong(crowd, local)? })
+        let ternary = Blanket::kary_response(crowd, local, 3)?;
+        Ok(Self { crowd, local, pair: ClonePair::strong(crowd, local)?, ternary })
     }
 
     /// Every bound there is at δ, the smallest first, those out of range last.
@@ -94,29 +93,19 @@ impl Shuffled {
 
     /// `δ(ε)` of binary response, on the worst of a few datasets.
     fn binary(&self, epsilon: f64) -> (f64, u64) {
-        let others = self.crowd.get() - 1;
-        let bag = Bag { others, own: 1, flip: 1.0 / (self.local.get().exp() + 1.0) };
-        [others, others.saturating_sub(1), others / 2]
-            .into_iter()
-            .map(|ones| (bag.delta_at(ones, epsilon).lower, ones))
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .unwrap_or((0.0, others))
-    }
-
-    /// `δ(ε)` of ternary response with everyone else on the third value.
-    fn ternary(&self, epsilon: f64) -> f64 {
-        Blanket::kary_response(self.crowd, self.local, 3)
-            .map_or(0.0, |blanket| blanket.lower_delta(epsilon))
+        let bag = Bag::new(self.crowd, 1, 1.0 / (self.local.get().exp() + 1.0));
+        let others = bag.others;
+        bag.worst_of([others / 2, others.saturating_sub(1), others], epsilon)
     }
 }
 
 impl Profile for Shuffled {
     fn delta(&self, epsilon: Epsilon) -> Band {
-        let lower = self.binary(epsilon.get()).0.max(self.ternary(epsilon.get()));
-        Band { lower, upper: self.pair.delta(epsilon).upper }
+        let lower = self.binary(epsilon.get()).0.max(self.ternary.lower_delta(epsilon));
+        Band { lower, upper: self.upper_delta(epsilon) }
     }
 
-    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+    fn upper_delta(&self, epsilon: Epsilon) -> f64 {
         self.pair.delta(epsilon).upper
     }
 
@@ -130,7 +119,7 @@ impl Profile for Shuffled {
 
     fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
         let (binary, ones) = self.binary(epsilon.get());
-        if binary >= self.ternary(epsilon.get()) {
+        if binary >= self.ternary.lower_delta(epsilon) {
             return Some(Dataset::Ones { ones, of: self.crowd.get() - 1 });
         }
         Some(Dataset::ThirdValue)
@@ -138,28 +127,23 @@ impl Profile for Shuffled {
 
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
         let limit = self.local.get();
-        let upper = self.pair.epsilon(delta)?.epsilon;
-        let guess = 0.9 * upper.get();
+        let upper = self.pair.epsilon(delta)?.epsilon.get();
+        let guess = 0.9 * upper;
         let binary = smallest_epsilon(delta.get(), limit, guess, |e| self.binary(e).0);
         // Ternary response is the costlier kernel: look first whether it can win at all.
-        let ternary = if self.ternary(binary) > delta.get() {
-            smallest_epsilon(delta.get(), limit, binary.max(guess), |e| self.ternary(e))
+        let of_ternary = |e: f64| self.ternary.lower_delta(Epsilon::at(e));
+        let ternary = if of_ternary(binary) > delta.get() {
+            smallest_epsilon(delta.get(), limit, binary.max(guess), of_ternary)
         } else {
             0.0
         };
-        let lower = Epsilon::at((binary.max(ternary) * (1.0 - 2e-10)).min(upper.get()));
-        let dataset = if ternary > binary {
-            Dataset::ThirdValue
-        } else {
-            Dataset::Ones { ones: self.binary(lower.get()).1, of: self.crowd.get() - 1 }
+        let dataset = |lower: Epsilon| {
+            if ternary > binary {
+                return Some(Dataset::ThirdValue);
+            }
+            Some(Dataset::Ones { ones: self.binary(lower.get()).1, of: self.crowd.get() - 1 })
         };
-        Ok(Guarantee {
-            epsilon: upper,
-            delta,
-            neighbours: Neighbours::ReplaceOne,
-            theorem: Theorem::StrongClones,
-            lower: Some(Witness { epsilon: lower, dataset }),
-        })
+        Ok(Guarantee::new(self.theorem(), delta, upper, binary.max(ternary), dataset))
     }
 }
 

@@ -19,11 +19,9 @@
 //! | p·(1 − E) | `both` | likely under both |
 //! | 1 − E | `neither` | likely under neither |
 
-use crate::kernel::solve::smallest_epsilon;
+use crate::error::require;
 use crate::kernel::stop_loss::{Summand, mean_positive_part};
-use crate::{
-    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
-};
+use crate::{Band, Crowd, Dataset, Epsilon, Error, Probability, Profile, Theorem};
 
 /// The blanket of one randomizer, shared by `crowd` users.
 ///
@@ -56,23 +54,11 @@ impl Blanket {
     /// An upper bound, within 1e-3 of the explicit dataset "everyone else holds a third value" at
     /// n = 10³ and 1e-5 at 10⁵. For two categories [`crate::profile::BitSum`] is exact.
     pub fn kary_response(crowd: Crowd, local: Epsilon, categories: u64) -> Result<Self, Error> {
-        if !(2..=MAX_CATEGORIES).contains(&categories) {
-            return Err(Error::OutOfRange {
-                name: "k",
-                value: categories as f64,
-                range: "from 2 to 1000000000 categories",
-            });
-        }
+        require_categories(categories)?;
         let others = categories as f64 - 1.0;
         let unit = 1.0 / (local_odds(local)? + others);
-        Ok(Self {
-            crowd: crowd.get(),
-            local: local.get(),
-            apart: unit,
-            both: 0.0,
-            neither: (others - 1.0) * unit,
-            categories: Some(categories),
-        })
+        let masses = [1.0, 0.0, others - 1.0].map(|mass| mass * unit);
+        Ok(Self { categories: Some(categories), ..Self::of_masses(crowd, local.get(), masses) })
     }
 
     /// Subset selection: a subset of `size` of `k` categories, with odds `e^ε₀` for those that hold
@@ -83,13 +69,9 @@ impl Blanket {
         categories: u64,
         size: u64,
     ) -> Result<Self, Error> {
-        if !(2..=MAX_CATEGORIES).contains(&categories) || size == 0 || size >= categories {
-            return Err(Error::OutOfRange {
-                name: "size",
-                value: size as f64,
-                range: "at least 1 and below k, with k from 2 to 1000000000",
-            });
-        }
+        let holds = (2..=MAX_CATEGORIES).contains(&categories) && (1..categories).contains(&size);
+        let range = "at least 1 and below k, with k from 2 to 1000000000";
+        require(holds, "size", size as f64, range)?;
         // In units of the number of subsets: shares of those that hold both, one or none of two.
         let (k, s) = (categories as f64, size as f64);
         let hold = s / k;
@@ -97,14 +79,8 @@ impl Blanket {
         let apart = hold * (k - s) / (k - 1.0);
         let neither = (k - s) / k * (k - s - 1.0) / (k - 1.0);
         let unit = 1.0 / (local_odds(local)? * hold + (1.0 - hold));
-        Ok(Self {
-            crowd: crowd.get(),
-            local: local.get(),
-            apart: apart * unit,
-            both: both * unit,
-            neither: neither * unit,
-            categories: None,
-        })
+        let masses = [apart, both, neither].map(|mass| mass * unit);
+        Ok(Self::of_masses(crowd, local.get(), masses))
     }
 
     /// Local hashing to `buckets`, the hash function public: k-ary response on the hashed value.
@@ -132,22 +108,12 @@ impl Blanket {
         buckets: u64,
         collision: f64,
     ) -> Result<Self, Error> {
-        if !(0.0..1.0).contains(&collision) {
-            return Err(Error::OutOfRange {
-                name: "collision",
-                value: collision,
-                range: "from 0 to below 1",
-            });
-        }
-        let apart_only = Self::kary_response(crowd, local, buckets)?;
-        let (unit, g, c0) = (apart_only.apart, buckets as f64, collision);
-        Ok(Self {
-            apart: (1.0 - c0) * unit,
-            both: c0 * unit,
-            neither: ((1.0 - c0) * (g - 2.0) + c0 * (g - 1.0)) * unit,
-            categories: None,
-            ..apart_only
-        })
+        require((0.0..1.0).contains(&collision), "collision", collision, "from 0 to below 1")?;
+        let unit = Self::kary_response(crowd, local, buckets)?.apart;
+        let (g, c0) = (buckets as f64, collision);
+        let neither = (1.0 - c0) * (g - 2.0) + c0 * (g - 1.0);
+        let masses = [1.0 - c0, c0, neither].map(|mass| mass * unit);
+        Ok(Self::of_masses(crowd, local.get(), masses))
     }
 
     /// Unary encoding: one bit per category, a 1 kept with probability `keep`, a 0 set with
@@ -169,63 +135,34 @@ impl Blanket {
         set: Probability,
     ) -> Result<Self, Error> {
         let (ps, q) = (keep.get(), set.get());
-        if ps <= q {
-            return Err(Error::OutOfRange {
-                name: "keep",
-                value: ps,
-                range: "above the probability that a 0 is set",
-            });
-        }
+        require(ps > q, "keep", ps, "above the probability that a 0 is set")?;
         let odds = ps * (1.0 - q) / (q * (1.0 - ps));
         // The floor of the two bits that matter; the other bits have the same law either way.
         let b = (1.0 - ps) / (1.0 - q);
-        Ok(Self {
-            crowd: crowd.get(),
-            local: odds.ln(),
-            apart: b * q * (1.0 - q),
-            both: b * q * q,
-            neither: b * (1.0 - q) * (1.0 - q),
-            categories: None,
-        })
+        let masses = [b * q * (1.0 - q), b * q * q, b * (1.0 - q) * (1.0 - q)];
+        Ok(Self::of_masses(crowd, odds.ln(), masses))
     }
 
-    /// `δ(ε)` of the explicit dataset, rounded down; 0 where none is known.
-    pub(crate) fn lower_delta(&self, epsilon: f64) -> f64 {
-        match self.categories {
-            Some(k) if k >= 3 && epsilon < self.local => {
-                mean_positive_part(&self.third_value(epsilon, k), self.crowd).lower
-            }
-            _ => 0.0,
-        }
-    }
-
-    fn odds(&self) -> f64 {
-        self.local.exp()
+    fn of_masses(crowd: Crowd, local: f64, [apart, both, neither]: [f64; 3]) -> Self {
+        Self { crowd: crowd.get(), local, apart, both, neither, categories: None }
     }
 
     /// G of the blanket at ε.
     fn summand(&self, epsilon: f64) -> Summand {
-        let p = self.odds();
+        let (p, gain) = (self.local.exp(), -epsilon.exp_m1());
         // p − E, 1 − pE, p(1 − E) and 1 − E, from differences of exponents.
-        let gain = -epsilon.exp_m1();
-        Summand {
-            atoms: [
-                (epsilon.exp() * (self.local - epsilon).exp_m1(), self.apart),
-                (-(self.local + epsilon).exp_m1(), self.apart),
-                (p * gain, self.both),
-                (gain, self.neither),
-            ]
-            .into_iter()
-            .filter(|atom| atom.1 > 0.0)
-            .collect(),
-            mean: gain,
-        }
+        let atoms = [
+            (epsilon.exp() * (self.local - epsilon).exp_m1(), self.apart),
+            (-(self.local + epsilon).exp_m1(), self.apart),
+            (p * gain, self.both),
+            (gain, self.neither),
+        ];
+        Summand { atoms: atoms.into_iter().filter(|atom| atom.1 > 0.0).collect(), mean: gain }
     }
 
     /// G of k-ary response on the dataset where everyone else holds a third value: exact.
     fn third_value(&self, epsilon: f64, categories: u64) -> Summand {
-        let p = self.odds();
-        let gain = -epsilon.exp_m1();
+        let (p, gain) = (self.local.exp(), -epsilon.exp_m1());
         let mut law = self.summand(epsilon);
         law.atoms.truncate(2);
         // The third value is p times as likely from the others, so it tells p times less.
@@ -239,15 +176,20 @@ impl Blanket {
 
 impl Profile for Blanket {
     fn delta(&self, epsilon: Epsilon) -> Band {
-        let epsilon = epsilon.get();
-        if epsilon >= self.local {
-            return Band::ZERO;
-        }
-        let upper = mean_positive_part(&self.summand(epsilon), self.crowd).upper;
-        Band { lower: self.lower_delta(epsilon), upper }
+        Band { lower: self.lower_delta(epsilon), upper: self.upper_delta(epsilon) }
     }
 
-    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+    /// `δ(ε)` of the explicit dataset, rounded down; 0 where none is known.
+    fn lower_delta(&self, epsilon: Epsilon) -> f64 {
+        match self.categories {
+            Some(k) if k >= 3 && epsilon.get() < self.local => {
+                mean_positive_part(&self.third_value(epsilon.get(), k), self.crowd).lower
+            }
+            _ => 0.0,
+        }
+    }
+
+    fn upper_delta(&self, epsilon: Epsilon) -> f64 {
         if epsilon.get() >= self.local {
             return 0.0;
         }
@@ -265,32 +207,26 @@ impl Profile for Blanket {
     fn witness(&self, _: Epsilon) -> Option<Dataset> {
         self.categories.filter(|&k| k >= 3).map(|_| Dataset::ThirdValue)
     }
-
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let solve = |guess: f64, side: &dyn Fn(f64) -> f64| {
-            smallest_epsilon(delta.get(), self.local, guess, side)
-        };
-        let upper = solve(0.0, &|e| self.bulk_delta(Epsilon::at(e)));
-        let known = self.witness(Epsilon::ZERO).is_some();
-        let lower = if known { solve(upper, &|e| self.lower_delta(e)) } else { 0.0 };
-        Ok(self.guarantee(delta, upper, lower))
-    }
 }
 
 fn local_odds(local: Epsilon) -> Result<f64, Error> {
     let value = local.get();
-    if value <= 0.0 || value > MAX_LOCAL {
-        return Err(Error::OutOfRange { name: "epsilon0", value, range: "above 0, to 300" });
-    }
+    require(value > 0.0 && value <= 300.0, "epsilon0", value, "above 0, to 300")?;
     Ok(value.exp())
 }
 
-const MAX_LOCAL: f64 = 300.0;
+/// Refuses a number of categories that is no choice, or beyond any use.
+pub(crate) fn require_categories(categories: u64) -> Result<(), Error> {
+    let holds = (2..=MAX_CATEGORIES).contains(&categories);
+    require(holds, "k", categories as f64, "from 2 to 1000000000 categories")
+}
+
 const MAX_CATEGORIES: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Delta;
     use crate::testing::{Row, assert_close, vectors};
 
     fn blanket(row: &Row) -> Blanket {

@@ -8,7 +8,9 @@
 //! The bag shows (number of '+', number of '−'). The noise does not depend on the data, so one bit
 //! moves the law of the noise by one '+', on every dataset alike.
 
-use crate::kernel::burst_law::{Law, Sum};
+use crate::error::require;
+use crate::kernel::burst_law::{Law, Limits, Sum};
+use crate::quantity::TWO_64;
 use crate::round;
 use crate::{Band, Crowd, Dataset, Epsilon, Error, Profile, Theorem};
 
@@ -40,18 +42,11 @@ impl Bursts {
     pub fn new(pairs: Vec<u64>, plus: Vec<u64>, minus: Vec<u64>) -> Result<Self, Error> {
         let lists = [&pairs, &plus, &minus];
         let longest = lists.iter().map(|list| list.len()).max().unwrap_or(0);
-        if longest > MAX_SIZE {
-            let range = "at most 4096 messages of one sign";
-            return Err(Error::OutOfRange { name: "burst", value: longest as f64, range });
-        }
+        require(longest <= 4096, "burst", longest as f64, "at most 4096 messages of one sign")?;
         let total: u128 = lists.into_iter().flatten().map(|&weight| u128::from(weight)).sum();
-        let range = "above 0 and below 2^64";
-        let refused =
-            Error::OutOfRange { name: "weight of all bursts", value: total as f64, range };
-        match u64::try_from(total) {
-            Ok(some) if some > 0 => Ok(Self { pairs, plus, minus, none: some.wrapping_neg() }),
-            _ => Err(refused),
-        }
+        let holds = total > 0 && total < 1 << 64;
+        require(holds, "weight of all bursts", total as f64, "above 0 and below 2^64")?;
+        Ok(Self { pairs, plus, minus, none: (total as u64).wrapping_neg() })
     }
 
     /// Weights of j '+' and j '−', from j = 1.
@@ -88,12 +83,7 @@ impl Bursts {
 
     /// Variance of one user's noise.
     pub fn variance(&self) -> f64 {
-        self.second_moment() - self.mean() * self.mean()
-    }
-
-    /// Mean square of one user's noise.
-    pub(crate) fn second_moment(&self) -> f64 {
-        moment(&self.plus, 2) + moment(&self.minus, 2)
+        moment(&self.plus, 2) + moment(&self.minus, 2) - self.mean() * self.mean()
     }
 }
 
@@ -106,8 +96,8 @@ impl Bursts {
 /// let sixteenth = 1 << 60;
 /// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth; 2], vec![sixteenth; 2])?;
 /// let count = BurstCount::new(Crowd::new(100)?, bursts)?;
-/// // √(100·⅝), and ε = 0.51 at δ = 10⁻³, the same on every dataset.
-/// assert!((count.standard_error() - 62.5_f64.sqrt()).abs() < 1e-9);
+/// // The variance of the count is 100·⅝; ε = 0.51 at δ = 10⁻³, the same on every dataset.
+/// assert!((100.0 * count.bursts().variance() - 62.5).abs() < 1e-9);
 /// assert!((count.epsilon(Delta::new(1e-3)?)?.epsilon.get() - 0.50973).abs() < 1e-5);
 ///
 /// // A bit that was removed is the easier one to notice.
@@ -117,7 +107,6 @@ impl Bursts {
 /// ```
 #[derive(Debug, Clone)]
 pub struct BurstCount {
-    crowd: Crowd,
     bursts: Bursts,
     law: Law,
 }
@@ -127,14 +116,12 @@ impl BurstCount {
     ///
     /// An error where the law has too many outcomes to compute: large bursts with many events.
     pub fn new(crowd: Crowd, bursts: Bursts) -> Result<Self, Error> {
-        let law = Law::new(crowd.get(), &bursts)?;
-        Ok(Self { crowd, bursts, law })
+        Self::within(Limits::LARGE, crowd, bursts)
     }
 
-    /// Does as [`Self::new`], and refuses a law of more than `budget` terms.
-    pub(crate) fn within(budget: f64, crowd: Crowd, bursts: Bursts) -> Result<Self, Error> {
-        let law = Law::within(budget, crowd.get(), &bursts)?;
-        Ok(Self { crowd, bursts, law })
+    /// Does as [`Self::new`], with other limits.
+    pub(crate) fn within(limits: Limits, crowd: Crowd, bursts: Bursts) -> Result<Self, Error> {
+        Ok(Self { law: Law::new(limits, crowd.get(), &bursts)?, bursts })
     }
 
     /// `δ(ε)` for telling a bit that was removed, and for telling one that was added.
@@ -146,7 +133,7 @@ impl BurstCount {
     ///
     /// Exact to rounding; the mass outside the computed table, 4·10⁻²², is added.
     pub fn directions(&self, epsilon: Epsilon) -> (f64, f64) {
-        let (removed, added) = self.sums(epsilon.get());
+        let (removed, added) = self.sums(divergence_at(epsilon.get()));
         (removed + self.law.leak, added + self.law.leak)
     }
 
@@ -158,46 +145,24 @@ impl BurstCount {
         if one == zero { 0.0 } else { (one / zero).ln() }
     }
 
-    /// The smallest δ that any finite ε reaches: the chance of bags that are possible for one of
-    /// the two bits only.
-    pub fn least_delta(&self) -> f64 {
-        let (mut removed, mut added) = (Sum::default(), Sum::default());
-        self.law.for_each(|zero, one| {
-            removed.add(if one == 0.0 { zero } else { 0.0 });
-            added.add(if zero == 0.0 { one } else { 0.0 });
-        });
-        round::delta_up(
-            f64::max(removed.total(), added.total()) * self.law.error.exp() + self.law.leak,
-        )
-    }
-
-    /// Standard error of the estimated count.
-    pub fn standard_error(&self) -> f64 {
-        (self.crowd.get() as f64 * self.bursts.variance()).sqrt()
-    }
-
-    /// Honest users.
-    pub fn crowd(&self) -> Crowd {
-        self.crowd
-    }
-
     /// The bursts that they may add.
     pub fn bursts(&self) -> &Bursts {
         &self.bursts
     }
 
+    /// The larger of both divergences of the table as it is, at an ε that may be below 0 by
+    /// rounding.
     fn divergence(&self, epsilon: f64) -> f64 {
-        let (removed, added) = self.sums(epsilon);
+        let (removed, added) = self.sums(divergence_at(epsilon));
         removed.max(added)
     }
 
-    /// Both divergences of the table as it is, at an ε that may be below 0 by rounding.
-    fn sums(&self, epsilon: f64) -> (f64, f64) {
-        let e = epsilon.exp().min(f64::MAX);
+    /// A `gain` of one mass against another, summed over all outcomes in both directions.
+    fn sums(&self, gain: impl Fn(f64, f64) -> f64) -> (f64, f64) {
         let (mut removed, mut added) = (Sum::default(), Sum::default());
         self.law.for_each(|zero, one| {
-            removed.add((zero - e * one).max(0.0));
-            added.add((one - e * zero).max(0.0));
+            removed.add(gain(zero, one));
+            added.add(gain(one, zero));
         });
         (removed.total(), added.total())
     }
@@ -209,12 +174,7 @@ impl Profile for BurstCount {
         // What the table misses may belong to the other world, where it counts E times.
         let lower = self.divergence(epsilon.get() + 2.0 * error) * (-error).exp()
             - epsilon.get().exp() * leak;
-        Band { lower: round::down(lower), upper: self.bulk_delta(epsilon) }
-    }
-
-    /// `None`: a bag without a single '+' gives a 0 away.
-    fn pure(&self) -> Option<Epsilon> {
-        None
+        Band { lower: round::down(lower), upper: self.upper_delta(epsilon) }
     }
 
     fn theorem(&self) -> Theorem {
@@ -225,14 +185,22 @@ impl Profile for BurstCount {
         Some(Dataset::Every)
     }
 
-    fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
+    fn upper_delta(&self, epsilon: Epsilon) -> f64 {
         let Law { error, leak, .. } = self.law;
         round::delta_up(self.divergence(epsilon.get() - 2.0 * error) * error.exp() + leak)
     }
 
-    fn least(&self) -> f64 {
-        self.least_delta()
+    /// The chance of bags that are possible for one of the two bits only.
+    fn least_delta(&self) -> f64 {
+        let (removed, added) = self.sums(|mass, other| if other == 0.0 { mass } else { 0.0 });
+        round::delta_up(removed.max(added) * self.law.error.exp() + self.law.leak)
     }
+}
+
+/// `(P − E·Q)₊`.
+fn divergence_at(epsilon: f64) -> impl Fn(f64, f64) -> f64 {
+    let e = epsilon.exp().min(f64::MAX);
+    move |mass, other| (mass - e * other).max(0.0)
 }
 
 /// `Σ kᵖᵒʷᵉʳ·weight/2⁶⁴`.
@@ -240,9 +208,6 @@ fn moment(weights: &[u64], power: i32) -> f64 {
     let terms = (1_u32..).zip(weights);
     terms.map(|(k, &weight)| f64::from(k).powi(power) * (weight as f64 / TWO_64)).sum()
 }
-
-const MAX_SIZE: usize = 4096;
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {
@@ -252,10 +217,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn row_bursts(row: &Row) -> Bursts {
-        let weights = |field: &str| -> Vec<u64> {
-            row.list(field).iter().map(|p| (p * TWO_64) as u64).collect()
-        };
-        Bursts::new(weights("pairs"), weights("plus"), weights("minus")).unwrap()
+        Bursts::new(row.weights("pairs"), row.weights("plus"), row.weights("minus")).unwrap()
     }
 
     /// Rates of the whole crowd.
@@ -327,7 +289,7 @@ mod tests {
             (0x4de7a7fb0d12280, 0x25fd9f6e26d0060)
         );
         assert_eq!((k6.bursts.none(), k6.bursts.slots()), (0xf72ef1da7a31ce2a, 6));
-        assert_close(k6.standard_error(), 1.8050975, 1e-7);
+        assert_close((1e4 * k6.bursts.variance()).sqrt(), 1.8050975, 1e-7);
         assert_close(k6.bursts.mean() * 1e4, -0.0890262, 1e-6);
     }
 

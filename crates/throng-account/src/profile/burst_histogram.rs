@@ -14,13 +14,11 @@
 //! on the δ in question, so a few are kept and the smallest sum is taken.
 
 use crate::kernel::binomial::Binomial;
-use crate::kernel::burst_law::Law;
-use crate::kernel::solve::smallest_epsilon;
+use crate::kernel::burst_law::{Law, Limits};
 use crate::profile::Bursts;
+use crate::profile::blanket::require_categories;
 use crate::round;
-use crate::{
-    Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem,
-};
+use crate::{Band, Crowd, Delta, Epsilon, Error, Probability, Profile, Theorem};
 
 /// The protocol with its crowd.
 ///
@@ -31,8 +29,6 @@ use crate::{
 /// let sixteenth = 1 << 60;
 /// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth], vec![sixteenth])?;
 /// let histogram = BurstHistogram::new(Crowd::new(200)?, 2, bursts)?;
-/// // Each of two categories has the noise of half the users: √(200·½·⅛).
-/// assert!((histogram.standard_error() - 12.5_f64.sqrt()).abs() < 1e-9);
 /// // Below the chance that hardly anyone hides a category, no ε is known.
 /// assert!(histogram.least_delta() < 1e-3);
 /// assert!(histogram.epsilon(Delta::new(histogram.least_delta() / 2.0)?).is_err());
@@ -40,8 +36,6 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct BurstHistogram {
-    crowd: Crowd,
-    categories: u64,
     bursts: Bursts,
     roles: Vec<Role>,
 }
@@ -61,13 +55,9 @@ impl BurstHistogram {
         bursts: Bursts,
         failures: &[f64],
     ) -> Result<Self, Error> {
-        if !(2..=MAX_CATEGORIES).contains(&categories) {
-            let range = "from 2 to 1000000000 categories";
-            return Err(Error::OutOfRange { name: "k", value: categories as f64, range });
-        }
+        require_categories(categories)?;
+        let drawn = Binomial::new(crowd.get(), 1.0 / categories as f64);
         let mut roles: Vec<Role> = Vec::new();
-        let range = "larger: some category may have nobody to hide it";
-        let nobody = Error::OutOfRange { name: "crowd", value: crowd.get() as f64, range };
         let mut refused = None;
         for &failure in failures {
             let Ok(users) = likely_users(crowd, categories, failure) else { continue };
@@ -75,38 +65,18 @@ impl BurstHistogram {
                 continue;
             }
             // Each role is a bound by itself; those whose law is too large are left out.
-            match Role::new(crowd, categories, users, &bursts) {
-                Ok(role) => roles.push(role),
+            let failure = round::up(drawn.lower(users - 1));
+            match Law::new(Limits::SMALL, users, &bursts) {
+                Ok(law) => roles.push(Role { users, failure, cells: TwoCells::new(&law) }),
                 Err(why) => refused = Some(why),
             }
         }
         if roles.is_empty() {
+            let range = "larger: some category may have nobody to hide it";
+            let nobody = Error::OutOfRange { name: "crowd", value: crowd.get() as f64, range };
             return Err(refused.unwrap_or(nobody));
         }
-        Ok(Self { crowd, categories, bursts, roles })
-    }
-
-    /// The smallest δ for which some finite ε is known.
-    pub fn least_delta(&self) -> f64 {
-        self.bound(LARGEST_EPSILON)
-    }
-
-    /// Standard error of each estimated count. Every user adds noise to a category with
-    /// probability 1/k.
-    pub fn standard_error(&self) -> f64 {
-        let (n, k) = (self.crowd.get() as f64, self.categories as f64);
-        let mean = self.bursts.mean() / k;
-        (n * (self.bursts.second_moment() / k - mean * mean)).sqrt()
-    }
-
-    /// Honest users.
-    pub fn crowd(&self) -> Crowd {
-        self.crowd
-    }
-
-    /// The number of categories, k.
-    pub fn categories(&self) -> u64 {
-        self.categories
+        Ok(Self { bursts, roles })
     }
 
     /// The bursts that a user may add to the category of its role.
@@ -127,26 +97,17 @@ impl Profile for BurstHistogram {
         Band { lower: 0.0, upper: self.bound(epsilon.get()) }
     }
 
-    /// `None`: a category without a single '+' has nobody in it.
-    fn pure(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn theorem(&self) -> Theorem {
         Theorem::BurstRoles
     }
 
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        None
+    /// The smallest δ for which some finite ε is known.
+    fn least_delta(&self) -> f64 {
+        self.bound(LARGEST_EPSILON)
     }
 
-    fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let least = self.least_delta();
-        if delta.get() < least {
-            return Err(Error::Unreachable { delta: delta.get(), least });
-        }
-        let upper = smallest_epsilon(delta.get(), LARGEST_EPSILON, 0.0, |e| self.bound(e));
-        Ok(self.guarantee(delta, upper, 0.0))
+    fn limit(&self, _: Delta) -> Result<f64, Error> {
+        Ok(LARGEST_EPSILON)
     }
 }
 
@@ -159,14 +120,6 @@ struct Role {
     cells: TwoCells,
 }
 
-impl Role {
-    fn new(crowd: Crowd, categories: u64, users: u64, bursts: &Bursts) -> Result<Self, Error> {
-        let law = Binomial::new(crowd.get(), 1.0 / categories as f64);
-        let cells = TwoCells::new(&Law::small(users, bursts)?);
-        Ok(Self { users, failure: round::up(law.lower(users - 1)), cells })
-    }
-}
-
 /// The users that a category has but with probability `failure`.
 pub(crate) fn likely_users(crowd: Crowd, categories: u64, failure: f64) -> Result<u64, Error> {
     let share = Probability::new("share", 1.0 / categories as f64)?;
@@ -176,15 +129,12 @@ pub(crate) fn likely_users(crowd: Crowd, categories: u64, failure: f64) -> Resul
 /// P⊗Q against Q⊗P: the two categories of a change, one with the user's '+', one without.
 #[derive(Clone)]
 pub(crate) struct TwoCells {
-    /// The outcomes of one category, by increasing loss.
-    outcomes: Vec<Outcome>,
+    /// The outcomes of one category, `(ln P/Q, P, Q)`, by increasing loss.
+    outcomes: Vec<(f64, f64, f64)>,
     /// The relative error, as in [`Law`].
     error: f64,
     leak: f64,
 }
-
-/// `(ln P/Q, P, Q)`.
-type Outcome = (f64, f64, f64);
 
 impl TwoCells {
     /// The pair of products made of the law Q.
@@ -197,8 +147,8 @@ impl TwoCells {
     /// The pair of products made of Q and P of every outcome, taken as exact and complete.
     pub(crate) fn of_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let possible = pairs.into_iter().filter(|&(zero, one)| zero > 0.0 || one > 0.0);
-        let mut outcomes: Vec<Outcome> =
-            possible.map(|(zero, one)| ((one / zero).ln(), one, zero)).collect();
+        let outcome = |(zero, one): (f64, f64)| ((one / zero).ln(), one, zero);
+        let mut outcomes: Vec<_> = possible.map(outcome).collect();
         outcomes.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
         Self { outcomes, error: 0.0, leak: 0.0 }
     }
@@ -239,29 +189,26 @@ impl std::fmt::Debug for TwoCells {
 /// The failures of one category that are tried.
 pub(crate) const FAILURES: [f64; 9] = [0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15];
 const LARGEST_EPSILON: f64 = 700.0;
-const MAX_CATEGORIES: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::TWO_64;
     use crate::testing::{Row, assert_close, vectors};
 
     fn row_bursts(row: &Row) -> Bursts {
-        let weights = |field: &str| -> Vec<u64> {
-            row.list(field).iter().map(|p| (p * 18_446_744_073_709_551_616.0) as u64).collect()
-        };
-        Bursts::new(weights("pairs"), weights("plus"), weights("minus")).unwrap()
+        Bursts::new(row.weights("pairs"), row.weights("plus"), row.weights("minus")).unwrap()
     }
 
     #[test]
     fn two_cells_agree_with_direct_convolution() {
-        let weight = |rate: f64| (rate / 7.0 * 18_446_744_073_709_551_616.0) as u64;
+        let weight = |rate: f64| (rate / 7.0 * TWO_64) as u64;
         let sided: Vec<u64> = [0.6, 0.3, 0.2].map(weight).to_vec();
         let bursts = Bursts::new(vec![weight(1.5)], sided.clone(), sided).unwrap();
-        let cells = TwoCells::new(&Law::new(7, &bursts).unwrap());
+        let cells = TwoCells::new(&Law::new(Limits::LARGE, 7, &bursts).unwrap());
         assert_close(cells.delta(0.7), 0.132461680797604, 1e-9);
         for row in vectors("burst.json").iter().filter(|row| row.text("kind") == "two_cell") {
-            let law = Law::new(row.u64("trials"), &row_bursts(row)).unwrap();
+            let law = Law::new(Limits::LARGE, row.u64("trials"), &row_bursts(row)).unwrap();
             let found = TwoCells::new(&law).delta(row.f64("epsilon"));
             let expected = row.f64("delta");
             assert!(found * (1.0 + 1e-14) >= expected, "{row:?}: {found:e}");
@@ -287,7 +234,7 @@ mod tests {
     // Nothing is revealed here: each user draws a category and an event, and all counts are shown.
     #[test]
     fn roles_that_stay_hidden_are_worth_no_less() {
-        let weight = |p: f64| (p * 18_446_744_073_709_551_616.0) as u64;
+        let weight = |p: f64| (p * TWO_64) as u64;
         for (pair, plus, minus) in [(0.4, 0.2, 0.2), (0.1, 0.5, 0.3), (0.0, 0.5, 0.0)] {
             let bursts =
                 Bursts::new(vec![weight(pair)], vec![weight(plus)], vec![weight(minus)]).unwrap();
@@ -338,7 +285,5 @@ mod tests {
         let guarantee = protocol.epsilon(delta).unwrap();
         assert!(protocol.delta(guarantee.epsilon).upper <= delta.get());
         assert_eq!(guarantee.lower, None);
-        // A quarter of the hundred users with a role add one '+' or one '−' that is not a pair.
-        assert_close(protocol.standard_error(), (100.0 * 0.25_f64).sqrt(), 1e-12);
     }
 }

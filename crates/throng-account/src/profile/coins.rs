@@ -20,125 +20,48 @@
 //! | ρ | `rho` | 1/(1+E), the share of zeros at the worst cut |
 //! | θ | `theta` | `P[B = m] ≤ e^{ερ}·θ^T`: what one more coin is worth |
 
+use crate::error::require;
 use crate::kernel::binomial::{Binomial, Product, deviance, shrinking_sum, stirling_error};
-use crate::kernel::special::LN_SQRT_TAU;
+use crate::kernel::special::{LN_SQRT_TAU, bernstein};
 use crate::kernel::work;
 use crate::round;
 use crate::{Band, Crowd, Dataset, Epsilon, Error, Profile, Theorem, Threshold};
 use std::f64::consts::LN_2;
 
-/// Counting ones: everyone sends the true bit and, in each of `slots` further slots, with
-/// probability `chance` a fair coin.
-///
-/// ```
-/// use throng_account::profile::CoinCount;
-/// use throng_account::{Crowd, Delta, Error, Profile, Threshold};
-///
-/// // A hundred users, each with a fair coin every other time: √50/2.
-/// let count = CoinCount::new(Crowd::new(100)?, 1, Threshold::new(1 << 63)?)?;
-/// assert!((count.standard_error() - 12.5_f64.sqrt()).abs() < 1e-9);
-///
-/// // With chance (3/4)^100 no coin shows a 0, and a bag of ones gives the user away.
-/// assert!((count.least_delta() / 0.75_f64.powi(100) - 1.0).abs() < 1e-8);
-/// assert!(matches!(count.epsilon(Delta::new(1e-14)?), Err(Error::Unreachable { .. })));
-/// assert!((count.epsilon(Delta::new(1e-3)?)?.epsilon.get() - 0.71739).abs() < 1e-5);
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CoinCount {
-    crowd: Crowd,
-    slots: u64,
-    chance: Threshold,
-}
-
-impl CoinCount {
-    /// The protocol with at least one slot, and at most 2⁴⁰ slots in the whole crowd.
-    pub fn new(crowd: Crowd, slots: u64, chance: Threshold) -> Result<Self, Error> {
-        checked_slots(crowd, slots)?;
-        Ok(Self { crowd, slots, chance })
-    }
-
-    /// The users.
-    pub fn crowd(&self) -> Crowd {
-        self.crowd
-    }
-
-    /// Slots for coins of each user.
-    pub fn slots(&self) -> u64 {
-        self.slots
-    }
-
-    /// The probability that a slot holds a coin.
-    pub fn chance(&self) -> Threshold {
-        self.chance
-    }
-
-    /// The smallest δ that any finite ε reaches: the chance that all coins agree with the bit.
-    pub fn least_delta(&self) -> f64 {
-        self.coins().least_delta()
-    }
-
-    /// Standard error of the estimated count, `√(n·slots·p)/2`.
-    pub fn standard_error(&self) -> f64 {
-        0.5 * self.coins().mean().sqrt()
-    }
-
-    fn coins(&self) -> Coins {
-        Coins::Binomial { slots: self.crowd.get() * self.slots, chance: self.chance.probability() }
-    }
-}
-
-impl Profile for CoinCount {
-    /// Exact: upper and lower differ by rounding only.
-    fn delta(&self, epsilon: Epsilon) -> Band {
-        self.coins().delta(epsilon)
-    }
-
-    /// `None`: all coins may agree with the bit.
-    fn pure(&self) -> Option<Epsilon> {
-        None
-    }
-
-    fn theorem(&self) -> Theorem {
-        Theorem::ExactCoins
-    }
-
-    fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
-        self.coins().witness(epsilon)
-    }
-
-    fn least(&self) -> f64 {
-        self.least_delta()
-    }
-}
-
-/// Counting categories: everyone sends its category and, in each of `slots` further slots, with
+/// Counting bits or categories: everyone sends its own and, in each of `slots` further slots, with
 /// probability `chance` one drawn uniformly from all.
 ///
 /// When a user moves from one category to another, the messages of the other categories do not
 /// depend on it. Those drawn in the two are fair coins between them, and a slot holds one with
-/// probability `2·chance/categories`.
+/// probability `2·chance/categories`. Bits are two categories: every slot that is used is a coin.
 ///
 /// ```
-/// use throng_account::profile::{AdditiveHistogram, CoinCount};
-/// use throng_account::{Crowd, Delta, Profile, Threshold};
+/// use throng_account::profile::AdditiveNoise;
+/// use throng_account::{Crowd, Delta, Error, Profile, Threshold};
+///
+/// // A hundred users, each with a fair coin every other time.
+/// let (crowd, delta) = (Crowd::new(100)?, Delta::new(1e-3)?);
+/// let bits = AdditiveNoise::new(crowd, 1, Threshold::new(1 << 63)?, 2)?;
+/// // With chance (3/4)^100 no coin shows a 0, and a bag of ones gives the user away.
+/// assert!((bits.least_delta() / 0.75_f64.powi(100) - 1.0).abs() < 1e-8);
+/// assert!(matches!(bits.epsilon(Delta::new(1e-14)?), Err(Error::Unreachable { .. })));
+/// assert!((bits.epsilon(delta)?.epsilon.get() - 0.71739).abs() < 1e-5);
 ///
 /// // Two categories of four see half of what is drawn: as private as half the coins for a bit.
-/// let (crowd, delta) = (Crowd::new(100)?, Delta::new(1e-3)?);
-/// let four = AdditiveHistogram::new(crowd, 1, Threshold::new(1 << 63)?, 4)?;
-/// let bit = CoinCount::new(crowd, 1, Threshold::new(1 << 62)?)?;
-/// assert_eq!(four.epsilon(delta)?.epsilon, bit.epsilon(delta)?.epsilon);
+/// let four = AdditiveNoise::new(crowd, 1, Threshold::new(1 << 63)?, 4)?;
+/// let half = AdditiveNoise::new(crowd, 1, Threshold::new(1 << 62)?, 2)?;
+/// assert_eq!(four.epsilon(delta)?.epsilon, half.epsilon(delta)?.epsilon);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AdditiveHistogram {
+pub struct AdditiveNoise {
     crowd: Crowd,
     slots: u64,
     chance: Threshold,
     categories: u64,
 }
 
-impl AdditiveHistogram {
+impl AdditiveNoise {
     /// The protocol with at least two categories and one slot, and at most 2⁴⁰ slots in the whole
     /// crowd.
     pub fn new(
@@ -147,43 +70,19 @@ impl AdditiveHistogram {
         chance: Threshold,
         categories: u64,
     ) -> Result<Self, Error> {
-        checked_slots(crowd, slots)?;
-        if categories < 2 {
-            let value = categories as f64;
-            return Err(Error::OutOfRange { name: "categories", value, range: "2 or more" });
-        }
+        require_slots(crowd, slots)?;
+        require(categories >= 2, "categories", categories as f64, "2 or more")?;
         Ok(Self { crowd, slots, chance, categories })
     }
 
-    /// The users.
-    pub fn crowd(&self) -> Crowd {
-        self.crowd
-    }
-
-    /// Slots for drawn categories of each user.
+    /// Slots for drawn messages of each user.
     pub fn slots(&self) -> u64 {
         self.slots
     }
 
-    /// The probability that a slot holds a drawn category.
+    /// The probability that a slot holds a drawn message.
     pub fn chance(&self) -> Threshold {
         self.chance
-    }
-
-    /// The categories.
-    pub fn categories(&self) -> u64 {
-        self.categories
-    }
-
-    /// The smallest δ that any finite ε reaches: the chance that nobody draws the true category.
-    pub fn least_delta(&self) -> f64 {
-        self.coins().least_delta()
-    }
-
-    /// Standard error of the estimated count of one category, `√(n·slots·(p/k)(1 − p/k))`.
-    pub fn standard_error(&self) -> f64 {
-        let cell = self.chance.probability() / self.categories as f64;
-        (self.crowd.get() as f64 * self.slots as f64 * cell * (1.0 - cell)).sqrt()
     }
 
     fn coins(&self) -> Coins {
@@ -194,27 +93,23 @@ impl AdditiveHistogram {
     }
 }
 
-impl Profile for AdditiveHistogram {
+impl Profile for AdditiveNoise {
     /// Exact: upper and lower differ by rounding only.
     fn delta(&self, epsilon: Epsilon) -> Band {
         self.coins().delta(epsilon)
-    }
-
-    /// `None`: the true category may be drawn by nobody.
-    fn pure(&self) -> Option<Epsilon> {
-        None
     }
 
     fn theorem(&self) -> Theorem {
         Theorem::ExactCoins
     }
 
-    fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
-        self.coins().witness(epsilon)
+    fn witness(&self, _: Epsilon) -> Option<Dataset> {
+        Some(Dataset::Every)
     }
 
-    fn least(&self) -> f64 {
-        self.least_delta()
+    /// The chance that nobody draws the true bit or category.
+    fn least_delta(&self) -> f64 {
+        self.coins().least_delta()
     }
 }
 
@@ -228,35 +123,11 @@ pub(crate) enum Coins {
 }
 
 impl Coins {
-    /// `Σ_T P[T]·2^−T = (1 − p/2)^slots`, rounded up: the loss is infinite when all coins agree
-    /// with the bit.
-    pub(crate) fn least_delta(&self) -> f64 {
-        round::up(self.ln_power(0.5).exp())
-    }
-
-    fn mean(&self) -> f64 {
-        match *self {
-            Self::Binomial { slots, chance } => slots as f64 * chance,
-            Self::Poisson { rate } => rate,
-        }
-    }
-
     /// `ln E θ^T`.
     fn ln_power(&self, theta: f64) -> f64 {
         match *self {
             Self::Binomial { slots, chance } => slots as f64 * (-chance * (1.0 - theta)).ln_1p(),
             Self::Poisson { rate } => -rate * (1.0 - theta),
-        }
-    }
-
-    /// Mean and variance of T when its law is weighted by `θ^T`.
-    fn tilted(&self, theta: f64) -> (f64, f64) {
-        match *self {
-            Self::Binomial { slots, chance } => {
-                let p = chance * theta / (1.0 - chance * (1.0 - theta));
-                (slots as f64 * p, slots as f64 * p * (1.0 - p))
-            }
-            Self::Poisson { rate } => (rate * theta, rate * theta),
         }
     }
 
@@ -285,12 +156,15 @@ impl Coins {
     /// is Bernstein's inequality, and `e^{ερ} < 4/3`.
     fn window(&self, epsilon: f64, rho: f64) -> (u64, u64, f64) {
         let theta = ((-epsilon).exp().ln_1p() + rho * epsilon - LN_2).min(0.0).exp();
-        let (mean, variance) = self.tilted(theta);
-        let reach = NATS / 3.0 + (NATS * NATS / 9.0 + 2.0 * NATS * variance).sqrt();
-        let most = match *self {
-            Self::Binomial { slots, .. } => slots,
-            Self::Poisson { .. } => u64::MAX,
+        // Mean and variance of T when its law is weighted by θ^T.
+        let (mean, variance, most) = match *self {
+            Self::Binomial { slots, chance } => {
+                let (n, p) = (slots as f64, chance * theta / (1.0 - chance * (1.0 - theta)));
+                (n * p, n * p * (1.0 - p), slots)
+            }
+            Self::Poisson { rate } => (rate * theta, rate * theta, u64::MAX),
         };
+        let reach = bernstein(NATS, variance);
         let (first, last) = ((mean - reach).max(0.0) as u64, (mean + reach).ceil() as u64);
         (first, last.min(most), 3.0 * (self.ln_power(theta) - NATS).exp())
     }
@@ -342,10 +216,6 @@ impl Profile for Coins {
         Band { lower, upper: round::delta_up(sum + rest) }
     }
 
-    fn pure(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn theorem(&self) -> Theorem {
         Theorem::ExactCoins
     }
@@ -354,8 +224,10 @@ impl Profile for Coins {
         Some(Dataset::Every)
     }
 
-    fn least(&self) -> f64 {
-        self.least_delta()
+    /// `Σ_T P[T]·2^−T = (1 − p/2)^slots`, rounded up: the loss is infinite when all coins agree
+    /// with the bit.
+    fn least_delta(&self) -> f64 {
+        round::up(self.ln_power(0.5).exp())
     }
 }
 
@@ -374,15 +246,10 @@ fn ratio_below(coins: u64, zeros: u64) -> f64 {
     if zeros == 0 { 0.0 } else { step(zeros) * shrinking_sum((1..zeros).rev().map(step)) }
 }
 
-pub(crate) fn checked_slots(crowd: Crowd, slots: u64) -> Result<(), Error> {
-    if slots == 0 || slots > MAX_SLOTS / crowd.get() {
-        return Err(Error::OutOfRange {
-            name: "slots",
-            value: slots as f64,
-            range: "1 or more, and at most 2^40 in the whole crowd",
-        });
-    }
-    Ok(())
+/// Refuses no slots, and so many that their coins cannot be counted.
+pub(crate) fn require_slots(crowd: Crowd, slots: u64) -> Result<(), Error> {
+    let range = "1 or more, and at most 2^40 in the whole crowd";
+    require(slots > 0 && slots <= MAX_SLOTS / crowd.get(), "slots", slots as f64, range)
 }
 
 /// The window may leave out e^-NATS of the weighted law.
@@ -403,8 +270,8 @@ mod tests {
         Threshold::at_least(Probability::new("p", p).unwrap())
     }
 
-    fn count(n: u64, slots: u64, p: f64) -> CoinCount {
-        CoinCount::new(Crowd::new(n).unwrap(), slots, chance(p)).unwrap()
+    fn count(n: u64, slots: u64, p: f64) -> AdditiveNoise {
+        AdditiveNoise::new(Crowd::new(n).unwrap(), slots, chance(p), 2).unwrap()
     }
 
     /// The messages of one user with this value, over all that its slots may hold.
@@ -426,7 +293,7 @@ mod tests {
     #[test]
     fn hardly_any_coin_hides_nothing() {
         let chance = Threshold::at_least(Probability::new("chance", 3e-11).unwrap());
-        let count = CoinCount::new(Crowd::new(100).unwrap(), 1, chance).unwrap();
+        let count = AdditiveNoise::new(Crowd::new(100).unwrap(), 1, chance, 2).unwrap();
         let band = count.delta(Epsilon::at(1.0));
         assert!(band.lower <= 1.0 && band.upper >= 1.0 - 1e-8, "{band:?}");
     }
@@ -486,7 +353,7 @@ mod tests {
             for categories in [2_usize, 3] {
                 let users: Vec<Counts> =
                     (0..categories).map(|v| messages(v, categories, slots, p)).collect();
-                let protocol = AdditiveHistogram::new(
+                let protocol = AdditiveNoise::new(
                     Crowd::new(n).unwrap(),
                     slots.into(),
                     chance(p),
@@ -513,8 +380,9 @@ mod tests {
                     }
                 }
                 if categories == 2 {
-                    let same = count(n, slots.into(), p).delta(Epsilon::at(1.0));
-                    assert_eq!(same, protocol.delta(Epsilon::at(1.0)));
+                    // Every message drawn is a coin.
+                    let coins = Coins::Binomial { slots: n * u64::from(slots), chance: p };
+                    assert_eq!(coins.delta(Epsilon::at(1.0)), protocol.delta(Epsilon::at(1.0)));
                 }
             }
         }
@@ -563,8 +431,8 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         let crowd = Crowd::new(10_000_000_000).unwrap();
-        assert!(CoinCount::new(crowd, 0, chance(0.5)).is_err());
-        assert!(CoinCount::new(crowd, 1 << 17, chance(0.5)).is_err());
-        assert!(AdditiveHistogram::new(crowd, 1, chance(0.5), 1).is_err());
+        assert!(AdditiveNoise::new(crowd, 0, chance(0.5), 2).is_err());
+        assert!(AdditiveNoise::new(crowd, 1 << 17, chance(0.5), 2).is_err());
+        assert!(AdditiveNoise::new(crowd, 1, chance(0.5), 1).is_err());
     }
 }

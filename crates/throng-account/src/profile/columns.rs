@@ -4,6 +4,7 @@
 //! The columns are independent given the data, so together they are rounds to compose, all of them
 //! with the same crowd. What the user shows in a column that does not change is post-processing.
 
+use crate::error::require;
 use crate::kernel::bag::Bag;
 use crate::kernel::bag_table::BagTable;
 use crate::kernel::solve::smallest_epsilon;
@@ -23,8 +24,6 @@ use crate::{Band, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 /// let epsilon = Epsilon::new(1.0)?;
 /// assert_eq!(one.delta(epsilon), column.delta(epsilon));
 /// assert!(two.delta(epsilon).upper > column.delta(epsilon).upper);
-/// // Each of them is as good an estimate as before.
-/// assert_eq!(two.standard_error(), column.standard_error());
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,43 +33,17 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// `changing` columns like `column`, from 1 to 100 000.
+    /// `changing` columns like `column`, from 1 to 100 000, with one bit of each user.
     pub fn new(column: BitSum, changing: u64) -> Result<Self, Error> {
-        if !(1..=MAX_CHANGING).contains(&changing) {
-            return Err(Error::OutOfRange {
-                name: "changing columns",
-                value: changing as f64,
-                range: "from 1 to 100000",
-            });
-        }
-        Ok(Self { column, changing })
+        // With at most 10¹⁰ users, totals stay well within the integers of an `f64`.
+        let holds = (1..=100_000).contains(&changing);
+        require(holds, "changing columns", changing as f64, "from 1 to 100000")?;
+        Ok(Self { column: column.single()?, changing })
     }
 
     /// One of the columns.
     pub fn column(&self) -> BitSum {
         self.column
-    }
-
-    /// The number of columns that change when one user's value is replaced.
-    pub fn changing(&self) -> u64 {
-        self.changing
-    }
-
-    /// Standard error of the estimated number of ones in one column.
-    pub fn standard_error(&self) -> f64 {
-        self.column.standard_error()
-    }
-
-    /// An upper bound on δ(ε), by composition.
-    pub(crate) fn composed(&self, epsilon: Epsilon) -> f64 {
-        let left = self.local() - epsilon.get();
-        if left <= 0.0 {
-            return 0.0;
-        }
-        // No event gains more than a factor e^(ε₀−ε) allows.
-        let cap = round::delta_up(-(-left).exp_m1());
-        let table = BagTable::new(self.column);
-        Composition::new().and(&table, self.changing).delta(epsilon).map_or(cap, |d| d.min(cap))
     }
 
     /// A lower bound on δ(ε) and the dataset that has it.
@@ -79,18 +52,11 @@ impl Columns {
     /// bag, in which all of the user's bits change.
     fn achieved(&self, epsilon: Epsilon) -> (f64, u64) {
         let bag = self.bag();
-        [bag.others, bag.others / 2, 0]
-            .map(|ones| (bag.delta_at(ones, epsilon.get()).lower, ones))
-            .into_iter()
-            .fold((0.0, bag.others), |best, next| if next.0 > best.0 { next } else { best })
+        bag.worst_of([bag.others, bag.others / 2, 0], epsilon.get())
     }
 
     fn bag(&self) -> Bag {
-        Bag {
-            others: (self.column.crowd().get() - 1) * self.changing,
-            own: self.changing,
-            flip: self.column.flip(),
-        }
+        Bag::new(self.column.crowd(), self.changing, self.column.flip())
     }
 
     /// ε₀ of all changing columns together.
@@ -105,12 +71,22 @@ impl Profile for Columns {
         if self.changing == 1 {
             return self.column.delta(epsilon);
         }
-        let upper = self.composed(epsilon);
+        let upper = self.bulk_delta(epsilon);
         Band { lower: self.achieved(epsilon).0.min(upper), upper }
     }
 
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
-        if self.changing == 1 { self.column.bulk_delta(epsilon) } else { self.composed(epsilon) }
+        if self.changing == 1 {
+            return self.column.bulk_delta(epsilon);
+        }
+        let left = self.local() - epsilon.get();
+        if left <= 0.0 {
+            return 0.0;
+        }
+        // No event gains more than a factor e^(ε₀−ε) allows.
+        let cap = round::delta_up(-(-left).exp_m1());
+        let table = BagTable::new(self.column);
+        Composition::new().and(&table, self.changing).delta(epsilon).map_or(cap, |d| d.min(cap))
     }
 
     fn pure(&self) -> Option<Epsilon> {
@@ -141,9 +117,6 @@ impl Profile for Columns {
         Ok(self.guarantee(delta, upper, lower))
     }
 }
-
-/// The most columns: with at most 10¹⁰ users, totals stay well within the integers of an `f64`.
-const MAX_CHANGING: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {

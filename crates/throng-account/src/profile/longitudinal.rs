@@ -5,6 +5,7 @@
 //! and answers for every node of that level by a coin: uniform where the node holds nothing, biased
 //! by `e^c/(1+e^c)` towards ±1 where it holds the chosen change.
 
+use crate::error::require;
 use crate::profile::ClonePair;
 use crate::{Crowd, Epsilon, Error};
 
@@ -32,13 +33,8 @@ pub struct Longitudinal {
 impl Longitudinal {
     /// `periods` is a power of two.
     pub fn new(periods: u64, coin: Epsilon) -> Result<Self, Error> {
-        if !periods.is_power_of_two() || periods > 1 << 32 {
-            return Err(Error::OutOfRange {
-                name: "periods",
-                value: periods as f64,
-                range: "a power of two, at most 2^32",
-            });
-        }
+        let holds = periods.is_power_of_two() && periods <= 1 << 32;
+        require(holds, "periods", periods as f64, "a power of two, at most 2^32")?;
         Ok(Self { periods, coin })
     }
 

@@ -7,6 +7,7 @@
 //!
 //! The permanent response is drawn per *distinct value*: a value that changes costs again.
 
+use crate::error::require;
 use crate::round;
 use crate::{Epsilon, Error, Probability};
 
@@ -36,16 +37,10 @@ pub struct Rappor {
 impl Rappor {
     /// `q > p`, and at least one hash function.
     pub fn new(hashes: u32, f: Probability, p: Probability, q: Probability) -> Result<Self, Error> {
-        if hashes == 0 {
-            return Err(Error::OutOfRange { name: "hashes", value: 0.0, range: "1 or more" });
-        }
         let (f, p, q) = (f.get(), p.get(), q.get());
-        if q <= p {
-            return Err(Error::OutOfRange { name: "q", value: q, range: "above p" });
-        }
-        if f < 1e-300 {
-            return Err(Error::OutOfRange { name: "f", value: f, range: "at least 1e-300" });
-        }
+        require(hashes > 0, "hashes", 0.0, "1 or more")?;
+        require(q > p, "q", q, "above p")?;
+        require(f >= 1e-300, "f", f, "at least 1e-300")?;
         Ok(Self { hashes, f, p, q })
     }
 

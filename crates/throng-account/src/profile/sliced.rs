@@ -19,9 +19,11 @@
 //!
 //! with N slots in the crowd and `p = Σ p_j`.
 
+use crate::error::require;
 use crate::kernel::binomial::Binomial;
 use crate::kernel::solve::smallest_epsilon;
-use crate::profile::coins::{Coins, checked_slots, ln_poisson};
+use crate::profile::coins::{Coins, ln_poisson, require_slots};
+use crate::quantity::TWO_64;
 use crate::round;
 use crate::spend::Composition;
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
@@ -34,7 +36,6 @@ use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, The
 ///
 /// // Three binary digits, two slots; the lowest digit is hidden by coins in one slot of sixteen.
 /// let sum = SlicedSum::new(Crowd::new(1_000)?, 2, vec![1 << 60, 1 << 61, 1 << 62])?;
-/// assert_eq!((sum.levels(), sum.messages()), (3, 5));
 /// // √(2000·(1/16 + 4/8 + 16/4))/14, and √1000/14.
 /// assert!((sum.noise_error() - 9_125_f64.sqrt() / 14.0).abs() < 1e-9);
 /// assert!((sum.rounding_error() - 1_000_f64.sqrt() / 14.0).abs() < 1e-9);
@@ -51,25 +52,14 @@ impl SlicedSum {
     /// `weights[j]` out of 2⁶⁴ is the probability that a slot holds a coin of level j, which stands
     /// for `2^j/(2^b − 1)` of the sum. From 1 to 32 levels, all with coins.
     pub fn new(crowd: Crowd, slots: u64, weights: Vec<u64>) -> Result<Self, Error> {
-        checked_slots(crowd, slots)?;
-        if weights.is_empty() || weights.len() > MAX_LEVELS {
-            let value = weights.len() as f64;
-            return Err(Error::OutOfRange { name: "levels", value, range: "from 1 to 32" });
-        }
+        require_slots(crowd, slots)?;
+        let levels = weights.len();
+        require((1..=32).contains(&levels), "levels", levels as f64, "from 1 to 32")?;
         let total: u128 = weights.iter().copied().map(u128::from).sum();
-        if weights.contains(&0) || total > 1 << 64 {
-            return Err(Error::OutOfRange {
-                name: "weights",
-                value: total as f64,
-                range: "each 1 or more, and at most 2^64 together",
-            });
-        }
+        let holds = !weights.contains(&0) && total <= 1 << 64;
+        let range = "each 1 or more, and at most 2^64 together";
+        require(holds, "weights", total as f64, range)?;
         Ok(Self { crowd, slots, weights })
-    }
-
-    /// The users.
-    pub fn crowd(&self) -> Crowd {
-        self.crowd
     }
 
     /// Slots for coins of each user.
@@ -80,16 +70,6 @@ impl SlicedSum {
     /// The weights out of 2⁶⁴ with which a slot holds a coin of each level, the lowest level first.
     pub fn weights(&self) -> &[u64] {
         &self.weights
-    }
-
-    /// The number of bits of a value.
-    pub fn levels(&self) -> u32 {
-        self.weights.len() as u32
-    }
-
-    /// Messages of each user: its bits and its slots.
-    pub fn messages(&self) -> u64 {
-        self.weights.len() as u64 + self.slots
     }
 
     /// Standard error of the estimated sum: noise and rounding together.
@@ -162,11 +142,6 @@ impl Profile for SlicedSum {
         round::delta_up(self.finite_crowd() * composed)
     }
 
-    /// `None`: all coins of a level may agree with the bit.
-    fn pure(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn theorem(&self) -> Theorem {
         if self.weights.len() == 1 { Theorem::ExactCoins } else { Theorem::SlicedCoins }
     }
@@ -206,9 +181,6 @@ fn together(levels: &[Coins]) -> Composition<'_> {
 fn probability(weight: u64) -> f64 {
     weight as f64 / TWO_64
 }
-
-const MAX_LEVELS: usize = 32;
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {

@@ -64,13 +64,6 @@ impl TwoMessageCount {
         (best(down, 0, &below), best(up, 1, &above))
     }
 
-    /// The smallest δ that any finite ε reaches: the chance that the coins are all 0, or all 1,
-    /// which shows the user's bit for certain.
-    pub fn least_delta(&self) -> f64 {
-        let law = Binomial::new(self.crowd.get(), self.p);
-        round::up(law.pmf(0).max(law.pmf(self.crowd.get())))
-    }
-
     /// Standard error of the estimated count, `√(np(1−p))`.
     pub fn standard_error(&self) -> f64 {
         (self.crowd.get() as f64 * self.p * (1.0 - self.p)).sqrt()
@@ -84,11 +77,6 @@ impl Profile for TwoMessageCount {
         Band { lower: round::down(value), upper: round::delta_up(value) }
     }
 
-    /// `None`: some outcomes give the user away whatever ε.
-    fn pure(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn theorem(&self) -> Theorem {
         Theorem::ExactCount
     }
@@ -97,8 +85,10 @@ impl Profile for TwoMessageCount {
         Some(Dataset::Every)
     }
 
-    fn least(&self) -> f64 {
-        self.least_delta()
+    /// The chance that the coins are all 0, or all 1, which shows the user's bit for certain.
+    fn least_delta(&self) -> f64 {
+        let law = Binomial::new(self.crowd.get(), self.p);
+        round::up(law.pmf(0).max(law.pmf(self.crowd.get())))
     }
 }
 

@@ -6,25 +6,25 @@
 //! A dominating pair per round dominates the composition of rounds chosen adaptively, as long as
 //! crowds and parameters are fixed in advance (`docs/privacy.md`, 5.6).
 
+use crate::error::require;
 use crate::kernel::bag::Bag;
 use crate::kernel::loss::{Law, TotalLoss};
 use crate::kernel::solve::smallest_epsilon;
 use crate::kernel::special::lower_normal_quantile;
+use crate::profile::ClonePair;
 use crate::spend::closed_form::basic;
-use crate::{
-    Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Neighbours, Profile, Theorem, Witness,
-};
+use crate::{Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// A sequence of rounds, each with a profile of its own.
 ///
 /// ```
-/// use throng_account::profile::Declared;
+/// use throng_account::profile::WorstCase;
 /// use throng_account::spend::{Composition, closed_form};
 /// use throng_account::{Delta, Epsilon};
 ///
 /// // Thirty rounds of which nothing but ε = 0.1 is known.
 /// let (epsilon, delta) = (Epsilon::new(0.1)?, Delta::new(1e-6)?);
-/// let round = Declared::new(epsilon, 0.0)?;
+/// let round = WorstCase::new(epsilon, 0.0)?;
 /// let all = Composition::new().and(&round, 30).epsilon(delta)?.get();
 /// // The binomial law of thirty answers has 2.345887; the grid adds a little.
 /// assert!((2.345887..2.3482).contains(&all));
@@ -65,8 +65,8 @@ impl<'a> Composition<'a> {
             profile.pure().map(|pure| basic(pure, 0.0, times).0)
         };
         let basic: Option<f64> = self.rounds.iter().map(pure).sum();
-        if delta.get() <= loss.infinite() {
-            let least = loss.infinite().min(1.0);
+        if delta.get() <= loss.infinite {
+            let least = loss.infinite.min(1.0);
             return basic.map(Epsilon::at).ok_or(Error::Unreachable { delta: delta.get(), least });
         }
         let found = smallest_epsilon(delta.get(), loss.largest_loss(), 0.0, |e| loss.delta(e));
@@ -82,13 +82,7 @@ impl<'a> Composition<'a> {
     /// `target`: the order of δ at which the result is going to be used.
     fn discretise(&self, steps: f64, target: f64) -> Result<TotalLoss, Error> {
         let total = self.rounds.iter().fold(0_u64, |sum, round| sum.saturating_add(round.1));
-        if total > MAX_ROUNDS {
-            return Err(Error::OutOfRange {
-                name: "rounds",
-                value: total as f64,
-                range: "at most 10000000",
-            });
-        }
+        require(total <= 10_000_000, "rounds", total as f64, "at most 10000000")?;
         // Losses per round, as the μ of a Gaussian with the same total variation.
         let spread = |profile: &dyn Profile| {
             let variation = profile.bulk_delta(Epsilon::ZERO).min(1.0 - 1e-12);
@@ -133,26 +127,14 @@ pub fn shuffled_rounds(
     rounds: u64,
     delta: Delta,
 ) -> Result<Guarantee, Error> {
-    let pair = crate::profile::ClonePair::strong(crowd, local)?;
+    let pair = ClonePair::strong(crowd, local)?;
     let upper = Composition::new().and(&pair, rounds).epsilon(delta)?.get();
-    let bag = Bag {
-        others: (crowd.get() - 1) * rounds,
-        own: rounds,
-        flip: 1.0 / (local.get().exp() + 1.0),
-    };
+    let bag = Bag::new(crowd, rounds, 1.0 / (local.get().exp() + 1.0));
     let lower = smallest_epsilon(delta.get(), bag.pure(), 0.7 * upper, |e| {
         bag.delta_at(bag.others, e).lower
     });
-    Ok(Guarantee {
-        epsilon: Epsilon::at(upper),
-        delta,
-        neighbours: Neighbours::ReplaceOne,
-        theorem: Theorem::Composition,
-        lower: Some(Witness {
-            epsilon: Epsilon::at((lower * (1.0 - 2e-10)).min(upper)),
-            dataset: Dataset::Ones { ones: bag.others, of: bag.others },
-        }),
-    })
+    let dataset = Dataset::Ones { ones: bag.others, of: bag.others };
+    Ok(Guarantee::new(Theorem::Composition, delta, upper, lower, |_| Some(dataset)))
 }
 
 /// The number of grid steps to the next evaluation, this many deviations out.
@@ -169,13 +151,12 @@ fn stride(deviations: f64, total: u64) -> usize {
 
 /// Grid points per deviation of one round's loss: the grid adds less than a thousandth to ε.
 const STEPS_PER_DEVIATION: f64 = 40.0;
-const MAX_ROUNDS: u64 = 10_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Band;
-    use crate::profile::{ClonePair, Declared};
+    use crate::profile::{ClonePair, WorstCase};
     use crate::spend::closed_form::{advanced, concentrated};
     use crate::testing::{assert_close, vectors};
     use crate::tradeoff::gaussian_delta;
@@ -209,7 +190,7 @@ mod tests {
             let exact = row.f64("delta");
             let profile: Box<dyn Profile> = match row.text("kind").as_str() {
                 "response" => {
-                    Box::new(Declared::new(Epsilon::at(row.f64("epsilon0")), 0.0).unwrap())
+                    Box::new(WorstCase::new(Epsilon::at(row.f64("epsilon0")), 0.0).unwrap())
                 }
                 "clone" => Box::new(pair(row.u64("n"), row.f64("epsilon0"))),
                 _ => Box::new(Gaussian(row.f64("mu"))),
@@ -259,7 +240,7 @@ mod tests {
         let (rounds, epsilon, slack) = (10_000, 0.1, Delta::new(1e-6).unwrap());
         let printed = epsilon * epsilon + 2.0 * epsilon * (rounds as f64 * 1e6_f64.ln()).sqrt();
         assert_close(printed, 74.3, 1e-3);
-        let response = Declared::new(Epsilon::at(epsilon), 0.0).unwrap();
+        let response = WorstCase::new(Epsilon::at(epsilon), 0.0).unwrap();
         let composed = Composition::new().and(&response, rounds);
         let exact = composed.epsilon(slack).unwrap().get();
         assert_close(exact, 96.6, 1e-3);
@@ -286,14 +267,14 @@ mod tests {
         let nothing = ClonePair::strong(Crowd::new(100).unwrap(), Epsilon::ZERO).unwrap();
         assert_eq!(Composition::new().and(&nothing, 5).epsilon(delta).unwrap().get(), 0.0);
         for (local, rounds) in [(30.0, 1), (40.0, 3), (12.0, 1), (1.0, 1)] {
-            let declared = Declared::new(Epsilon::at(local), 0.0).unwrap();
+            let declared = WorstCase::new(Epsilon::at(local), 0.0).unwrap();
             let found = Composition::new().and(&declared, rounds).epsilon(delta).unwrap().get();
             let basic = local * rounds as f64;
             assert!(found <= basic * (1.0 + 1e-8) && found > 0.9 * basic, "{local}: {found}");
         }
         // All but a point mass at ε₀, and a little at infinity.
         for (local, leak) in [(12.0, 1e-9), (11.5, 1e-4), (12.0, 1e-20)] {
-            let declared = Declared::new(Epsilon::at(local), leak).unwrap();
+            let declared = WorstCase::new(Epsilon::at(local), leak).unwrap();
             let found = Composition::new().and(&declared, 1).epsilon(Delta::new(1e-3).unwrap());
             let found = found.unwrap().get();
             assert!(found > local - 1.0 && found < local + 1.0, "{local} {leak}: {found}");
@@ -305,7 +286,7 @@ mod tests {
 
     #[test]
     fn an_approximate_round_costs_its_delta_every_time() {
-        let declared = Declared::new(Epsilon::at(0.1), 1e-7).unwrap();
+        let declared = WorstCase::new(Epsilon::at(0.1), 1e-7).unwrap();
         let composed = Composition::new().and(&declared, 10);
         let refused = composed.epsilon(Delta::new(9e-7).unwrap());
         assert!(matches!(refused, Err(Error::Unreachable { .. })), "{refused:?}");

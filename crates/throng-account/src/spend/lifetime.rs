@@ -4,6 +4,7 @@ use super::Composition;
 use super::table::Table;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// One release that has been made.
 ///
@@ -49,19 +50,18 @@ pub struct Spent {
 pub struct Lifetime(Kind);
 
 enum Kind {
-    PerEpoch { promised: Crowd, epochs: u64, delta: Delta, profiles: Profiles },
+    PerEpoch(Rounds),
     Once { delta: Delta },
     Memoized(Box<dyn Fn(u64) -> Option<Epsilon> + Send + Sync>),
 }
-
-/// The tables of one report in a crowd, or of several of one person, by crowd and number.
-type Profiles = BTreeMap<(Crowd, u64), Table>;
 
 impl Lifetime {
     /// Every epoch draws its randomness anew, so releases compose: up to `epochs` of them, each
     /// among `promised` honest reports or more, at a δ for all of them.
     pub fn per_epoch(promised: Crowd, epochs: u64, delta: Delta) -> Self {
-        Self(Kind::PerEpoch { promised, epochs, delta, profiles: BTreeMap::new() })
+        // The tails cut off in all epochs together are a small part of δ.
+        let floor = 1e-4 * delta.get() / epochs as f64;
+        Self(Kind::PerEpoch(Rounds { promised, delta, floor, tables: BTreeMap::new() }))
     }
 
     /// One profile covers all that a client ever sends: charged once, in the smallest crowd.
@@ -90,11 +90,8 @@ impl Lifetime {
         releases: &[Spent],
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
     ) -> Result<Epsilon, E> {
-        let mut kinds: BTreeMap<Spent, u64> = BTreeMap::new();
-        for release in releases {
-            *kinds.entry(*release).or_default() += 1;
-        }
-        self.total_of(&kinds.into_iter().collect::<Vec<_>>(), profile)
+        let once: Vec<(Spent, u64)> = releases.iter().map(|release| (*release, 1)).collect();
+        self.total_of(&once, profile)
     }
 
     /// The total ε of [`Self::total`], for releases that come several times each, with that number.
@@ -115,12 +112,7 @@ impl Lifetime {
                 let unclaimed = Error::OutOfRange { name: "reports", value: reports as f64, range };
                 Ok(cost(reports).ok_or(unclaimed)?)
             }
-            Kind::PerEpoch { promised, epochs, delta, profiles } => {
-                // The tails cut off in all epochs together are a small part of δ.
-                let floor = 1e-4 * delta.get() / *epochs as f64;
-                Rounds { promised: *promised, delta: *delta, floor, profiles, profile }
-                    .total(releases)
-            }
+            Kind::PerEpoch(rounds) => rounds.total(releases, profile),
         }
     }
 }
@@ -171,65 +163,63 @@ pub fn ample_delta<E: From<Error>>(
     let mut least = 0.0;
     if window > 1 {
         let one = Table::new(&*profile()?, window, 1e-6 * sum / groups)?;
-        least = one.together(window)?.least();
+        least = one.together(window)?.least_delta();
     }
     Ok(2.0 * sum.max(groups * least))
 }
 
-/// Releases that compose, over profiles of which tables are kept.
-struct Rounds<'a, F> {
+/// Releases that compose.
+struct Rounds {
     promised: Crowd,
     delta: Delta,
     /// The δ that may be cut off the tail of one profile.
     floor: f64,
-    profiles: &'a mut Profiles,
-    profile: F,
+    /// The profiles of one report in a crowd, or of several of one person, by crowd and number.
+    tables: BTreeMap<(Crowd, u64), Table>,
 }
 
-impl<E: From<Error>, F: Fn(Crowd) -> Result<Box<dyn Profile>, E>> Rounds<'_, F> {
+impl Rounds {
     /// The smaller of the totals in the actual and in the promised crowds. Both are safe, and the
     /// second does not pass the promised lifetime by what many grids add.
-    fn total(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, E> {
+    fn total<E: From<Error>>(
+        &mut self,
+        releases: &[(Spent, u64)],
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<Epsilon, E> {
         let promised = self.promised;
         // One release has nothing to share its profile with.
         let alone = matches!(releases, [(_, 1)]);
         let share = |honest| if alone { honest } else { rounded_down(honest, promised) };
-        let actual = self.compose(releases, share);
+        let actual = self.compose(releases, share, &profile);
         if releases.iter().any(|(release, _)| release.honest < promised) {
             return actual;
         }
-        match (actual, self.compose(releases, |_| promised)) {
+        match (actual, self.compose(releases, |_| promised, profile)) {
             (Ok(actual), Ok(least)) => Ok(if least < actual { least } else { actual }),
             (actual, least) => least.or(actual),
         }
     }
 
-    fn compose(
+    fn compose<E: From<Error>>(
         &mut self,
         releases: &[(Spent, u64)],
         crowd: impl Fn(Crowd) -> Crowd,
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
     ) -> Result<Epsilon, E> {
         let mut kinds: BTreeMap<(Crowd, u64), u64> = BTreeMap::new();
         for (Spent { epochs, honest }, times) in releases {
             *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
         }
         for &(honest, epochs) in kinds.keys() {
-            self.look_at(honest, epochs)?;
+            if let Entry::Vacant(place) = self.tables.entry((honest, epochs)) {
+                let one = Table::new(&*profile(honest)?, epochs, self.floor)?;
+                place.insert(if epochs == 1 { one } else { one.together(epochs)? });
+            }
         }
         let all = kinds
             .iter()
-            .fold(Composition::new(), |all, (kind, times)| all.and(&self.profiles[kind], *times));
+            .fold(Composition::new(), |all, (kind, times)| all.and(&self.tables[kind], *times));
         Ok(all.epsilon(self.delta)?)
-    }
-
-    fn look_at(&mut self, honest: Crowd, epochs: u64) -> Result<(), E> {
-        if self.profiles.contains_key(&(honest, epochs)) {
-            return Ok(());
-        }
-        let one = Table::new(&*(self.profile)(honest)?, epochs, self.floor)?;
-        let table = if epochs == 1 { one } else { one.together(epochs)? };
-        self.profiles.insert((honest, epochs), table);
-        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::group;
 use crate::round;
-use crate::{Band, Dataset, Epsilon, Error, Profile, Theorem};
+use crate::{Band, Epsilon, Error, Profile, Theorem};
 
 /// A profile known at some ε, and between them by chords.
 ///
@@ -30,19 +30,17 @@ impl Table {
             let falls = points.last().is_none_or(|(_, before)| delta < before * (1.0 - 1e-6));
             points.push((epsilon, delta));
             let (total, small) = group(epsilon, delta, reports);
-            if !falls
-                || small <= floor
-                || epsilon >= last
-                || total > LARGEST
-                || points.len() >= MOST
-            {
+            // Larger ε are not worth a place.
+            let enough = small <= floor || epsilon >= last || total > 300.0;
+            if !falls || enough || points.len() >= MOST {
                 break;
             }
             if points.len() == 1 {
                 // As if the loss were Gaussian: δ(0) is its deviation over √(2π).
                 step = (2.5 * delta / PER_DEVIATION).max(1e-12);
             } else if epsilon > 3.0 * PER_DEVIATION * step {
-                step *= WIDENING;
+                // In the tail the places get further apart each time.
+                step *= 1.1;
             }
             epsilon = (epsilon + step).min(last);
         }
@@ -88,23 +86,15 @@ impl Profile for Table {
         self.theorem
     }
 
-    fn witness(&self, _: Epsilon) -> Option<Dataset> {
-        None
-    }
-
-    fn least(&self) -> f64 {
+    fn least_delta(&self) -> f64 {
         self.points.last().map_or(1.0, |(_, delta)| *delta)
     }
 }
 
 /// Places per deviation of the loss, near its middle: chords add half a hundredth to its variance.
 const PER_DEVIATION: f64 = 6.0;
-/// The factor by which the places in the tail get further apart each time.
-const WIDENING: f64 = 1.1;
 /// The most places of a table.
 const MOST: usize = 160;
-/// The largest ε worth a place.
-const LARGEST: f64 = 300.0;
 
 #[cfg(test)]
 mod tests {

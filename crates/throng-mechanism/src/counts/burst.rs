@@ -90,7 +90,7 @@ impl BurstCount {
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
         let slots = ask.slots().min((12.0 / epsilon.get()).ceil().max(2.0) as u64).min(120);
-        let found = calibrate::burst_count(crowd, slots, epsilon, delta)?.mechanism;
+        let found = calibrate::burst_count(crowd, slots, epsilon, delta)?;
         Self::new(found.bursts().clone())
     }
 

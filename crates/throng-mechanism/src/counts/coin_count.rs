@@ -24,6 +24,7 @@ use crate::{
     Tally, sample,
 };
 use rand_core::CryptoRng;
+use throng_account::profile::AdditiveNoise;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// Symbols 0 and 1 for bits, 2 for null: the user's bit, then the slots.
@@ -73,7 +74,7 @@ impl CoinCount {
         settings: &[Setting::Slots("Slots for noise per report"), Setting::Chance],
         profile: |settings, crowd| {
             let (slots, chance) = (settings.slots, settings.chance()?);
-            Ok(Box::new(throng_account::profile::CoinCount::new(crowd, slots, chance)?))
+            Ok(Box::new(AdditiveNoise::new(crowd, slots, chance, 2)?))
         },
     };
 
@@ -82,7 +83,7 @@ impl CoinCount {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let found = calibrate::coin_count(ask.crowd, ask.epsilon, ask.delta)?.mechanism;
+        let found = calibrate::coin_count(ask.crowd, ask.epsilon, ask.delta)?;
         Self::new(small(found.slots())?, found.chance())
     }
 
@@ -145,11 +146,7 @@ impl Claims for CoinCount {
     }
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        Ok(Box::new(throng_account::profile::CoinCount::new(
-            crowd,
-            self.slots.into(),
-            self.chance,
-        )?))
+        Ok(Box::new(AdditiveNoise::new(crowd, self.slots.into(), self.chance, 2)?))
     }
 
     fn local_floor(&self) -> Option<Epsilon> {
@@ -201,10 +198,9 @@ mod tests {
         CoinCount::new(slots, Threshold::at_least(chance)).unwrap()
     }
 
-    fn profile(crowd: u64, count: &CoinCount) -> throng_account::profile::CoinCount {
+    fn profile(crowd: u64, count: &CoinCount) -> AdditiveNoise {
         let crowd = Crowd::new(crowd).unwrap();
-        throng_account::profile::CoinCount::new(crowd, count.slots().into(), count.chance())
-            .unwrap()
+        AdditiveNoise::new(crowd, count.slots().into(), count.chance(), 2).unwrap()
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::{
     Tally, sample,
 };
 use rand_core::CryptoRng;
+use throng_account::profile::AdditiveNoise;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// Symbols `0..k` for categories, k for null: the user's category, then the slots.
@@ -89,7 +90,7 @@ impl AdditiveHistogram {
         ],
         profile: |settings, crowd| {
             let (slots, chance, k) = (settings.slots, settings.chance()?, settings.size);
-            Ok(Box::new(throng_account::profile::AdditiveHistogram::new(crowd, slots, chance, k)?))
+            Ok(Box::new(AdditiveNoise::new(crowd, slots, chance, k)?))
         },
     };
 
@@ -100,7 +101,7 @@ impl AdditiveHistogram {
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, size) = (ask.crowd, ask.question.categories()?);
         let found = calibrate::additive_histogram(crowd, size.into(), ask.epsilon, ask.delta)?;
-        Self::new(size, small(found.mechanism.slots())?, found.mechanism.chance())
+        Self::new(size, small(found.slots())?, found.chance())
     }
 
     /// The probability that a slot holds a given category.
@@ -170,7 +171,7 @@ impl Claims for AdditiveHistogram {
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
         let (slots, k) = (self.slots.into(), self.categories.into());
-        Ok(Box::new(throng_account::profile::AdditiveHistogram::new(crowd, slots, self.chance, k)?))
+        Ok(Box::new(AdditiveNoise::new(crowd, slots, self.chance, k)?))
     }
 
     fn local_floor(&self) -> Option<Epsilon> {
@@ -227,11 +228,10 @@ mod tests {
         AdditiveHistogram::new(categories, slots, Threshold::at_least(chance)).unwrap()
     }
 
-    fn profile(crowd: u64, of: &AdditiveHistogram) -> throng_account::profile::AdditiveHistogram {
+    fn profile(crowd: u64, of: &AdditiveHistogram) -> AdditiveNoise {
         let crowd = Crowd::new(crowd).unwrap();
         let (slots, categories) = (of.slots().into(), of.categories().into());
-        throng_account::profile::AdditiveHistogram::new(crowd, slots, of.chance(), categories)
-            .unwrap()
+        AdditiveNoise::new(crowd, slots, of.chance(), categories).unwrap()
     }
 
     #[test]

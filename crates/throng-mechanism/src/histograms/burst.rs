@@ -88,7 +88,7 @@ impl BurstHistogram {
         let size = ask.question.categories()?;
         let slots = ask.slots().min((24.0 / epsilon.get()).ceil().max(2.0) as u64).min(48);
         let found = calibrate::burst_histogram(crowd, size.into(), slots, epsilon, delta)?;
-        Self::new(size, found.mechanism.bursts().clone())
+        Self::new(size, found.bursts().clone())
     }
 
     /// Refuses short bursts at a small ε, which cost more than coins and gain nothing.

@@ -40,7 +40,7 @@ use crate::slots::sum_up_to;
 use crate::sums::laplace::{GRID, grid_law, laplace_reach, laplace_variance, on_grid};
 use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
 use rand_core::CryptoRng;
-use throng_account::profile::Declared;
+use throng_account::profile::WorstCase;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, UpperOnly, round};
 
 /// m messages below q = 2^bits, which add up to the value and a share of the noise.
@@ -299,7 +299,7 @@ impl Claims for SplitAndMix {
         if crowd.get() < self.crowd {
             return Err(Error::Parameter { name: "crowd", range: "at least that promised" });
         }
-        Ok(Box::new(UpperOnly(Declared::new(self.epsilon, self.delta.get())?)))
+        Ok(Box::new(UpperOnly(WorstCase::new(self.epsilon, self.delta.get())?)))
     }
 
     fn local_floor(&self) -> Option<Epsilon> {

@@ -23,7 +23,7 @@ use crate::{
 };
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
-use throng_account::profile::{BitSum, RealSum};
+use throng_account::profile::BitSum;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// `bits` messages of one bit each.
@@ -192,7 +192,8 @@ impl Claims for UnarySum {
 
     /// Rounding to bits happens before the noise: what holds for all bits holds for values.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        Ok(Box::new(RealSum::with_flip(crowd, self.flip.probability(), self.bits.into())?))
+        let sum = BitSum::with_flip(crowd, self.flip.probability())?;
+        Ok(Box::new(sum.with_bits(self.bits.into())?))
     }
 
     fn local_floor(&self) -> Option<Epsilon> {
@@ -253,7 +254,8 @@ mod tests {
             let inputs: Vec<&f64> = values.iter().collect();
             assert_local(&sum(bits, flip), &inputs, Epsilon::new(local).unwrap());
             let crowd = Crowd::new(3).unwrap();
-            let profile = RealSum::with_flip(crowd, flip, u64::from(bits)).unwrap();
+            let profile = BitSum::with_flip(crowd, flip).unwrap();
+            let profile = profile.with_bits(bits.into()).unwrap();
             assert_view(&sum(bits, flip), &inputs, 3, &profile);
         }
     }

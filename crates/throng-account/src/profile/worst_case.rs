@@ -1,5 +1,6 @@
 //! A mechanism known by its promise alone.
 
+use crate::error::require;
 use crate::round;
 use crate::{Band, Dataset, Epsilon, Error, Profile, Theorem};
 
@@ -13,44 +14,32 @@ use crate::{Band, Dataset, Epsilon, Error, Profile, Theorem};
 /// every (ε₀, δ₀)-DP mechanism is a post-processing of this one.
 ///
 /// ```
-/// use throng_account::profile::Declared;
+/// use throng_account::profile::WorstCase;
 /// use throng_account::{Epsilon, Profile};
 ///
 /// // The best guess at a bit from an answer with ε₀ = 1 is right more often than wrong by tanh ½.
-/// let declared = Declared::new(Epsilon::new(1.0)?, 0.0)?;
+/// let declared = WorstCase::new(Epsilon::new(1.0)?, 0.0)?;
 /// let advantage = declared.delta(Epsilon::ZERO);
 /// assert!(advantage.lower < 0.5_f64.tanh() && 0.5_f64.tanh() < advantage.upper);
 /// assert_eq!(declared.pure(), Some(Epsilon::new(1.0)?));
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Declared {
+pub struct WorstCase {
     epsilon: f64,
     delta: f64,
 }
 
-impl Declared {
+impl WorstCase {
     /// The declared (ε₀, δ₀); with δ₀ = 0 the mechanism is pure.
     pub fn new(epsilon: Epsilon, delta: f64) -> Result<Self, Error> {
-        if !(0.0..1.0).contains(&delta) {
-            return Err(Error::OutOfRange {
-                name: "delta",
-                value: delta,
-                range: "from 0 to below 1",
-            });
-        }
-        if epsilon.get() > 300.0 {
-            return Err(Error::OutOfRange {
-                name: "epsilon",
-                value: epsilon.get(),
-                range: "from 0 to 300",
-            });
-        }
+        require((0.0..1.0).contains(&delta), "delta", delta, "from 0 to below 1")?;
+        require(epsilon.get() <= 300.0, "epsilon", epsilon.get(), "from 0 to 300")?;
         Ok(Self { epsilon: epsilon.get(), delta })
     }
 }
 
-impl Profile for Declared {
+impl Profile for WorstCase {
     fn delta(&self, epsilon: Epsilon) -> Band {
         let left = (self.epsilon - epsilon.get()).max(0.0);
         // (e^ε₀ − e^ε)/(e^ε₀ + 1), from the difference of the exponents.
