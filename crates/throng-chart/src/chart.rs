@@ -149,7 +149,7 @@ impl Chart {
 
     /// The interval of the horizontal axis, between these pixels.
     pub(crate) fn across(&self, pixels: (f64, f64)) -> Span {
-        Span::new(&self.x, self.drawn().map(|point| point.0), pixels)
+        Span::new(self.x.scale, self.x.range, self.drawn().map(|point| point.0), pixels)
     }
 
     /// The interval of the vertical axis, between these pixels.
@@ -161,7 +161,7 @@ impl Chart {
             let ends = ends.filter(|((x, _), _)| self.x.scale.admits(*x));
             points.map(|point| point.1).chain(ends.flat_map(|(_, (low, high))| [*low, *high]))
         });
-        Span::new(&self.y, heights, pixels)
+        Span::new(self.y.scale, self.y.range, heights, pixels)
     }
 
     /// True if a point has a position on the axes.
