@@ -11,6 +11,7 @@
 //! like rounds: [`throng_account::profile::Columns`] accounts for them, whatever the questions, as
 //! long as their number is fixed in advance.
 
+use crate::histograms::kary::count_symbol;
 use crate::protocol::Bag;
 use crate::{Claims, Error, Estimate, Law, Protocol, Tally, UnarySum};
 use rand_core::CryptoRng;
@@ -46,15 +47,9 @@ impl VectorSum {
         Ok(Self { dimensions, coordinate })
     }
 
-    /// The least noise with which `rounds` rounds together keep (ε, δ) in a crowd.
-    pub fn calibrated(
-        dimensions: u32,
-        bits: u32,
-        rounds: u64,
-        crowd: Crowd,
-        epsilon: Epsilon,
-        delta: Delta,
-    ) -> Result<Self, Error> {
+    /// The least noise with which all rounds of a training keep its promise in a crowd.
+    pub fn calibrated(dimensions: u32, crowd: Crowd, training: &Training) -> Result<Self, Error> {
+        let Training { rounds, bits, epsilon, delta, .. } = *training;
         let columns = rounds.saturating_mul(u64::from(dimensions) * u64::from(bits));
         let coin = calibrate::columns(crowd, columns, epsilon, delta)?.coin;
         Self::new(dimensions, UnarySum::new(bits, coin)?)
@@ -97,18 +92,15 @@ impl Protocol for VectorSum {
     }
 
     fn law(&self, input: &[f64]) -> Law {
-        let mut law = Law::from([(Vec::new(), 1.0)]);
-        for (coordinate, x) in (0_u64..).zip(input) {
+        let start = Law::from([(Vec::new(), 1.0)]);
+        (0_u64..).zip(input).fold(start, |law, (coordinate, x)| {
             let mut longer = Law::new();
             for (bits, q) in self.coordinate.law(&(0.5 * (x + 1.0))) {
-                for (symbols, p) in &law {
-                    let tagged = bits.iter().map(|bit| 2 * coordinate + bit);
-                    longer.insert(symbols.iter().copied().chain(tagged).collect(), p * q);
-                }
+                let tagged: Vec<u64> = bits.iter().map(|bit| 2 * coordinate + bit).collect();
+                longer.extend(law.iter().map(|(sent, p)| ([&sent[..], &tagged].concat(), p * q)));
             }
-            law = longer;
-        }
-        law
+            longer
+        })
     }
 
     /// Messages and ones of every coordinate.
@@ -117,25 +109,18 @@ impl Protocol for VectorSum {
     }
 
     fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [symbol] if (*symbol as usize) < cells.len() => cells[*symbol as usize] += 1,
-            _ => return Err(Error::Malformed { expected: "a coordinate and a bit" }),
-        }
-        Ok(())
+        count_symbol(message, cells).ok_or(Error::Malformed { expected: "a coordinate and a bit" })
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        tally
-            .cells()
-            .chunks(2)
-            .map(|cells| {
-                let messages = cells[0] + cells[1];
-                let mut one = Tally::new(&self.coordinate);
-                one.count(messages, cells[1]);
-                let unit = self.coordinate.estimate(&one, confidence)[0];
-                unit.rescaled(-one.n(), 2.0)
-            })
-            .collect()
+        let (coordinates, _) = tally.cells().as_chunks::<2>();
+        let sum = |[zeros, ones]: &[u64; 2]| {
+            let mut one = Tally::new(&self.coordinate);
+            one.count(zeros + ones, *ones);
+            let unit = self.coordinate.estimate(&one, confidence)[0];
+            unit.rescaled(-one.n(), 2.0)
+        };
+        coordinates.iter().map(sum).collect()
     }
 }
 
@@ -206,14 +191,7 @@ pub fn logistic_regression(
 ) -> Result<Vec<f64>, Error> {
     let dimensions = examples.first().map_or(0, |(features, _)| features.len());
     let crowd = Crowd::new(examples.len() as u64)?;
-    let protocol = VectorSum::calibrated(
-        dimensions as u32,
-        training.bits,
-        training.rounds,
-        crowd,
-        training.epsilon,
-        training.delta,
-    )?;
+    let protocol = VectorSum::calibrated(dimensions as u32, crowd, training)?;
     let confidence = Probability::new("confidence", 0.95)?;
     let mut weights = vec![0.0; dimensions];
     let mut step = vec![0.0; dimensions];
