@@ -30,9 +30,9 @@ use std::fmt;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Follower {
-    level: u32,
+    level: u64,
     /// The followed change κ, from 1.
-    change: u32,
+    change: u64,
     /// The number of changes so far.
     seen: u64,
     /// 1 if the current node holds the chosen change, and 1 if that was from 0 to 1.
@@ -50,15 +50,9 @@ impl Follower {
 
     /// Draws the level and the change that this client will ever report on.
     pub fn new(protocol: &Longitudinal, rng: &mut impl CryptoRng) -> Self {
-        Self {
-            level: sample::below(u64::from(protocol.levels()), rng) as u32,
-            change: 1 + sample::below(u64::from(protocol.changes()), rng) as u32,
-            seen: 0,
-            holds: 0,
-            rising: 0,
-            last: 0,
-            period: 0,
-        }
+        let level = sample::below(u64::from(protocol.levels()), rng);
+        let change = 1 + sample::below(u64::from(protocol.changes()), rng);
+        Self { level, change, seen: 0, holds: 0, rising: 0, last: 0, period: 0 }
     }
 
     /// The symbol to send for the next period, in which the user's bit is `bit`.
@@ -77,7 +71,7 @@ impl Follower {
         let bit = u64::from(bit);
         let changed = bit ^ self.last;
         self.seen += changed;
-        let chosen = changed & u64::from(self.seen == u64::from(self.change));
+        let chosen = changed & u64::from(self.seen == self.change);
         self.rising ^= chosen & (self.rising ^ bit);
         self.holds |= chosen;
         self.last = bit;
@@ -135,15 +129,8 @@ impl Follower {
 
     /// The state as plain numbers, to be kept on the device.
     pub fn to_words(&self) -> [u64; Self::WORDS] {
-        [
-            u64::from(self.level),
-            u64::from(self.change),
-            self.seen,
-            self.holds,
-            self.rising,
-            self.last,
-            self.period,
-        ]
+        let Self { level, change, seen, holds, rising, last, period } = *self;
+        [level, change, seen, holds, rising, last, period]
     }
 
     /// The state that was kept. Refuses a state that no client of this protocol can be in.
@@ -160,7 +147,7 @@ impl Follower {
         if !fits {
             return Err(Error::Parameter { name: "state", range: "one that a client left behind" });
         }
-        Ok(Self { level: level as u32, change: change as u32, seen, holds, rising, last, period })
+        Ok(Self { level, change, seen, holds, rising, last, period })
     }
 }
 
