@@ -5,8 +5,7 @@
 //!
 //! ```text
 //! mix(z)     z + 0x9e3779b97f4a7c15, then SplitMix64's finaliser
-//! digest     s = mix(seed ⊕ mix(length in bytes)), then s = mix(s ⊕ word) for every 8 bytes,
-//!            little-endian, the last zero-padded
+//! digest     SipHash-2-4(key = (seed, 0), string), strings as UTF-8 bytes
 //! bit i      of h in cohort c: t = ⌊mix(mix(digest ⊕ mix(c)) + i)·(j + 1)/2⁶⁴⌋ with j = k − h + i,
 //!            or j where t is taken
 //! ```
@@ -49,17 +48,15 @@ impl Bloom {
     /// Filters of 2 to 512 `bits`, of which a string sets `hashes`, fewer than there are; 1 to 4096
     /// `cohorts`. The `seed` sets collections apart.
     pub fn new(bits: u32, hashes: u32, cohorts: u32, seed: u64) -> Result<Self, Error> {
+        let refused = |name, range| Err(Error::Parameter { name, range });
         if !(2..=64 * WORDS as u32).contains(&bits) {
-            return Err(Error::Parameter { name: "bits", range: "2 to 512" });
+            return refused("bits", "2 to 512");
         }
         if !(1..bits).contains(&hashes) {
-            return Err(Error::Parameter {
-                name: "hashes",
-                range: "1 or more, and fewer than bits",
-            });
+            return refused("hashes", "1 or more, and fewer than bits");
         }
         if !(1..=4096).contains(&cohorts) {
-            return Err(Error::Parameter { name: "cohorts", range: "1 to 4096" });
+            return refused("cohorts", "1 to 4096");
         }
         Ok(Self { bits, hashes, cohorts, seed })
     }
@@ -113,6 +110,13 @@ impl Bloom {
             words.iter_mut().enumerate().for_each(|(word, bits)| *bits |= at(word, place));
         }
         filter
+    }
+
+    /// True if these are the words of a filter: as many, and without bits past the last.
+    #[inline]
+    pub(crate) fn fits(&self, words: &[u64]) -> bool {
+        let within = |(bits, full): (&u64, u64)| bits & !full == 0;
+        words.len() == self.words() && words.iter().zip(self.full()).all(within)
     }
 
     /// The words of a filter with all its bits set.
