@@ -163,14 +163,8 @@ impl Longitudinal {
         c * f64::from(self.changes) * f64::from(self.levels())
     }
 
-    /// The parameters, with this coin.
-    fn with_keep(&self, keep: u64) -> Parameters {
-        let (periods, changes) = (vec![self.periods], vec![self.changes.into()]);
-        vec![("periods", periods), ("changes", changes), ("keep", vec![keep])]
-    }
-
     /// The cell of the node of this level that ends with this period.
-    fn node(&self, level: u64, period: u64) -> usize {
+    fn node(&self, level: u32, period: u64) -> usize {
         // Below it: the cells of the periods, and d, d/2, d/4, … nodes of the lower levels.
         let lower = self.periods + 2 * self.periods - ((2 * self.periods) >> level);
         (lower + (period >> level) - 1) as usize
@@ -211,7 +205,7 @@ impl Protocol for Longitudinal {
             .filter_map(|(period, (was, &is))| (was != is).then_some((period, is)))
             .collect();
         let mut law = Law::new();
-        for level in 0..u64::from(self.levels()) {
+        for level in 0..self.levels() {
             for chosen in 0..self.changes as usize {
                 for signs in 0..1_u64 << (self.periods >> level) {
                     let (mut report, mut p) = (Vec::new(), weight);
@@ -251,7 +245,7 @@ impl Protocol for Longitudinal {
             return Err(malformed);
         }
         if symbol != NULL {
-            let level = (symbol - 1) / 2;
+            let level = ((symbol - 1) / 2) as u32;
             if period & ((1 << level) - 1) != 0 {
                 return Err(malformed);
             }
@@ -316,11 +310,19 @@ impl Claims for Longitudinal {
     }
 
     fn parameters(&self) -> Parameters {
-        self.with_keep(self.keep.get())
+        vec![
+            ("periods", vec![self.periods]),
+            ("changes", vec![self.changes.into()]),
+            ("keep", vec![self.keep.get()]),
+        ]
     }
 
     fn weakened(&self, factor: f64) -> Parameters {
-        self.with_keep(surer(self.keep.get(), factor))
+        vec![
+            ("periods", vec![self.periods]),
+            ("changes", vec![self.changes.into()]),
+            ("keep", vec![surer(self.keep.get(), factor)]),
+        ]
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -353,12 +355,12 @@ impl Claims for Longitudinal {
 }
 
 /// The symbol of an answer.
-pub(crate) fn answer(level: u64, sign: u64) -> u64 {
-    1 + 2 * level + sign
+pub(crate) fn answer(level: u32, sign: u64) -> u64 {
+    1 + 2 * u64::from(level) + sign
 }
 
 /// `C_t`: levels and last periods of the nodes that make up `1 … period`, one per binary digit.
-fn nodes(period: u64) -> impl Iterator<Item = (u64, u64)> {
+fn nodes(period: u64) -> impl Iterator<Item = (u32, u64)> {
     let digits = (0..64).filter(move |level| period >> level & 1 == 1);
     digits.map(move |level| (level, period >> level << level))
 }
