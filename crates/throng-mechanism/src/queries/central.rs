@@ -12,6 +12,7 @@
 //! Privacy Mechanisms", 2009), the selection is the exponential mechanism (McSherry, Talwar,
 //! "Mechanism Design via Differential Privacy", 2007), both drawn exactly, without a float.
 
+use crate::error::require;
 use crate::sums::laplace::laplace_variance;
 use crate::{Error, Estimate, sample};
 use rand_core::CryptoRng;
@@ -42,9 +43,7 @@ pub struct CentralSum {
 impl CentralSum {
     /// The least noise that keeps ε.
     pub fn new(epsilon: Epsilon, sensitivity: u32) -> Result<Self, Error> {
-        if sensitivity == 0 {
-            return Err(Error::Parameter { name: "sensitivity", range: "at least 1" });
-        }
+        require(sensitivity > 0, "sensitivity", "at least 1")?;
         Ok(Self { sensitivity, decay: Decay::within(epsilon, sensitivity)? })
     }
 
@@ -143,9 +142,7 @@ impl Decay {
     /// The largest with `times·num/den ≤ ε`.
     fn within(epsilon: Epsilon, times: u32) -> Result<Self, Error> {
         let step = epsilon.get() / f64::from(times);
-        if !(SMALLEST..=LARGEST).contains(&step) {
-            return Err(Error::Parameter { name: "epsilon", range: "1e-9 to 1000 per step" });
-        }
+        require((1e-9..=1000.0).contains(&step), "epsilon", "1e-9 to 1000 per step")?;
         let mut decay = Self((step * DEN as f64) as u64);
         while decay.times(times) > epsilon {
             decay.0 -= 1;
@@ -167,29 +164,15 @@ impl Decay {
 
 /// The denominator of every decay, a power of two.
 const DEN: u64 = 1 << 53;
-const SMALLEST: f64 = 1e-9;
-const LARGEST: f64 = 1000.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{binomial_tails, confidence, rng};
+    use crate::testing::{assert_fits, confidence, rng};
     use std::panic::catch_unwind;
 
     fn epsilon(value: f64) -> Epsilon {
         Epsilon::new(value).unwrap()
-    }
-
-    /// Fails correct counts with probability at most 1e-9: an exact binomial tail per cell, and a
-    /// union bound over cells and tails.
-    #[track_caller]
-    fn assert_fits(observed: &[u64], law: &[f64]) {
-        let draws = observed.iter().sum();
-        for (place, (&count, &p)) in observed.iter().zip(law).enumerate() {
-            let tail = binomial_tails(draws, p, count);
-            let limit = 1e-9 / (2.0 * law.len() as f64);
-            assert!(tail > limit, "{place}: {count} of {draws} at {p}");
-        }
     }
 
     /// The numbers of releases of 0, by their distance up to 8 from it, to either side; the rest in

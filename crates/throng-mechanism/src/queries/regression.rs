@@ -11,7 +11,7 @@
 //! like rounds: [`throng_account::profile::Columns`] accounts for them, whatever the questions, as
 //! long as their number is fixed in advance.
 
-use crate::histograms::kary::count_symbol;
+use crate::error::{fits, require};
 use crate::protocol::Bag;
 use crate::{Claims, Error, Estimate, Law, Protocol, Tally, UnarySum};
 use rand_core::CryptoRng;
@@ -41,9 +41,7 @@ pub struct VectorSum {
 impl VectorSum {
     /// The sums of `dimensions` coordinates, each by the mechanism of one.
     pub fn new(dimensions: u32, coordinate: UnarySum) -> Result<Self, Error> {
-        if dimensions == 0 || dimensions > 1 << 20 {
-            return Err(Error::Parameter { name: "dimensions", range: "from 1 to 1048576" });
-        }
+        require((1..=1 << 20).contains(&dimensions), "dimensions", "from 1 to 1048576")?;
         Ok(Self { dimensions, coordinate })
     }
 
@@ -79,10 +77,9 @@ impl Protocol for VectorSum {
         rng: &mut impl CryptoRng,
         report: &mut Bag,
     ) -> Result<(), Error> {
-        let fits = |x: &f64| (-1.0..=1.0).contains(x);
-        if input.len() != self.dimensions as usize || !input.iter().all(fits) {
-            return Err(Error::Value { expected: "a number from -1 to 1 for every coordinate" });
-        }
+        let all = input.len() == self.dimensions as usize;
+        let bounded = input.iter().all(|x| (-1.0..=1.0).contains(x));
+        fits(all && bounded, "a number from -1 to 1 for every coordinate")?;
         for (coordinate, x) in (0_u64..).zip(input) {
             let start = report.len();
             self.coordinate.encode(&(0.5 * (x + 1.0)), rng, report)?;
@@ -109,7 +106,11 @@ impl Protocol for VectorSum {
     }
 
     fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        count_symbol(message, cells).ok_or(Error::Malformed { expected: "a coordinate and a bit" })
+        match message {
+            [symbol] if (*symbol as usize) < cells.len() => cells[*symbol as usize] += 1,
+            _ => return Err(Error::Malformed { expected: "a coordinate and a bit" }),
+        }
+        Ok(())
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {

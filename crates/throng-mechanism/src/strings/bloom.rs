@@ -17,6 +17,7 @@
 //! strings and nobody's privacy.
 
 use crate::Error;
+use crate::error::require;
 use crate::strings::siphash::siphash;
 
 /// The bits of a filter, 64 to a word from the least significant on; words past the last are 0.
@@ -48,16 +49,9 @@ impl Bloom {
     /// Filters of 2 to 512 `bits`, of which a string sets `hashes`, fewer than there are; 1 to 4096
     /// `cohorts`. The `seed` sets collections apart.
     pub fn new(bits: u32, hashes: u32, cohorts: u32, seed: u64) -> Result<Self, Error> {
-        let refused = |name, range| Err(Error::Parameter { name, range });
-        if !(2..=64 * WORDS as u32).contains(&bits) {
-            return refused("bits", "2 to 512");
-        }
-        if !(1..bits).contains(&hashes) {
-            return refused("hashes", "1 or more, and fewer than bits");
-        }
-        if !(1..=4096).contains(&cohorts) {
-            return refused("cohorts", "1 to 4096");
-        }
+        require((2..=64 * WORDS as u32).contains(&bits), "bits", "2 to 512")?;
+        require((1..bits).contains(&hashes), "hashes", "1 or more, and fewer than bits")?;
+        require((1..=4096).contains(&cohorts), "cohorts", "1 to 4096")?;
         Ok(Self { bits, hashes, cohorts, seed })
     }
 

@@ -187,18 +187,6 @@ impl Rappor {
         }
     }
 
-    /// The parameters, with these coins.
-    fn with_coins(&self, [f, p, q]: [u64; 3]) -> Parameters {
-        vec![
-            ("bits", vec![self.bloom.bits().into()]),
-            ("hashes", vec![self.bloom.hashes().into()]),
-            ("cohorts", vec![self.bloom.cohorts().into()]),
-            ("seed", vec![self.bloom.seed()]),
-            ("permanent", vec![f]),
-            ("shown", vec![p, q]),
-        ]
-    }
-
     /// Counters of a cohort: its reports, then its bits.
     fn stride(&self) -> usize {
         self.bloom.bits() as usize + 1
@@ -338,12 +326,22 @@ impl Claims for Rappor {
     }
 
     fn parameters(&self) -> Parameters {
-        self.with_coins(self.coins().map(Threshold::get))
+        vec![
+            ("bits", vec![self.bloom.bits().into()]),
+            ("hashes", vec![self.bloom.hashes().into()]),
+            ("cohorts", vec![self.bloom.cohorts().into()]),
+            ("seed", vec![self.bloom.seed()]),
+            ("permanent", vec![self.f.get()]),
+            ("shown", vec![self.p.get(), self.q.get()]),
+        ]
     }
 
     fn weakened(&self, factor: f64) -> Parameters {
-        let [f, p, q] = self.coins().map(Threshold::get);
-        self.with_coins([rarer(f, factor), rarer(p, factor), surer(q, factor)])
+        let shown = vec![rarer(self.p.get(), factor), surer(self.q.get(), factor)];
+        let mut list = self.parameters();
+        list.truncate(4);
+        list.extend([("permanent", vec![rarer(self.f.get(), factor)]), ("shown", shown)]);
+        list
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

@@ -1,5 +1,6 @@
 //! The device's half of `longitudinal`: the state it keeps from period to period.
 
+use crate::error::require;
 use crate::time::longitudinal::{NULL, answer};
 use crate::{Error, Longitudinal, sample};
 use rand_core::CryptoRng;
@@ -64,9 +65,7 @@ impl Follower {
         bit: bool,
         rng: &mut impl CryptoRng,
     ) -> Result<u64, Error> {
-        if self.period >= protocol.periods() {
-            return Err(Error::Parameter { name: "period", range: "at most the last period" });
-        }
+        require(self.period < protocol.periods(), "period", "at most the last period")?;
         // Without branches on what the user holds.
         let bit = u64::from(bit);
         let changed = bit ^ self.last;
@@ -83,7 +82,7 @@ impl Follower {
         let fair = sample::below(2, rng);
         let sign = fair ^ (self.holds & (fair ^ told));
         self.holds = 0;
-        Ok(answer(self.level, sign))
+        Ok(answer(self.level as u32, sign))
     }
 
     /// Appends the symbol of an epoch to a report. `memory` is empty, or what the last epoch left
@@ -144,9 +143,7 @@ impl Follower {
             && rising <= 1
             // Every change turns the bit, which started at 0.
             && last == seen % 2;
-        if !fits {
-            return Err(Error::Parameter { name: "state", range: "one that a client left behind" });
-        }
+        require(fits, "state", "one that a client left behind")?;
         Ok(Self { level, change, seen, holds, rising, last, period })
     }
 }

@@ -26,6 +26,7 @@
 //! histories differ by `2a/(2(1 − a))` at most, not by the square of that.
 
 use crate::claims::{Given, bits_of, surer, within_floor};
+use crate::error::{fits, require};
 use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Follower, Law, Parameters, Protocol, Question, Spending, Tally,
@@ -63,18 +64,10 @@ impl Longitudinal {
     /// `periods` is a power of two, `changes` the k that is allowed for, `keep` the probability of
     /// the true sign: above ½.
     pub fn new(periods: u64, changes: u32, keep: Threshold) -> Result<Self, Error> {
-        if !periods.is_power_of_two() || periods > MAX_PERIODS {
-            return Err(Error::Parameter {
-                name: "periods",
-                range: "a power of two, at most 1048576",
-            });
-        }
-        if changes == 0 {
-            return Err(Error::Parameter { name: "changes", range: "at least 1" });
-        }
-        if keep.get() <= 1 << 63 {
-            return Err(Error::Parameter { name: "keep", range: "above one half" });
-        }
+        let fits = periods.is_power_of_two() && periods <= MAX_PERIODS;
+        require(fits, "periods", "a power of two, at most 1048576")?;
+        require(changes > 0, "changes", "at least 1")?;
+        require(keep.get() > 1 << 63, "keep", "above one half")?;
         let a = keep.probability();
         // 2a − 1 and 1 − a are without rounding for a coin from ½ on.
         let epsilon = Epsilon::new(round::up(((2.0 * a - 1.0) / (1.0 - a)).ln_1p()))?;
@@ -185,9 +178,7 @@ impl Protocol for Longitudinal {
         rng: &mut impl CryptoRng,
         report: &mut Bag,
     ) -> Result<(), Error> {
-        if input.len() as u64 != self.periods {
-            return Err(Error::Value { expected: "one bit for every period" });
-        }
+        fits(input.len() as u64 == self.periods, "one bit for every period")?;
         let mut follower = Follower::new(self, rng);
         for (&bit, period) in input.iter().zip(1..) {
             let symbol = follower.report(self, bit, rng)?;
