@@ -174,13 +174,8 @@ impl Chart {
         let Some((first, last)) = extremes(self.drawn().map(|point| point.0)) else {
             return NO_DATA.to_owned();
         };
-        let mut words = format!(
-            "{} against {}, {} to {}.",
-            self.y.label,
-            self.x.label,
-            number(first),
-            number(last)
-        );
+        let ([first, last], x, y) = ([first, last].map(number), &self.x.label, &self.y.label);
+        let mut words = format!("{y} against {x}, {first} to {last}.");
         for series in &self.series {
             if let Some(seen) = self.described(series) {
                 let name = if series.name.is_empty() { &self.y.label } else { &series.name };

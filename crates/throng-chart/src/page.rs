@@ -227,12 +227,15 @@ fn points(series: &Series, index: usize, plot: &Plot, readout: (f64, f64)) -> St
 /// The sample of a series in the legend, from the left end of its middle line.
 fn swatch(series: &Series, index: usize, (x, y): (f64, f64)) -> String {
     let (left, upper, middle) = (tenth(x), tenth(y - 5.0), tenth(y));
-    let band = format!("M{left} {upper}h{SWATCH}v10h-{SWATCH}z");
-    let band = path(&format!("chart-band {}", colour(index)), &band);
-    let line = format!(r#"<path {} d="M{left} {middle}h{SWATCH}"/>"#, style(series.stroke, index));
-    let band = if series.band.is_empty() { "" } else { &band };
-    let line = if series.stroke == Stroke::Markers { "" } else { &line };
-    format!("{band}{line}{}", mark(&format!("{} {middle}", tenth(x + SWATCH / 2.0)), index))
+    let band = (!series.band.is_empty()).then(|| {
+        let area = format!("M{left} {upper}h{SWATCH}v10h-{SWATCH}z");
+        path(&format!("chart-band {}", colour(index)), &area)
+    });
+    let line = (series.stroke != Stroke::Markers).then(|| {
+        format!(r#"<path {} d="M{left} {middle}h{SWATCH}"/>"#, style(series.stroke, index))
+    });
+    let mark = mark(&format!("{} {middle}", tenth(x + SWATCH / 2.0)), index);
+    [band, line, Some(mark)].into_iter().flatten().collect()
 }
 
 /// The marker of the series at this place, around a point.
