@@ -53,11 +53,6 @@ impl VectorSum {
         Self::new(dimensions, UnarySum::new(bits, coin)?)
     }
 
-    /// The number of coordinates.
-    pub fn dimensions(&self) -> u32 {
-        self.dimensions
-    }
-
     /// Standard error of each estimated sum among `reports` users, at most.
     pub fn standard_error(&self, reports: f64) -> f64 {
         2.0 * self.coordinate.standard_error(reports)

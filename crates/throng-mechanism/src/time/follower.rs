@@ -52,7 +52,7 @@ impl Follower {
     /// Draws the level and the change that this client will ever report on.
     pub fn new(protocol: &Longitudinal, rng: &mut impl CryptoRng) -> Self {
         let level = sample::below(u64::from(protocol.levels()), rng);
-        let change = 1 + sample::below(u64::from(protocol.changes()), rng);
+        let change = 1 + sample::below(u64::from(protocol.changes), rng);
         Self { level, change, seen: 0, holds: 0, rising: 0, last: 0, period: 0 }
     }
 
@@ -78,7 +78,7 @@ impl Follower {
         if self.period & ((1 << self.level) - 1) != 0 {
             return Ok(NULL);
         }
-        let told = self.rising ^ u64::from(!sample::coin(protocol.keep(), rng));
+        let told = self.rising ^ u64::from(!sample::coin(protocol.keep, rng));
         let fair = sample::below(2, rng);
         let sign = fair ^ (self.holds & (fair ^ told));
         self.holds = 0;
@@ -136,7 +136,7 @@ impl Follower {
     pub fn from_words(protocol: &Longitudinal, words: [u64; Self::WORDS]) -> Result<Self, Error> {
         let [level, change, seen, holds, rising, last, period] = words;
         let fits = level < u64::from(protocol.levels())
-            && (1..=u64::from(protocol.changes())).contains(&change)
+            && (1..=u64::from(protocol.changes)).contains(&change)
             && seen <= period
             && period <= protocol.periods()
             && holds <= u64::from(seen >= change)
