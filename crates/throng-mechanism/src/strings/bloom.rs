@@ -42,7 +42,7 @@ pub struct Bloom {
     bits: u32,
     hashes: u32,
     cohorts: u32,
-    seed: u64,
+    pub(super) seed: u64,
 }
 
 impl Bloom {
@@ -68,11 +68,6 @@ impl Bloom {
     /// The number of sets of hash functions.
     pub fn cohorts(&self) -> u32 {
         self.cohorts
-    }
-
-    /// The seed that sets collections apart.
-    pub fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// The number of 64-bit words that hold a filter.

@@ -23,7 +23,7 @@
 //! are there. Selecting with a penalty on the shares, the LASSO of the RAPPOR paper, fits the noise
 //! that the tests then look at, and finds too many.
 
-use crate::strings::chance::{Hashing, Scores};
+use crate::strings::chance::Scores;
 use crate::strings::cholesky;
 use crate::{Bloom, Estimate, Rappor, Tally};
 use throng_account::Probability;
@@ -199,19 +199,18 @@ struct Problem {
     chance: f64,
     /// The chances p* and q* that a bit is shown as 1.
     shown: (f64, f64),
-    hashing: Hashing,
+    bloom: Bloom,
     /// The cells of each candidate.
     candidates: Vec<Vec<u32>>,
 }
 
 impl Problem {
     fn new(protocol: &Rappor, tally: &Tally, candidates: &[&str]) -> Self {
-        let bloom = protocol.bloom();
-        let hashing = Hashing { bits: bloom.bits() as usize, hashes: bloom.hashes() as usize };
-        let chance = f64::from(bloom.hashes()) / hashing.bits as f64;
+        let bloom = *protocol.bloom();
+        let chance = f64::from(bloom.hashes()) / f64::from(bloom.bits());
         let (zero, one) = protocol.shown();
         let (mut cohorts, mut shares) = (Vec::new(), Vec::new());
-        for cells in tally.cells().chunks(hashing.bits + 1) {
+        for cells in tally.cells().chunks(bloom.bits() as usize + 1) {
             let n = cells[0] as f64;
             cohorts.push(n);
             shares.extend(cells[1..].iter().map(|&count| {
@@ -220,13 +219,13 @@ impl Problem {
             }));
         }
         let n = cohorts.iter().sum();
-        let candidates = candidates.iter().map(|candidate| cells(bloom, candidate)).collect();
-        Self { n, cohorts, shares, chance, shown: (zero, one), hashing, candidates }
+        let candidates = candidates.iter().map(|candidate| cells(&bloom, candidate)).collect();
+        Self { n, cohorts, shares, chance, shown: (zero, one), bloom, candidates }
     }
 
     /// The number of cells of cohorts that are not empty.
     fn rows(&self) -> usize {
-        self.hashing.bits * self.cohorts.iter().filter(|&&n| n > 0.0).count()
+        self.bloom.bits() as usize * self.cohorts.iter().filter(|&&n| n > 0.0).count()
     }
 
     /// The number of candidates that can be told apart.
@@ -238,7 +237,7 @@ impl Problem {
     fn weight(&self, cell: usize, above: f64) -> f64 {
         let (zero, one) = self.shown;
         let pi = zero + (one - zero) * (self.chance + above).clamp(0.0, 1.0);
-        self.cohorts[cell / self.hashing.bits] * (one - zero).powi(2) / (pi * (1.0 - pi))
+        self.cohorts[cell / self.bloom.bits() as usize] * (one - zero).powi(2) / (pi * (1.0 - pi))
     }
 
     /// Sum over the cells of a candidate.
@@ -362,7 +361,7 @@ impl Model {
             .map(|candidate| (candidate, problem.sum(candidate, &values)))
             .collect();
         others.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut scores = Scores::new(problem.hashing, &values);
+        let mut scores = Scores::new(&problem.bloom, &values);
         let ranks = self.shares.len() + 1..;
         let p_values = ranks.zip(others).map_while(|(k, (candidate, score))| {
             let p_value = scores.chance(score);
@@ -376,7 +375,7 @@ impl Model {
         let own = problem.fitted(&[(candidate, share)]);
         let residuals: Vec<f64> = self.residuals.iter().zip(own).map(|(r, own)| r + own).collect();
         let values = self.values(&residuals);
-        Scores::new(problem.hashing, &values).chance(problem.sum(candidate, &values))
+        Scores::new(&problem.bloom, &values).chance(problem.sum(candidate, &values))
     }
 
     /// The values that candidates are scored by: residuals in standard errors, times the root of

@@ -330,7 +330,7 @@ impl Claims for Rappor {
             ("bits", vec![self.bloom.bits().into()]),
             ("hashes", vec![self.bloom.hashes().into()]),
             ("cohorts", vec![self.bloom.cohorts().into()]),
-            ("seed", vec![self.bloom.seed()]),
+            ("seed", vec![self.bloom.seed]),
             ("permanent", vec![self.f.get()]),
             ("shown", vec![self.p.get(), self.q.get()]),
         ]
