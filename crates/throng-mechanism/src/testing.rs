@@ -135,14 +135,14 @@ pub(crate) fn assert_inverse_within<P: Protocol>(
         (p, estimates)
     });
     let pairs: Vec<(f64, Vec<Estimate>)> = pairs.collect();
-    for (i, truth) in truth.iter().map(|truth| 2.0 * truth).enumerate() {
+    for (i, truth) in truth.iter().enumerate() {
         let mean = |of: &dyn Fn(&Estimate) -> f64| -> f64 {
             pairs.iter().map(|(p, estimates)| p * of(&estimates[i])).sum()
         };
-        let (value, square) = (mean(&|e| e.value), mean(&|e| (e.value - truth).powi(2)));
+        let (value, square) = (mean(&|e| e.value), mean(&|e| (e.value - 2.0 * truth).powi(2)));
         let claimed = mean(&|e| e.standard_error.powi(2));
         let room = 1e-8 * (1.0 + square.sqrt());
-        assert!((value - truth).abs() < room, "{i}: {value} for {truth}");
+        assert!((value - 2.0 * truth).abs() < room, "{i}: {value} for {truth}");
         let least = square * (1.0 - 1e-6) - 1e-12;
         assert!(claimed >= least, "{i}: claims {claimed}, has {square}");
         assert!(claimed <= slack * square + 1e-9, "{i}: {claimed} for {square}");
