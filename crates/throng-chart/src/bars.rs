@@ -1,8 +1,8 @@
 //! Bars with their intervals.
 
-use crate::chart::{Axis, NO_DATA, Scale, range};
-use crate::page::{Frame, GAP, MARK, frames, line, picture};
-use crate::span::{Span, Tick};
+use crate::chart::{NO_DATA, Scale, range};
+use crate::page::{Frame, GAP, MARK, frames, line, path};
+use crate::span::Span;
 use crate::text::{LINE, TEXT, cut, escape, number, tenth, widest, width};
 
 /// A bar chart: rows of one labelled bar each, from zero to its value.
@@ -64,50 +64,48 @@ impl Bars {
     /// The chart for a page whose style sheet holds [`CSS`](crate::CSS), with identifiers as in
     /// [`Chart::page`](crate::Chart::page).
     pub fn page(&self, id: &str) -> String {
-        frames(id, |id, frame| self.framed(id, frame))
+        frames(id, |frame| self.framed(frame))
     }
 
-    fn framed(&self, id: &str, frame: &Frame) -> String {
+    fn framed(&self, frame: &Frame) -> String {
         let shown = &self.rows[..self.rows.len().min(self.most)];
         let values = widest(shown.iter().map(|bar| width(&bar.shown())));
-        let labels = widest(shown.iter().map(|bar| width(&bar.label)));
-        let (left, right, labels) = if frame.stacked {
-            (EDGE, frame.width - EDGE, frame.width - values - GAP)
+        let (left, right, labels, high) = if frame.stacked {
+            (EDGE, frame.width - EDGE, frame.width - values - GAP, 40.0)
         } else {
+            let labels = widest(shown.iter().map(|bar| width(&bar.label)));
             let labels = labels.min(frame.width * MOST_LABEL);
-            (labels + 2.0 * GAP, frame.width - values - 2.0 * GAP, labels)
+            (labels + 2.0 * GAP, frame.width - values - 2.0 * GAP, labels, 24.0)
         };
-        let ends = shown.iter().flat_map(Bar::ends);
-        let axis = Axis { label: String::new(), scale: Scale::Linear, range: None };
-        let x = Span::new(&axis, ends.chain([0.0]), (left, right.max(left + 1.0)));
-        let ticks = x.ticks(|tick| tick.width() + LINE);
+        let ends = shown.iter().flat_map(Bar::ends).chain([0.0]);
+        let x = Span::new(Scale::Linear, None, ends, (left, right.max(left + 1.0)));
 
         let top = if self.label.is_empty() { LINE } else { 2.0 * LINE } + MARK;
         let mut down = top + GAP / 2.0;
         let mut rows = String::new();
         for bar in shown {
             rows += &bar.row(&x, down, labels, frame);
-            down += height(frame);
+            down += high;
         }
         let label = cut(&self.label, frame.width);
-        let mut parts = vec![line((0.0, TEXT), r#"class="chart-text chart-label""#, &label)];
+        let mut parts = line((0.0, TEXT), r#"class="chart-text chart-label""#, &label);
         if shown.iter().any(|bar| bar.value.is_finite()) {
-            parts.push(columns(&x, &ticks, (top, down), frame));
+            parts += &columns(&x, (top, down), frame);
         }
         // Upright lines run through the labels of a narrow chart.
         let halo = if frame.stacked { " chart-halo" } else { "" };
-        parts.push(format!("<g class=\"chart-text chart-row{halo}\">\n{rows}</g>\n"));
+        parts.extend(["<g class=\"chart-text chart-row", halo, "\">\n", &rows, "</g>\n"]);
         let rest = match self.rows.len() - shown.len() {
             _ if shown.is_empty() => NO_DATA.to_owned(),
             0 => String::new(),
             more => format!("and {more} more"),
         };
         if !rest.is_empty() {
-            parts.push(line((0.0, down + TEXT + GAP / 2.0), r#"class="chart-text""#, &rest));
+            parts += &line((0.0, down + TEXT + GAP / 2.0), r#"class="chart-text""#, &rest);
             down += LINE + GAP / 2.0;
         }
-        let names = (&*self.title, &*self.description(shown));
-        picture(id, frame, down + GAP / 2.0, "img", names, &parts.concat())
+        let names = [&*self.title, &*self.description(shown)];
+        frame.picture(down + GAP / 2.0, "img", names, &parts)
     }
 
     /// The chart in words.
@@ -127,26 +125,22 @@ impl Bar {
     fn row(&self, x: &Span, top: f64, room: f64, frame: &Frame) -> String {
         let (text, bar) = if frame.stacked { (14.0, 20.0) } else { (16.5, 6.0) };
         let (text, bar) = (top + text, top + bar);
-        let (label, value) = (cut(&self.label, room), self.shown());
-        let mut parts = vec![format!("<g><title>{}</title>\n", escape(&self.sentence()))];
-        parts.push(line((0.0, text), "", &label));
+        let title = escape(&self.sentence());
+        let label = line((0.0, text), "", &cut(&self.label, room));
+        let value = line((frame.width, text), r#"text-anchor="end""#, &self.shown());
+        let (mut rect, mut span) = (String::new(), String::new());
         if self.value.is_finite() {
             let (zero, end) = (x.place(0.0), x.place(self.value.clamp(x.lo, x.hi)));
-            let (from, wide) = (tenth(zero.min(end)), tenth((end - zero).abs()));
-            let (class, y) = (r#"class="chart-bar""#, tenth(bar));
-            parts.push(format!(
-                r#"<rect {class} x="{from}" y="{y}" width="{wide}" height="{BAR}"/>"#
-            ));
+            let (from, wide, y) = (tenth(zero.min(end)), tenth((end - zero).abs()), tenth(bar));
+            let place = format!(r#"x="{from}" y="{y}" width="{wide}" height="{BAR}""#);
+            rect = format!(r#"<rect class="chart-bar" {place}/>"#);
         }
         if let Some((low, high)) = self.interval() {
             let (from, to) = (x.place(low.max(x.lo)), x.place(high.min(x.hi)));
             let (from, wide, middle) = (tenth(from), tenth(to - from), tenth(bar + BAR / 2.0));
-            let path = format!("M{from} {middle}m0-3v6m0-3h{wide}m0-3v6");
-            parts.push(format!(r#"<path class="chart-span" d="{path}"/>"#));
+            span = path("chart-span", &format!("M{from} {middle}m0-3v6m0-3h{wide}m0-3v6"));
         }
-        parts.push(line((frame.width, text), r#"text-anchor="end""#, &value));
-        parts.push("</g>\n".to_owned());
-        parts.concat()
+        format!("<g><title>{title}</title>\n{label}{rect}{span}{value}</g>\n")
     }
 
     /// The value to read.
@@ -175,25 +169,18 @@ impl Bar {
 }
 
 /// Grid lines through the rows, with the numbers over them, and the line of zero.
-fn columns(x: &Span, ticks: &[Tick], (top, bottom): (f64, f64), frame: &Frame) -> String {
-    let (mut upright, mut labels, ends) =
-        (String::new(), String::new(), (tenth(top), tenth(bottom)));
-    for tick in ticks.iter().filter(|tick| !tick.label.is_empty()) {
-        let (at, half) = (x.place(tick.value), tick.width() / 2.0);
-        upright.extend(["M", &tenth(at), " ", &ends.0, "V", &ends.1]);
-        let centre = at.min(frame.width - half).max(half);
-        labels += &tick.text((centre, top - MARK), r#"class="chart-text" text-anchor="middle""#);
-    }
-    let zero = tenth(x.place(0.0));
-    format!(
-        "<path class=\"chart-grid\" d=\"{upright}\"/>\n\
-         <path class=\"chart-axis\" d=\"M{zero} {}V{}\"/>\n{labels}\n",
-        ends.0, ends.1
-    )
-}
-
-fn height(frame: &Frame) -> f64 {
-    if frame.stacked { 40.0 } else { 24.0 }
+fn columns(x: &Span, (top, bottom): (f64, f64), frame: &Frame) -> String {
+    let line = |at: f64| format!("M{} {}V{}", tenth(at), tenth(top), tenth(bottom));
+    let ticks = x.ticks(|tick| tick.width() + LINE);
+    let ticks = ticks.iter().filter(|tick| tick.is_labelled());
+    let upright: String = ticks.clone().map(|tick| line(tick.at)).collect();
+    let labels = ticks.map(|tick| {
+        let half = tick.width() / 2.0;
+        let centre = tick.at.min(frame.width - half).max(half);
+        tick.text((centre, top - MARK), r#"class="chart-text" text-anchor="middle""#)
+    });
+    let (upright, zero) = (path("chart-grid", &upright), path("chart-axis", &line(x.place(0.0))));
+    format!("{upright}\n{zero}\n{}\n", labels.collect::<String>())
 }
 
 // Sizes in the units of the picture.

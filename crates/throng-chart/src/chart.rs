@@ -149,7 +149,7 @@ impl Chart {
 
     /// The interval of the horizontal axis, between these pixels.
     pub(crate) fn across(&self, pixels: (f64, f64)) -> Span {
-        Span::new(&self.x, self.drawn().map(|point| point.0), pixels)
+        Span::new(self.x.scale, self.x.range, self.drawn().map(|point| point.0), pixels)
     }
 
     /// The interval of the vertical axis, between these pixels.
@@ -161,7 +161,7 @@ impl Chart {
             let ends = ends.filter(|((x, _), _)| self.x.scale.admits(*x));
             points.map(|point| point.1).chain(ends.flat_map(|(_, (low, high))| [*low, *high]))
         });
-        Span::new(&self.y, heights, pixels)
+        Span::new(self.y.scale, self.y.range, heights, pixels)
     }
 
     /// True if a point has a position on the axes.
@@ -174,13 +174,8 @@ impl Chart {
         let Some((first, last)) = extremes(self.drawn().map(|point| point.0)) else {
             return NO_DATA.to_owned();
         };
-        let mut words = format!(
-            "{} against {}, {} to {}.",
-            self.y.label,
-            self.x.label,
-            number(first),
-            number(last)
-        );
+        let ([first, last], x, y) = ([first, last].map(number), &self.x.label, &self.y.label);
+        let mut words = format!("{y} against {x}, {first} to {last}.");
         for series in &self.series {
             if let Some(seen) = self.described(series) {
                 let name = if series.name.is_empty() { &self.y.label } else { &series.name };

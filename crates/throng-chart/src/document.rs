@@ -1,8 +1,9 @@
 //! A chart as a document of its own.
 
 use crate::chart::{Chart, Stroke};
-use crate::marks::{line_width, marker};
-use crate::span::{BLEED, Span, Tick};
+use crate::marks::{COLOURS, marker, pen};
+use crate::plot::Plot;
+use crate::span::Tick;
 use crate::text::{LINE, TEXT, escape, px, text, widest, width, wrap};
 
 impl Chart {
@@ -10,8 +11,7 @@ impl Chart {
     pub fn svg(&self) -> String {
         let names: Vec<_> = self.series.iter().map(|s| wrap(&s.name, NAME_ROOM)).collect();
         let title = wrap(&self.title, TITLE_ROOM);
-        let (x_label, y_label) =
-            (wrap(&self.x.label, PLOT_HEIGHT), wrap(&self.y.label, PLOT_HEIGHT));
+        let [x_label, y_label] = [&self.x, &self.y].map(|axis| wrap(&axis.label, PLOT_HEIGHT));
         let rise = |lines: &[String]| lines.len() as f64 * LINE;
         let top = EDGE + rise(&title) + EDGE;
         let bottom = top + PLOT_HEIGHT.max(names.iter().map(|name| rise(name) + GAP).sum());
@@ -24,34 +24,26 @@ impl Chart {
         let legend = LEGEND_GAP + SWATCH + GAP + names_width + EDGE;
         let right = (WIDTH - legend).max(left + LEAST_PLOT);
         let width = px(right + legend);
-        let x = self.across((left, right));
-        let columns = x.ticks(|tick| tick.width() + LINE);
+        let plot = Plot { x: self.across((left, right)), y, px };
 
-        // A little outside the plot, so that a line along its edge keeps its width.
-        let [l, t] = [left, top].map(|edge| px(edge - BLEED));
-        let [r, b] = [right, bottom].map(|edge| px(edge + BLEED));
         // Charts inlined into one page share its identifiers; this one is the same for the same
         // clip only.
-        let name = format!("clip-{l}-{t}-{r}-{b}");
-        let clip = format!(r#" clip-path="url(#{name})""#);
+        let (clip, edge) = plot.clip(|sides| format!("clip-{}", sides.join("-")));
         let size = format!(r#"width="{width}" height="{height}""#);
         let mut parts = vec![
             format!(r#"<svg xmlns="http://www.w3.org/2000/svg" version="1.1" role="img" {size}"#),
             format!(r#"viewBox="0 0 {width} {height}" {FONT} font-size="{TEXT}" fill="{INK}">"#),
             format!("<title>{}</title>", escape(&self.title)),
             format!(r#"<rect {size} fill="{PAPER}"/>"#),
-            format!(r#"<clipPath id="{name}"><path d="M{l} {t}H{r}V{b}H{l}z"/></clipPath>"#),
+            edge,
         ];
-        parts.extend(grid(&x, &y, &columns, &rows));
+        parts.extend(grid(&plot, &rows));
         for (index, series) in self.series.iter().enumerate().filter(|(_, s)| !s.band.is_empty()) {
-            let (path, colour) = (series.area(&x, &y, px), PALETTE[index % PALETTE.len()]);
+            let (path, colour) = (series.area(&plot), PALETTE[index % COLOURS]);
             parts.push(format!(r#"<path d="{path}" fill="{colour}" fill-opacity="0.2"{clip}/>"#));
         }
-        // Lines under dashes under dots under markers: where series coincide, all stay visible.
-        let mut order: Vec<_> = self.series.iter().enumerate().collect();
-        order.sort_by_key(|(_, series)| series.stroke);
-        for (index, series) in order {
-            let (path, style) = (series.path(index, &x, &y, px), style(series.stroke, index));
+        for (index, series) in self.layers() {
+            let (path, style) = (series.path(index, &plot), style(series.stroke, index));
             // Markers at an edge show whole: those outside are left out instead of clipped.
             let cut = if series.stroke == Stroke::Markers { "" } else { &*clip };
             parts.push(format!(r#"<path d="{path}" {style}{cut}/>"#));
@@ -74,31 +66,24 @@ impl Chart {
 }
 
 /// The grid, the axes and the tick labels.
-fn grid(x: &Span, y: &Span, columns: &[Tick], rows: &[Tick]) -> Vec<String> {
+fn grid(Plot { x, y, .. }: &Plot, rows: &[Tick]) -> Vec<String> {
     let (left, right, top, bottom) = (x.from, px(x.to), px(y.to), y.from);
-    let (mut minor, mut major, mut labels) = (String::new(), String::new(), vec![]);
-    for tick in columns {
-        let at = x.place(tick.value);
-        if tick.label.is_empty() {
-            minor.extend(["M", &px(at), " ", &px(bottom), "V", &top]);
-        } else {
-            major.extend(["M", &px(at), " ", &px(bottom + MARK), "V", &top]);
-            labels.push(tick.text((at, bottom + GAP + 0.6 * LINE), MIDDLE));
-        }
-    }
-    for tick in rows {
-        let at = y.place(tick.value);
-        if tick.label.is_empty() {
-            minor.extend(["M", &px(left), " ", &px(at), "H", &right]);
-        } else {
-            major.extend(["M", &px(left - MARK), " ", &px(at), "H", &right]);
-            labels.push(tick.text((left - GAP, at + 4.5), r#"text-anchor="end""#));
-        }
-    }
+    let columns = x.ticks(|tick| tick.width() + LINE);
+    let lines = |labelled: bool, mark: f64| -> String {
+        let upright = columns.iter().filter(|tick| tick.is_labelled() == labelled);
+        let upright = upright.map(|tick| format!("M{} {}V{top}", px(tick.at), px(bottom + mark)));
+        let level = rows.iter().filter(|tick| tick.is_labelled() == labelled);
+        let level = level.map(|tick| format!("M{} {}H{right}", px(left - mark), px(tick.at)));
+        upright.chain(level).collect()
+    };
     let axes = format!("M{} {top}V{}H{right}", px(left), px(bottom));
-    let lines = [(minor, MINOR_GRID), (major, MAJOR_GRID), (axes, AXIS)];
+    let lines = [(lines(false, 0.0), MINOR_GRID), (lines(true, MARK), MAJOR_GRID), (axes, AXIS)];
     let draw = |(d, colour)| format!(r#"<path d="{d}" fill="none" stroke="{colour}"/>"#);
-    lines.into_iter().map(draw).chain(labels).collect()
+    let below = columns.iter().filter(|tick| tick.is_labelled());
+    let below = below.map(|tick| tick.text((tick.at, bottom + GAP + 0.6 * LINE), MIDDLE));
+    let beside = rows.iter().filter(|tick| tick.is_labelled());
+    let beside = beside.map(|tick| tick.text((left - GAP, tick.at + 4.5), END));
+    lines.into_iter().map(draw).chain(below).chain(beside).collect()
 }
 
 /// The sample of a series in the legend, from the left end of its middle line.
@@ -113,17 +98,12 @@ fn swatch(stroke: Stroke, index: usize, (x, y): (f64, f64)) -> String {
 /// The attributes of the series at this place. Past the palette its colours return with thinner
 /// lines, and with other markers.
 fn style(stroke: Stroke, index: usize) -> String {
-    let colour = PALETTE[index % PALETTE.len()];
-    let (width, dash) = match stroke {
-        Stroke::Solid => (2.2, "none"),
-        Stroke::Dashed => (2.0, "7 6"),
-        Stroke::Dotted => (3.0, "0.01 6"),
-        Stroke::Limit => (1.6, "12 4 2 4"),
-        Stroke::Markers => return format!(r#"fill="{colour}""#),
-    };
-    let width = line_width(width, index / PALETTE.len());
+    let (colour, (width, dashes)) = (PALETTE[index % COLOURS], pen(stroke, index));
+    if stroke == Stroke::Markers {
+        return format!(r#"fill="{colour}""#);
+    }
     let ends = r#"stroke-linecap="round" stroke-linejoin="round" fill="none""#;
-    format!(r#"{ends} stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dash}""#)
+    format!(r#"{ends} stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dashes}""#)
 }
 
 // Sizes in pixels.
@@ -141,6 +121,7 @@ const SWATCH: f64 = 30.0;
 const FONT: &str = r#"font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif""#;
 const TITLE: &str = r#"font-size="16""#;
 const MIDDLE: &str = r#"text-anchor="middle""#;
+const END: &str = r#"text-anchor="end""#;
 const INK: &str = "#222";
 const PAPER: &str = "#fff";
 const AXIS: &str = "#555";
@@ -148,7 +129,7 @@ const MAJOR_GRID: &str = "#d8d8d8";
 const MINOR_GRID: &str = "#efefef";
 /// The palette of Okabe and Ito, which the colour-blind can tell apart, without its yellow, which
 /// is faint on white.
-const PALETTE: [&str; 7] =
+const PALETTE: [&str; COLOURS] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod css;
 mod document;
 mod marks;
 mod page;
+mod plot;
 mod span;
 mod spark;
 #[cfg(test)]

@@ -1,66 +1,80 @@
 //! The paths of a series: its line, its band, its markers.
 
-use crate::chart::{Series, Stroke};
-use crate::span::Span;
+use crate::chart::{Chart, Series, Stroke};
+use crate::plot::Plot;
+
+impl Chart {
+    /// The series in the order in which they are drawn, each with its index: lines under dashes
+    /// under dots under markers, so that where series coincide, all stay visible.
+    pub(crate) fn layers(&self) -> Vec<(usize, &Series)> {
+        let mut layers: Vec<_> = self.series.iter().enumerate().collect();
+        layers.sort_by_key(|(_, series)| series.stroke);
+        layers
+    }
+}
 
 impl Series {
     /// The path through each run of points that have a position, or of their markers, or across the
-    /// plot at their heights; `px` writes a coordinate.
-    pub(crate) fn path(&self, index: usize, x: &Span, y: &Span, px: fn(f64) -> String) -> String {
-        let mut path = String::new();
-        if self.stroke == Stroke::Limit {
-            let levels = self.points.iter().filter(|point| y.scale.admits(point.1));
-            for at in levels.map(|point| y.place(point.1)).filter(|at| y.holds(*at)) {
-                path.extend(["M", &px(x.from), " ", &px(at), "H", &px(x.to)]);
+    /// plot at their heights.
+    pub(crate) fn path(&self, index: usize, plot: &Plot) -> String {
+        match self.stroke {
+            Stroke::Limit => {
+                let right = (plot.px)(plot.x.to);
+                let starts = self.levels(plot).map(|at| plot.pair((plot.x.from, at)));
+                let lines = starts.map(|start| format!("M{start}H{right}"));
+                lines.collect()
             }
-            return path;
+            Stroke::Markers => {
+                let places = self.points.iter().filter_map(|point| plot.seen(*point));
+                let marks = places.map(|at| format!("M{}{}", plot.pair(at), marker(index)));
+                marks.collect()
+            }
+            Stroke::Solid | Stroke::Dashed | Stroke::Dotted => {
+                let places: Vec<_> = self.points.iter().map(|point| plot.place(*point)).collect();
+                let runs = places.split(Option::is_none).filter(|run| !run.is_empty());
+                let line = |run: &[Option<(f64, f64)>]| {
+                    // A point alone between gaps makes no line, and shows as a dot instead.
+                    let dot = if run.len() == 1 { DOT } else { "" };
+                    plot.through(run.iter().copied().flatten()) + dot
+                };
+                runs.map(line).collect()
+            }
         }
-        let gap = |point: &(f64, f64)| !x.scale.admits(point.0) || !y.scale.admits(point.1);
-        for run in self.points.split(gap) {
-            let mut command = "M";
-            for (across, up) in run.iter().map(|point| (x.place(point.0), y.place(point.1))) {
-                if self.stroke != Stroke::Markers {
-                    path.extend([command, &px(across), " ", &px(up)]);
-                } else if x.holds(across) && y.holds(up) {
-                    path.extend(["M", &px(across), " ", &px(up), marker(index)]);
-                }
-                command = "L";
-            }
-            // A point alone between gaps makes no line, and shows as a dot instead.
-            if run.len() == 1 && self.stroke != Stroke::Markers {
-                path += DOT;
-            }
-        }
-        path
     }
 
     /// The area between the ends of each run of intervals: along the high ends, back along the low
     /// ones. An interval alone between gaps is a line.
-    pub(crate) fn area(&self, x: &Span, y: &Span, px: fn(f64) -> String) -> String {
-        let band = self.points.iter().zip(&self.band).map(|(point, ends)| (point.0, *ends));
-        let band: Vec<_> = band.collect();
-        let gap = |(at, (low, high)): &(f64, (f64, f64))| {
-            !x.scale.admits(*at) || !y.scale.admits(*low) || !y.scale.admits(*high)
-        };
-        let mut path = String::new();
-        for run in band.split(gap).filter(|run| !run.is_empty()) {
-            let high = run.iter().map(|(at, ends)| (at, ends.0.max(ends.1)));
-            let low = run.iter().rev().map(|(at, ends)| (at, ends.0.min(ends.1)));
-            let mut command = "M";
-            for (at, end) in high.chain(low) {
-                path.extend([command, &px(x.place(*at)), " ", &px(y.place(end))]);
-                command = "L";
-            }
-            path.push('z');
-        }
-        path
+    pub(crate) fn area(&self, plot: &Plot) -> String {
+        let ends = self.points.iter().zip(&self.band).map(|(&(x, _), &(low, high))| {
+            let (low, high) = if low < high { (low, high) } else { (high, low) };
+            Some((plot.place((x, low))?, plot.place((x, high))?))
+        });
+        let ends: Vec<_> = ends.collect();
+        let runs = ends.split(Option::is_none).filter(|run| !run.is_empty());
+        let area = runs.map(|run| {
+            let high = run.iter().flatten().map(|(_, high)| *high);
+            let low = run.iter().rev().flatten().map(|(low, _)| *low);
+            plot.through(high.chain(low)) + "z"
+        });
+        area.collect()
+    }
+
+    /// The heights of a limit that are within the plot.
+    pub(crate) fn levels(&self, plot: &Plot) -> impl Iterator<Item = f64> {
+        self.points.iter().filter_map(|point| plot.y.seen(point.1))
     }
 }
 
-/// The width of a line when the palette is in use for the `pass`th time, from 0: every other time
-/// it is half of `width`.
-pub(crate) fn line_width(width: f64, pass: usize) -> f64 {
-    if pass.is_multiple_of(2) { width } else { width / 2.0 }
+/// The width and the dashes of the line of the series at this place. Every other time that the
+/// palette is in use, its lines are half as wide.
+pub(crate) fn pen(stroke: Stroke, index: usize) -> (f64, &'static str) {
+    let (width, dashes) = match stroke {
+        Stroke::Solid | Stroke::Markers => (2.2, "none"),
+        Stroke::Dashed => (2.0, "7 6"),
+        Stroke::Dotted => (3.0, "0.01 6"),
+        Stroke::Limit => (1.6, "12 4 2 4"),
+    };
+    (if (index / COLOURS).is_multiple_of(2) { width } else { width / 2.0 }, dashes)
 }
 
 /// The marker of the series at this place.
@@ -68,6 +82,8 @@ pub(crate) fn marker(index: usize) -> &'static str {
     MARKERS[index % MARKERS.len()]
 }
 
+/// The number of colours of each look.
+pub(crate) const COLOURS: usize = 7;
 /// Marker outlines, as paths from the point: circle, square, triangle, diamond.
 pub(crate) const MARKERS: [&str; 4] = [
     "m-3.8 0a3.8 3.8 0 1 0 7.6 0a3.8 3.8 0 1 0 -7.6 0z",

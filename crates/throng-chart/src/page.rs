@@ -4,8 +4,9 @@
 //! and narrow, and the style sheet shows the one that its column has room for.
 
 use crate::chart::{Chart, NO_DATA, Series, Stroke};
-use crate::marks::{line_width, marker};
-use crate::span::{BLEED, Span, Tick};
+use crate::marks::{COLOURS, marker, pen};
+use crate::plot::Plot;
+use crate::span::Tick;
 use crate::text::{self, LINE, TEXT, cut, escape, tenth, widest, width};
 
 impl Chart {
@@ -16,43 +17,43 @@ impl Chart {
     /// The title is what assistive technology calls the chart, and is not drawn: a page has
     /// headings of its own. The names of limits stand on their lines, those of other series below.
     pub fn page(&self, id: &str) -> String {
-        frames(id, |id, frame| self.framed(id, frame))
+        frames(id, |frame| self.framed(frame))
     }
 
-    fn framed(&self, id: &str, frame: &Frame) -> String {
+    fn framed(&self, frame: &Frame) -> String {
         let label = text::lines(&self.y.label, frame.width);
         let label_part = lines((0.0, TEXT), r#"class="chart-text chart-label""#, &label);
-        let names = (&*self.title, &*self.description());
+        let names = [&*self.title, &*self.description()];
         if self.drawn().next().is_none() {
             let down = (label.len() + 1) as f64 * LINE;
             let parts = label_part + &line((0.0, down), r#"class="chart-text""#, NO_DATA);
-            return picture(id, frame, down + GAP, "img", names, &parts);
+            return frame.picture(down + GAP, "img", names, &parts);
         }
         let top = label.len() as f64 * LINE + self.readout(&label, frame) + TOP;
         let bottom = top + frame.plot;
         let y = self.upward((bottom, top));
         let rows = y.ticks(|_| ROW);
-        let left = widest(rows.iter().map(Tick::width)) + GAP;
-        let x = self.across((left, frame.width - MARGIN));
-        let columns = x.ticks(|tick| tick.width() + LINE);
-        let (clip, clip_part) = clip(id, &x, &y);
-        let mut parts = vec![label_part, grid(&x, &y, &columns, &rows, frame), clip_part];
-        parts.push(self.lines(&x, &y, &clip));
-        parts.extend(self.series.iter().enumerate().map(|(index, series)| match series.stroke {
-            Stroke::Limit => limit_names(series, &x, &y),
-            _ => points(series, index, &x, &y, (frame.width, top - TOP - LINE + TEXT)),
-        }));
+        let (left, right) = (widest(rows.iter().map(Tick::width)) + GAP, frame.width - MARGIN);
+        let plot = Plot { x: self.across((left, right)), y, px: tenth };
+        let (clip, edge) = plot.clip(|_| format!("{}-clip", frame.id));
+        let mut parts = label_part + &grid(&plot, &rows, frame) + &edge + "\n";
+        parts += &self.lines(&plot, &clip);
+        for (index, series) in self.series.iter().enumerate() {
+            parts += &match series.stroke {
+                Stroke::Limit => limit_names(series, &plot),
+                _ => points(series, index, &plot, (frame.width, top - TOP - LINE + TEXT)),
+            };
+        }
         let mut down = bottom + GAP + LINE;
         let name = text::lines(&self.x.label, frame.width - left);
-        let middle = (f64::midpoint(x.from, x.to), down + LINE);
-        parts.push(lines(middle, r#"class="chart-text" text-anchor="middle""#, &name));
+        let middle = (f64::midpoint(left, right), down + LINE);
+        parts += &lines(middle, r#"class="chart-text" text-anchor="middle""#, &name);
         down += name.len() as f64 * LINE + GAP;
         let (legend, height) = self.legend(left, down, frame);
-        parts.push(legend);
         let noted = self.series.iter().any(|series| series.notes.iter().any(|n| !n.is_empty()));
         // What is inside an `img` cannot be focused.
         let role = if noted { "group" } else { "img" };
-        picture(id, frame, height, role, names, &parts.concat())
+        frame.picture(height, role, names, &(parts + &legend))
     }
 
     /// The height of the row for notes: nothing, if they fit beside the label or there are none.
@@ -64,20 +65,18 @@ impl Chart {
         if fits { 0.0 } else { LINE }
     }
 
-    /// The bands, and over them the lines: dashes over lines, dots over dashes, so that where
-    /// series coincide, all stay visible.
-    fn lines(&self, x: &Span, y: &Span, clip: &str) -> String {
-        let mut order: Vec<_> = self.series.iter().enumerate().collect();
-        order.sort_by_key(|(_, series)| series.stroke);
-        let bands = order.iter().filter(|(_, series)| !series.band.is_empty());
+    /// The bands, and over them the lines.
+    fn lines(&self, plot: &Plot, clip: &str) -> String {
+        let layers = self.layers();
+        let bands = layers.iter().filter(|(_, series)| !series.band.is_empty());
         let bands = bands.map(|(index, series)| {
-            let (path, colour) = (series.area(x, y, tenth), colour(*index));
+            let (path, colour) = (series.area(plot), colour(*index));
             format!(r#"<path class="chart-band {colour}"{clip} d="{path}"/>"#)
         });
-        let lines = order.iter().map(|(index, series)| {
+        let lines = layers.iter().map(|(index, series)| {
             // Markers at an edge show whole: those outside are left out instead of clipped.
             let clip = if series.stroke == Stroke::Markers { "" } else { clip };
-            let (path, style) = (series.path(*index, x, y, tenth), style(series.stroke, *index));
+            let (path, style) = (series.path(*index, plot), style(series.stroke, *index));
             format!(r#"<path {style}{clip} d="{path}"/>"#)
         });
         bands.chain(lines).collect()
@@ -86,13 +85,8 @@ impl Chart {
     /// The names of the series in rows from this height on, and the height where they end.
     fn legend(&self, left: f64, top: f64, frame: &Frame) -> (String, f64) {
         let (mut across, mut down, mut legend) = (left, top + TEXT, String::new());
-        let named = self.series.iter().enumerate();
-        let mut named =
-            named.filter(|(_, s)| s.stroke != Stroke::Limit && !s.name.is_empty()).peekable();
-        if named.peek().is_none() {
-            return (legend, top);
-        }
-        for (index, series) in named {
+        let named = |series: &Series| series.stroke != Stroke::Limit && !series.name.is_empty();
+        for (index, series) in self.series.iter().enumerate().filter(|(_, s)| named(s)) {
             let name = cut(&series.name, frame.width - left - SWATCH - GAP);
             let wide = SWATCH + GAP + width(&name);
             if across > left && across + wide > frame.width {
@@ -103,14 +97,15 @@ impl Chart {
             legend += &titled(line(at, r#"class="chart-text""#, &name), &series.name, &name);
             across += wide + 2.0 * GAP;
         }
-        (legend, down + GAP)
+        let end = if legend.is_empty() { top } else { down + GAP };
+        (legend, end)
     }
 }
 
 /// One of the two shapes of a picture.
 pub(crate) struct Frame {
+    id: String,
     class: &'static str,
-    suffix: &'static str,
     pub(crate) width: f64,
     /// The height of a plot.
     plot: f64,
@@ -119,36 +114,40 @@ pub(crate) struct Frame {
 }
 
 /// A picture in both frames.
-pub(crate) fn frames(id: &str, draw: impl Fn(&str, &Frame) -> String) -> String {
+pub(crate) fn frames(id: &str, draw: impl Fn(&Frame) -> String) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let id: String = id.chars().map(plain).collect();
-    let both = FRAMES.map(|frame| draw(&format!("{id}{}", frame.suffix), &frame));
-    format!("<div class=\"chart-frame\">\n{}</div>\n", both.concat())
+    let narrow = format!("{id}-narrow");
+    let both = [
+        Frame { id, class: "chart-wide", width: WIDE, plot: 240.0, stacked: false },
+        Frame { id: narrow, class: "chart-narrow", width: NARROW, plot: 200.0, stacked: true },
+    ];
+    format!("<div class=\"chart-frame\">\n{}</div>\n", both.map(|frame| draw(&frame)).concat())
 }
 
-/// The element around the parts of a picture, with its name and its description.
-pub(crate) fn picture(
-    id: &str,
-    frame: &Frame,
-    height: f64,
-    role: &str,
-    (title, description): (&str, &str),
-    parts: &str,
-) -> String {
-    let (class, wide, high) = (frame.class, tenth(frame.width), tenth(height));
-    let (title, description) = (escape(title), escape(description));
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {class}\" role=\"{role}\" \
-         viewBox=\"0 0 {wide} {high}\" font-size=\"{TEXT}\" \
-         aria-labelledby=\"{id}-title {id}-desc\">\n\
-         <title id=\"{id}-title\">{title}</title>\n<desc id=\"{id}-desc\">{description}</desc>\n\
-         {parts}</svg>\n"
-    )
+impl Frame {
+    /// The element around the parts of a picture, with its title and its description.
+    pub(crate) fn picture(&self, height: f64, role: &str, names: [&str; 2], parts: &str) -> String {
+        let Self { id, class, width, .. } = self;
+        let (high, [title, description]) = (tenth(height), names.map(escape));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {class}\" role=\"{role}\" \
+             viewBox=\"0 0 {width} {high}\" font-size=\"{TEXT}\" \
+             aria-labelledby=\"{id}-title {id}-desc\">\n\
+             <title id=\"{id}-title\">{title}</title>\n\
+             <desc id=\"{id}-desc\">{description}</desc>\n{parts}</svg>\n"
+        )
+    }
 }
 
 /// One line of text on this baseline.
 pub(crate) fn line((x, y): (f64, f64), style: &str, text: &str) -> String {
     format!("<text {style} x=\"{}\" y=\"{}\">{}</text>\n", tenth(x), tenth(y), escape(text))
+}
+
+/// A path in the look of a class.
+pub(crate) fn path(class: &str, path: &str) -> String {
+    format!(r#"<path class="{class}" d="{path}"/>"#)
 }
 
 /// The text inside an element again, in whole, if what is shown of it is less.
@@ -166,80 +165,60 @@ fn lines((x, y): (f64, f64), style: &str, lines: &[String]) -> String {
 }
 
 /// Level grid lines, the axis below, and the tick labels.
-fn grid(x: &Span, y: &Span, columns: &[Tick], rows: &[Tick], frame: &Frame) -> String {
+fn grid(Plot { x, y, .. }: &Plot, rows: &[Tick], frame: &Frame) -> String {
     let (left, right, bottom) = (tenth(x.from), tenth(x.to), tenth(y.from));
-    let (mut level, mut marks, mut labels) = (String::new(), String::new(), String::new());
-    for tick in rows.iter().filter(|tick| !tick.label.is_empty()) {
-        let at = y.place(tick.value);
-        level.extend(["M", &left, " ", &tenth(at), "H", &right]);
-        let style = r#"class="chart-text" text-anchor="end""#;
-        labels += &tick.text((x.from - GAP, at + 4.5), style);
-    }
-    for tick in columns.iter().filter(|tick| !tick.label.is_empty()) {
-        let (at, half) = (x.place(tick.value), tick.width() / 2.0);
-        marks.extend(["M", &tenth(at), " ", &bottom, "v", &tenth(MARK)]);
+    let rows = rows.iter().filter(|tick| tick.is_labelled());
+    let columns = x.ticks(|tick| tick.width() + LINE);
+    let columns = columns.iter().filter(|tick| tick.is_labelled());
+    let level = rows.clone().map(|tick| format!("M{left} {}H{right}", tenth(tick.at)));
+    let marks = columns.clone().map(|tick| format!("M{} {bottom}v{MARK}", tenth(tick.at)));
+    let marks: String = marks.collect();
+    let beside = r#"class="chart-text" text-anchor="end""#;
+    let beside = rows.map(|tick| tick.text((x.from - GAP, tick.at + 4.5), beside));
+    let below = columns.map(|tick| {
         // At the edge a label moves inward, rather than out of the picture.
-        let centre = at.min(frame.width - half);
-        let style = r#"class="chart-text" text-anchor="middle""#;
-        labels += &tick.text((centre, y.from + GAP + TEXT), style);
-    }
-    format!(
-        "<path class=\"chart-grid\" d=\"{level}\"/>\n\
-         <path class=\"chart-axis\" d=\"M{left} {bottom}H{right}{marks}\"/>\n{labels}\n"
-    )
-}
-
-/// The attribute of what ends at the edge of the plot, and that edge.
-fn clip(id: &str, x: &Span, y: &Span) -> (String, String) {
-    // A little outside the plot, so that a line along its edge keeps its width.
-    let [l, t] = [x.from, y.to].map(|edge| tenth(edge - BLEED));
-    let [r, b] = [x.to, y.from].map(|edge| tenth(edge + BLEED));
-    (
-        format!(r#" clip-path="url(#{id}-clip)""#),
-        format!("<clipPath id=\"{id}-clip\"><path d=\"M{l} {t}H{r}V{b}H{l}z\"/></clipPath>\n"),
-    )
+        let centre = tick.at.min(frame.width - tick.width() / 2.0);
+        tick.text((centre, y.from + GAP + TEXT), r#"class="chart-text" text-anchor="middle""#)
+    });
+    let labels: String = beside.chain(below).collect();
+    let level = path("chart-grid", &level.collect::<String>());
+    let axis = path("chart-axis", &format!("M{left} {bottom}H{right}{marks}"));
+    format!("{level}\n{axis}\n{labels}\n")
 }
 
 /// The name of a limit over the right end of its line, or under it where there is no room above.
-fn limit_names(series: &Series, x: &Span, y: &Span) -> String {
-    let levels = series.points.iter().filter(|point| y.scale.admits(point.1));
-    let levels = levels.map(|point| y.place(point.1)).filter(|at| y.holds(*at));
+fn limit_names(series: &Series, plot: &Plot) -> String {
+    let (from, to) = (plot.x.from, plot.x.to);
     let style = r#"class="chart-text chart-halo chart-limit-name" text-anchor="end""#;
-    let name = cut(&series.name, x.to - x.from);
+    let name = cut(&series.name, to - from);
+    let levels = series.levels(plot).filter(|_| !name.is_empty());
     let names = levels.map(|at| {
-        let beside = if at - LINE < y.to { TEXT } else { -5.0 };
-        titled(line((x.to, at + beside), style, &name), &series.name, &name)
+        let beside = if at - LINE < plot.y.to { TEXT } else { -5.0 };
+        titled(line((to, at + beside), style, &name), &series.name, &name)
     });
-    if name.is_empty() { String::new() } else { names.collect() }
+    names.collect()
 }
 
 /// The markers of the points with notes, which are shown above the plot, and of the last point: it
 /// is the one most looked for, and its shape tells lines apart without their colours.
-fn points(series: &Series, index: usize, x: &Span, y: &Span, readout: (f64, f64)) -> String {
-    let seen = |point: &(f64, f64)| {
-        let admitted = x.scale.admits(point.0) && y.scale.admits(point.1);
-        let at = (x.place(point.0), y.place(point.1));
-        (admitted && x.holds(at.0) && y.holds(at.1)).then_some(at)
-    };
-    let last = series.points.iter().rposition(|point| seen(point).is_some());
+fn points(series: &Series, index: usize, plot: &Plot, readout: (f64, f64)) -> String {
+    let colour = colour(index);
+    let last = series.points.iter().rposition(|point| plot.seen(*point).is_some());
     let marks = series.points.iter().enumerate().filter_map(|(at, point)| {
-        let ((across, up), colour) = (seen(point)?, colour(index));
-        let path = format!("M{} {}{}", tenth(across), tenth(up), marker(index));
-        let note = series.notes.get(at).filter(|note| !note.is_empty());
-        let Some(note) = note else {
+        let place = plot.seen(*point)?;
+        let mark = mark(&plot.pair(place), index);
+        let Some(note) = series.notes.get(at).filter(|note| !note.is_empty()) else {
             let alone = Some(at) == last && series.stroke != Stroke::Markers;
-            return alone.then(|| format!("<path class=\"chart-mark {colour}\" d=\"{path}\"/>\n"));
+            return alone.then_some(mark + "\n");
         };
         let style =
             r#"class="chart-text chart-halo chart-note" text-anchor="end" visibility="hidden""#;
         let shown = line(readout, style, &cut(note, readout.0));
+        let (across, up, note) = (tenth(place.0), tenth(place.1), escape(note));
         Some(format!(
-            "<g class=\"chart-point {colour}\" tabindex=\"0\" role=\"img\"><title>{}</title>\
-             <circle cx=\"{}\" cy=\"{}\" r=\"{REACH}\" fill=\"none\" pointer-events=\"all\"/>\
-             <path class=\"chart-mark {colour}\" d=\"{path}\"/>{shown}</g>\n",
-            escape(note),
-            tenth(across),
-            tenth(up)
+            "<g class=\"chart-point {colour}\" tabindex=\"0\" role=\"img\"><title>{note}</title>\
+             <circle cx=\"{across}\" cy=\"{up}\" r=\"{REACH}\" fill=\"none\" \
+             pointer-events=\"all\"/>{mark}{shown}</g>\n"
         ))
     });
     marks.collect()
@@ -247,34 +226,36 @@ fn points(series: &Series, index: usize, x: &Span, y: &Span, readout: (f64, f64)
 
 /// The sample of a series in the legend, from the left end of its middle line.
 fn swatch(series: &Series, index: usize, (x, y): (f64, f64)) -> String {
-    let (left, middle, colour) = (tenth(x), tenth(y), colour(index));
-    let (upper, centre) = (tenth(y - 5.0), tenth(x + SWATCH / 2.0));
-    let (style, marker) = (style(series.stroke, index), marker(index));
-    let band = format!(
-        r#"<path class="chart-band {colour}" d="M{left} {upper}h{SWATCH}v10h-{SWATCH}z"/>"#
-    );
-    let line = format!(r#"<path {style} d="M{left} {middle}h{SWATCH}"/>"#);
-    let mark = format!(r#"<path class="chart-mark {colour}" d="M{centre} {middle}{marker}"/>"#);
-    let band = if series.band.is_empty() { String::new() } else { band };
-    let line = if series.stroke == Stroke::Markers { String::new() } else { line };
-    [band, line, mark].concat()
+    let (left, upper, middle) = (tenth(x), tenth(y - 5.0), tenth(y));
+    let band = (!series.band.is_empty()).then(|| {
+        let area = format!("M{left} {upper}h{SWATCH}v10h-{SWATCH}z");
+        path(&format!("chart-band {}", colour(index)), &area)
+    });
+    let line = (series.stroke != Stroke::Markers).then(|| {
+        format!(r#"<path {} d="M{left} {middle}h{SWATCH}"/>"#, style(series.stroke, index))
+    });
+    let mark = mark(&format!("{} {middle}", tenth(x + SWATCH / 2.0)), index);
+    [band, line, Some(mark)].into_iter().flatten().collect()
+}
+
+/// The marker of the series at this place, around a point.
+fn mark(point: &str, index: usize) -> String {
+    path(&format!("chart-mark {}", colour(index)), &format!("M{point}{}", marker(index)))
 }
 
 /// The attributes of the series at this place. Past the palette its colours return with thinner
 /// lines, and with other markers.
 fn style(stroke: Stroke, index: usize) -> String {
-    let colour = colour(index);
-    let (width, dash) = match stroke {
-        Stroke::Solid => (2.2, ""),
-        Stroke::Dashed => (2.0, r#" stroke-dasharray="7 6""#),
-        Stroke::Dotted => (3.0, r#" stroke-dasharray="0.01 6""#),
+    let (colour, (width, dashes)) = (colour(index), pen(stroke, index));
+    let line = format!(r#"class="chart-line {colour}" fill="none" stroke-width="{width}""#);
+    match stroke {
+        Stroke::Solid => line,
+        Stroke::Dashed | Stroke::Dotted => format!(r#"{line} stroke-dasharray="{dashes}""#),
         Stroke::Limit => {
-            return r#"class="chart-limit" stroke-width="1.5" stroke-dasharray="6 4""#.to_owned();
+            r#"class="chart-limit" stroke-width="1.5" stroke-dasharray="6 4""#.to_owned()
         }
-        Stroke::Markers => return format!(r#"class="chart-mark {colour}""#),
-    };
-    let width = line_width(width, index / COLOURS);
-    format!(r#"class="chart-line {colour}" fill="none" stroke-width="{width}"{dash}"#)
+        Stroke::Markers => format!(r#"class="chart-mark {colour}""#),
+    }
 }
 
 /// The class of the colour of the series at this place.
@@ -282,11 +263,9 @@ fn colour(index: usize) -> String {
     format!("chart-{}", index % COLOURS + 1)
 }
 
-const FRAMES: [Frame; 2] = [
-    Frame { class: "chart-wide", suffix: "", width: 640.0, plot: 240.0, stacked: false },
-    Frame { class: "chart-narrow", suffix: "-narrow", width: 360.0, plot: 200.0, stacked: true },
-];
 // Sizes in the units of the picture.
+const WIDE: f64 = 640.0;
+const NARROW: f64 = 360.0;
 pub(crate) const GAP: f64 = 8.0;
 pub(crate) const MARK: f64 = 5.0;
 /// Between the label of the vertical axis and the plot.
@@ -298,8 +277,6 @@ const ROW: f64 = 32.0;
 const SWATCH: f64 = 30.0;
 /// The distance from its point at which a marker can be pointed at.
 const REACH: f64 = 11.0;
-/// The colours of the style sheet.
-const COLOURS: usize = 7;
 
 #[cfg(test)]
 mod tests {
@@ -477,7 +454,7 @@ mod tests {
             (it.x.label, it.y.label) = (name.to_owned(), name.to_owned());
             it.series[0].notes = vec![name.to_owned(); 40];
             let page = it.page("it");
-            for (picture, frame) in page.split("<svg").skip(1).zip(FRAMES) {
+            for (picture, frame) in page.split("<svg").skip(1).zip([WIDE, NARROW]) {
                 for text in picture.split("<text ").skip(1) {
                     let (tag, text) = text.split_once('>').expect("a text");
                     let text = text.split('<').next().unwrap_or_default();
@@ -489,7 +466,7 @@ mod tests {
                         _ if tag.contains("\"middle\"") => (width(text) / 2.0, width(text) / 2.0),
                         _ => (0.0, width(text)),
                     };
-                    let inside = x - before > -1.0 && x + after < frame.width + 1.0;
+                    let inside = x - before > -1.0 && x + after < frame + 1.0;
                     assert!(inside, "{text} at {x}, {tag}");
                 }
             }

@@ -1,7 +1,8 @@
 //! The content of an axis: the interval, its pixels, and ticks at round numbers.
 
-use crate::chart::{Axis, Scale};
+use crate::chart::Scale;
 use crate::text::{RAISED, TEXT, px, widest, width};
+use std::ops::Range;
 
 /// The interval that an axis shows, and the pixels of its ends.
 pub(crate) struct Span {
@@ -14,40 +15,40 @@ pub(crate) struct Span {
 
 /// A grid line, of the lesser kind without a label.
 pub(crate) struct Tick {
-    pub(crate) value: f64,
+    value: f64,
+    /// The pixel of the value.
+    pub(crate) at: f64,
     /// A number, with a `^` before an exponent.
-    pub(crate) label: String,
+    label: String,
 }
 
 impl Span {
-    /// The range the axis asks for, or else the data's widened to round numbers.
+    /// The range that is asked for, or else the data's widened to round numbers.
     pub(crate) fn new(
-        axis: &Axis,
-        values: impl Iterator<Item = f64>,
+        scale: Scale,
+        range: Option<(f64, f64)>,
+        values: impl IntoIterator<Item = f64>,
         (from, to): (f64, f64),
     ) -> Self {
-        let scale = axis.scale;
         let span = |(lo, hi): (f64, f64)| Self { scale, lo, hi, from, to };
-        let asked = bounds(axis.range.into_iter().flat_map(<[f64; 2]>::from), scale);
+        let asked = bounds(range.into_iter().flat_map(<[f64; 2]>::from), scale);
         // A narrower interval is rounding noise about a constant and has no ticks to tell apart.
         let wide =
             |(lo, hi): (f64, f64)| hi - lo > (lo.abs().max(hi.abs()) * RESOLUTION).max(SMALLEST);
         if wide(asked) {
             return span(asked);
         }
+        let about = |value: f64, room: f64| (value - room, value + room);
         let fitted = match (bounds(values, scale), scale) {
             (data, _) if wide(data) => data,
-            ((f64::INFINITY, _), Scale::Linear | Scale::Whole) => (0.0, 1.0),
             ((f64::INFINITY, _), Scale::Log) => (1.0, 10.0),
+            ((f64::INFINITY, _), Scale::Linear | Scale::Whole) => (0.0, 1.0),
             ((value, _), Scale::Log) => (value / 2.0, value * 2.0),
-            ((value, _), Scale::Whole) => {
-                let around = (value.abs() * 1e-9).max(1.0);
-                (value - around, value + around)
+            ((value, _), Scale::Whole) => about(value, (value.abs() * 1e-9).max(1.0)),
+            ((value, _), Scale::Linear) if value.abs() > SMALLEST => {
+                about(value, value.abs() / 2.0)
             }
-            ((value, _), Scale::Linear) => {
-                let around = if value.abs() > SMALLEST { value.abs() / 2.0 } else { 1.0 };
-                (value - around, value + around)
-            }
+            ((value, _), Scale::Linear) => about(value, 1.0),
         };
         if scale == Scale::Whole { span(fitted) } else { span(fitted).rounded() }
     }
@@ -81,9 +82,11 @@ impl Span {
         self.from + part * (self.to - self.from)
     }
 
-    /// True if a pixel lies between the ends, give or take a line's width.
-    pub(crate) fn holds(&self, pixel: f64) -> bool {
-        (self.from.min(self.to) - BLEED..=self.from.max(self.to) + BLEED).contains(&pixel)
+    /// The pixel of a value, if the scale admits it and it lies between the ends, give or take a
+    /// line's width.
+    pub(crate) fn seen(&self, value: f64) -> Option<f64> {
+        let shown = self.from.min(self.to) - BLEED..=self.from.max(self.to) + BLEED;
+        self.scale.admits(value).then(|| self.place(value)).filter(|pixel| shown.contains(pixel))
     }
 
     /// The ticks, each of whose labels takes up this many pixels of the axis. A label too close to
@@ -92,43 +95,41 @@ impl Span {
         let mut ticks = match self.scale {
             Scale::Linear => self.linear_ticks(),
             Scale::Log => self.log_ticks(),
-            Scale::Whole => self.whole_ticks(),
+            Scale::Whole => {
+                // A step of less than 1 gives way to 1.
+                let (digit, power) = step(self.hi - self.lo);
+                self.multiples(if power < 0 { (1, 0) } else { (digit, power) }, 0.0..1e15)
+            }
         };
         // One extent for all of them: thinned labels then keep a regular pattern.
         let extent = widest(ticks.iter().map(extent));
         let mut last = f64::INFINITY;
-        for tick in ticks.iter_mut().filter(|tick| !tick.label.is_empty()) {
-            let at = self.place(tick.value);
-            if (at - last).abs() < extent {
+        for tick in &mut ticks {
+            tick.at = self.place(tick.value);
+            if (tick.at - last).abs() < extent {
                 tick.label.clear();
-            } else {
-                last = at;
+            } else if tick.is_labelled() {
+                last = tick.at;
             }
         }
         ticks
     }
 
     /// Ticks at the multiples of a round step.
-    pub(crate) fn linear_ticks(&self) -> Vec<Tick> {
-        let (digit, power) = step(self.hi - self.lo);
-        let first = quotient(self.lo, decimal(digit, power)).ceil() as i64;
-        let last = quotient(self.hi, decimal(digit, power)).floor() as i64;
-        let plain = (1e-3..1e6).contains(&self.lo.abs().max(self.hi.abs()));
-        (first..=last).map(|multiple| Tick::new(multiple * digit, power, plain)).collect()
+    fn linear_ticks(&self) -> Vec<Tick> {
+        self.multiples(step(self.hi - self.lo), 1e-3..1e6)
     }
 
-    /// Ticks at the multiples of a round whole step, written out.
-    pub(crate) fn whole_ticks(&self) -> Vec<Tick> {
-        let (digit, power) = step(self.hi - self.lo);
-        let (digit, power) = if power < 0 { (1, 0) } else { (digit, power) };
+    /// Ticks at the multiples of a step, written out if the size of the largest is in `plain`.
+    fn multiples(&self, (digit, power): (i64, i32), plain: Range<f64>) -> Vec<Tick> {
         let first = quotient(self.lo, decimal(digit, power)).ceil() as i64;
         let last = quotient(self.hi, decimal(digit, power)).floor() as i64;
-        let plain = self.lo.abs().max(self.hi.abs()) < 1e15;
+        let plain = plain.contains(&self.lo.abs().max(self.hi.abs()));
         (first..=last).map(|multiple| Tick::new(multiple * digit, power, plain)).collect()
     }
 
     /// Ticks at the powers of ten, or at 1, 2 and 5 times these where the powers are too few.
-    pub(crate) fn log_ticks(&self) -> Vec<Tick> {
+    fn log_ticks(&self) -> Vec<Tick> {
         let decades = self.hi.log10() - self.lo.log10() + SLACK;
         let (first, last) = (exponent(self.lo), exponent(self.hi));
         let (digit, power) = step(decades);
@@ -139,12 +140,12 @@ impl Span {
             1 if power % stride == 0 => Some(Tick::new(digit, power, power.abs() < 3)),
             2 | 5 if decades < FEW_DECADES => Some(Tick::new(digit, power, power.abs() < 3)),
             _ if stride > DENSE_STRIDE => None,
-            _ => Some(Tick { value: decimal(digit, power), label: String::new() }),
+            _ => Some(Tick { label: String::new(), ..Tick::new(digit, power, true) }),
         });
         let shown = self.lo * (1.0 - SLACK)..=self.hi * (1.0 + SLACK);
         let ticks: Vec<Tick> = ticks.filter(|tick| shown.contains(&tick.value)).collect();
         // Over less than a decade the round numbers can be too few, and the scale is near linear.
-        let labelled = ticks.iter().filter(|tick| !tick.label.is_empty()).count();
+        let labelled = ticks.iter().filter(|tick| tick.is_labelled()).count();
         if decades < 1.0 && labelled < 3 { self.linear_ticks() } else { ticks }
     }
 }
@@ -152,7 +153,7 @@ impl Span {
 impl Tick {
     /// The tick at `number * 10^power`, written out if `plain`, or else as a multiple of a power
     /// of ten.
-    pub(crate) fn new(number: i64, power: i32, plain: bool) -> Self {
+    fn new(number: i64, power: i32, plain: bool) -> Self {
         let value = decimal(number, power);
         let digits = number.unsigned_abs().to_string();
         let raised = power + digits.len() as i32 - 1;
@@ -164,7 +165,11 @@ impl Tick {
             Some((first, "")) => format!("{sign}{first}×10^{raised}"),
             Some((first, rest)) => format!("{sign}{first}.{rest}×10^{raised}"),
         };
-        Self { value, label: label.replace('-', "−") }
+        Self { value, at: f64::NAN, label: label.replace('-', "−") }
+    }
+
+    pub(crate) fn is_labelled(&self) -> bool {
+        !self.label.is_empty()
     }
 
     /// The width of its label, about.
@@ -184,16 +189,17 @@ impl Tick {
 }
 
 /// The least and the greatest of the values that the scale admits.
-fn bounds(values: impl Iterator<Item = f64>, scale: Scale) -> (f64, f64) {
+fn bounds(values: impl IntoIterator<Item = f64>, scale: Scale) -> (f64, f64) {
     let least = if scale == Scale::Log { 1.0 / HUGE } else { -HUGE };
-    let values = values.filter(|value| scale.admits(*value)).map(|value| value.clamp(least, HUGE));
+    let values = values.into_iter().filter(|value| scale.admits(*value));
+    let values = values.map(|value| value.clamp(least, HUGE));
     let none = (f64::INFINITY, f64::NEG_INFINITY);
     values.fold(none, |(lo, hi), value| (lo.min(value), hi.max(value)))
 }
 
 /// The finest round step, 1, 2 or 5 times a power of ten, with few enough of them in a width. The
 /// width of the narrowest span has four digits, so more than that are not compared.
-pub(crate) fn step(width: f64) -> (i64, i32) {
+fn step(width: f64) -> (i64, i32) {
     let least = width / MOST_STEPS * 0.999;
     let power = least.log10().floor() as i32;
     let digit = [1, 2, 5].into_iter().find(|digit| decimal(*digit, power) >= least);
@@ -201,7 +207,7 @@ pub(crate) fn step(width: f64) -> (i64, i32) {
 }
 
 /// `number * 10^power`, dividing for a negative power: only its inverse is an exact float.
-pub(crate) fn decimal(number: i64, power: i32) -> f64 {
+fn decimal(number: i64, power: i32) -> f64 {
     let scale = 10_f64.powi(power.abs());
     if power < 0 { number as f64 / scale } else { number as f64 * scale }
 }
@@ -215,7 +221,7 @@ fn quotient(value: f64, size: f64) -> f64 {
 }
 
 /// The power of ten at or below a positive value.
-pub(crate) fn exponent(value: f64) -> i32 {
+fn exponent(value: f64) -> i32 {
     quotient(value.log10(), 1.0).floor() as i32
 }
 
@@ -228,7 +234,7 @@ const FEW_DECADES: f64 = 2.0;
 /// A log axis that labels powers of ten farther apart than this has no room for the others.
 const DENSE_STRIDE: i32 = 10;
 /// The error forgiven a value that should be a tick.
-pub(crate) const SLACK: f64 = 1e-9;
+const SLACK: f64 = 1e-9;
 /// The narrowest span of an axis relative to its values, and absolutely.
 const RESOLUTION: f64 = 1e-12;
 const SMALLEST: f64 = 1e-304;
@@ -241,7 +247,7 @@ const FAR: f64 = 1e3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{axis, chart};
+    use crate::testing::chart;
     use crate::text::LINE;
 
     /// Intervals of every size and place, from a fixed linear congruence.
@@ -258,7 +264,7 @@ mod tests {
     }
 
     fn fitted(scale: Scale, (lo, hi): (f64, f64)) -> Span {
-        Span::new(&axis(scale, None), [lo, hi].into_iter(), (0.0, 600.0))
+        Span::new(scale, None, [lo, hi], (0.0, 600.0))
     }
 
     #[test]
@@ -297,7 +303,7 @@ mod tests {
     #[test]
     fn an_asked_range_is_kept_and_its_ticks_reach_within_a_step_of_its_ends() {
         for (a, b) in [(0.3, 1.9), (-7.0, 1234.5), (9.0, -2.0), (1e-7, 3.3e-7)] {
-            let span = Span::new(&axis(Scale::Linear, Some((a, b))), [5.0].into_iter(), (0.0, 1.0));
+            let span = Span::new(Scale::Linear, Some((a, b)), [5.0], (0.0, 1.0));
             assert_eq!((span.lo, span.hi), (a.min(b), a.max(b)));
             let ticks = span.linear_ticks();
             let (digit, power) = step(span.hi - span.lo);
@@ -311,8 +317,7 @@ mod tests {
     fn a_range_the_scale_cannot_show_gives_way_to_the_data() {
         for range in [(-1.0, 10.0), (0.0, 10.0), (3.0, 3.0), (1.0, f64::NAN), (1.0, f64::INFINITY)]
         {
-            let asking = axis(Scale::Log, Some(range));
-            let span = Span::new(&asking, [20.0, 500.0].into_iter(), (0.0, 1.0));
+            let span = Span::new(Scale::Log, Some(range), [20.0, 500.0], (0.0, 1.0));
             assert_eq!((span.lo, span.hi), (20.0, 500.0), "{range:?}");
         }
     }
@@ -323,10 +328,10 @@ mod tests {
             for ends in intervals().map(|(lo, hi)| (lo.abs(), hi.abs())) {
                 let span = fitted(scale, ends);
                 let ticks = span.ticks(|tick| tick.width() + LINE);
-                let labelled: Vec<_> = ticks.iter().filter(|tick| !tick.label.is_empty()).collect();
+                let labelled: Vec<_> = ticks.iter().filter(|tick| tick.is_labelled()).collect();
                 assert!(labelled.len() >= 2, "{ends:?}");
                 for pair in labelled.windows(2) {
-                    let apart = span.place(pair[1].value) - span.place(pair[0].value);
+                    let apart = pair[1].at - pair[0].at;
                     let halves = f64::midpoint(pair[0].width(), pair[1].width());
                     assert!(apart > halves + LINE / 2.0, "{} {}", pair[0].label, pair[1].label);
                 }
@@ -355,7 +360,7 @@ mod tests {
     fn a_log_axis_labels_decades_and_raises_exponents_from_three_on() {
         let span = fitted(Scale::Log, (1e-4, 1e3));
         assert_eq!(labels(&span), ["10^−4", "10^−3", "0.01", "0.1", "1", "10", "100", "10^3"]);
-        assert_eq!(span.log_ticks().iter().filter(|tick| tick.label.is_empty()).count(), 7 * 8);
+        assert_eq!(span.log_ticks().iter().filter(|tick| !tick.is_labelled()).count(), 7 * 8);
         let svg = chart(Scale::Log, Some((1e-4, 1e3)), vec![]).svg();
         assert!(svg.contains(r#">10<tspan dy="-5" font-size="9.5">−4</tspan></text>"#));
     }
@@ -377,8 +382,7 @@ mod tests {
 
     #[test]
     fn a_log_axis_within_one_digit_has_the_ticks_of_a_linear_one() {
-        let asking = axis(Scale::Log, Some((3.0, 4.0)));
-        let span = Span::new(&asking, std::iter::empty(), (0.0, 600.0));
+        let span = Span::new(Scale::Log, Some((3.0, 4.0)), [], (0.0, 600.0));
         assert_eq!(labels(&span), ["3.0", "3.2", "3.4", "3.6", "3.8", "4.0"]);
     }
 

@@ -1,6 +1,8 @@
 //! Lines as small as a word.
 
-use crate::chart::{Axis, NO_DATA, Scale, Series, Stroke, range};
+use crate::chart::{NO_DATA, Scale, Series, Stroke, range};
+use crate::page::path;
+use crate::plot::Plot;
 use crate::span::Span;
 use crate::text::{TEXT, escape, number, tenth};
 
@@ -15,31 +17,10 @@ use crate::text::{TEXT, escape, number, tenth};
 /// assert!(sparkline(&[]).contains("no data"));
 /// ```
 pub fn sparkline(points: &[(f64, f64, f64)]) -> String {
-    let values = points.iter().enumerate().map(|(at, point)| (at as f64, point.0)).collect();
-    let band = points.iter().map(|point| (point.1, point.2)).collect();
-    let series = Series { band, ..Series::new("", Stroke::Solid, values) };
-    let mut drawn = series.points.iter().zip(points).filter(|(point, _)| point.1.is_finite());
-    let Some((end, (value, low, high))) = drawn.next_back() else {
-        let empty = format!(
-            "<title>{NO_DATA}</title><text class=\"chart-text\" x=\"0\" y=\"18\">{NO_DATA}</text>"
-        );
-        return picture(&empty);
-    };
-    let (x, y) = (across(points.len()), upward(points));
-    let mark = format!("M{} {}{MARK}", tenth(x.place(end.0)), tenth(y.place(end.1)));
-    let ends = range((*low, *high)).map_or(String::new(), |ends| format!(", {ends}"));
-    let title = escape(&format!("{} values, the last {}{ends}", points.len(), number(*value)));
-    picture(&format!(
-        "<title>{title}</title>\
-         <path class=\"chart-band chart-1\" d=\"{}\"/>\
-         <path class=\"chart-line chart-1\" fill=\"none\" stroke-width=\"1.5\" d=\"{}\"/>\
-         <path class=\"chart-mark chart-1\" d=\"{mark}\"/>",
-        series.area(&x, &y, tenth),
-        series.path(0, &x, &y, tenth)
-    ))
-}
-
-fn picture(parts: &str) -> String {
+    let parts = drawn(points).unwrap_or_else(|| {
+        let text = r#"<text class="chart-text" x="0" y="18">"#;
+        format!("<title>{NO_DATA}</title>{text}{NO_DATA}</text>")
+    });
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart-spark\" role=\"img\" \
          width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
@@ -47,18 +28,30 @@ fn picture(parts: &str) -> String {
     )
 }
 
-fn across(count: usize) -> Span {
-    let range = Some((0.0, count.saturating_sub(1).max(1) as f64));
-    let axis = Axis { label: String::new(), scale: Scale::Linear, range };
-    Span::new(&axis, std::iter::empty(), (EDGE, WIDTH - EDGE))
-}
+/// Title, band, line and last point, if there is any point.
+fn drawn(points: &[(f64, f64, f64)]) -> Option<String> {
+    let at = points.iter().rposition(|point| point.0.is_finite())?;
+    let (value, low, high) = points[at];
+    let ends = range((low, high)).map_or(String::new(), |ends| format!(", {ends}"));
+    let title = escape(&format!("{} values, the last {}{ends}", points.len(), number(value)));
 
-/// The interval from the least to the greatest, without the room of an axis that ends at round
-/// numbers.
-fn upward(points: &[(f64, f64, f64)]) -> Span {
+    let values = points.iter().enumerate().map(|(at, point)| (at as f64, point.0)).collect();
+    let band = points.iter().map(|point| (point.1, point.2)).collect();
+    let series = Series { band, ..Series::new("", Stroke::Solid, values) };
+    let last = (points.len() - 1).max(1) as f64;
+    // From the least to the greatest, without the room of an axis that ends at round numbers.
     let ends = points.iter().flat_map(|(value, low, high)| [*value, *low, *high]);
-    let axis = Axis { label: String::new(), scale: Scale::Whole, range: None };
-    Span::new(&axis, ends, (HEIGHT - EDGE, EDGE))
+    let plot = Plot {
+        x: Span::new(Scale::Linear, Some((0.0, last)), [], (EDGE, WIDTH - EDGE)),
+        y: Span::new(Scale::Whole, None, ends, (HEIGHT - EDGE, EDGE)),
+        px: tenth,
+    };
+    let mark = plot.pair((plot.x.place(at as f64), plot.y.place(value)));
+    let mark = path("chart-mark chart-1", &format!("M{mark}{MARK}"));
+    let band = path("chart-band chart-1", &series.area(&plot));
+    let line = r#"class="chart-line chart-1" fill="none" stroke-width="1.5""#;
+    let line = format!(r#"<path {line} d="{}"/>"#, series.path(0, &plot));
+    Some(format!("<title>{title}</title>{band}{line}{mark}"))
 }
 
 // Sizes in pixels.

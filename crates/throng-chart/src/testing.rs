@@ -2,17 +2,13 @@
 
 use crate::{Axis, CSS, Chart, Scale, Series, Stroke};
 
-pub(crate) fn axis(scale: Scale, range: Option<(f64, f64)>) -> Axis {
-    Axis { label: "quantity".to_owned(), scale, range }
-}
-
 pub(crate) fn series(name: &str, stroke: Stroke, points: &[(f64, f64)]) -> Series {
     Series::new(name, stroke, points.to_vec())
 }
 
 pub(crate) fn chart(scale: Scale, range: Option<(f64, f64)>, series: Vec<Series>) -> Chart {
-    let title = "A chart".to_owned();
-    Chart { title, x: axis(scale, range), y: axis(scale, range), series }
+    let axis = Axis { label: "quantity".to_owned(), scale, range };
+    Chart { title: "A chart".to_owned(), x: axis.clone(), y: axis, series }
 }
 
 /// A text that would be markup, were it not escaped.
@@ -34,10 +30,10 @@ pub(crate) fn assert_fit_for_a_page(markup: &str) {
         }
         let (tag, closed) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
         let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
-        assert!(ELEMENTS.contains(&name), "<{name}>");
+        assert!(ELEMENTS.split(' ').any(|known| known == name), "<{name}>");
         for (key, value) in read_attributes(attributes) {
             assert_text(value);
-            assert!(ATTRIBUTES.contains(&key), "{key}");
+            assert!(ATTRIBUTES.split(' ').any(|known| known == key), "{key}");
             match key {
                 "id" => ids.push(value),
                 "aria-labelledby" => used.extend(value.split(' ')),
@@ -112,31 +108,7 @@ fn assert_styled(class: &str) {
     assert!(CSS.split(&selector).skip(1).any(ends), "no rule for {selector}");
 }
 
-const ELEMENTS: [&str; 11] =
-    ["div", "svg", "title", "desc", "g", "text", "tspan", "path", "rect", "circle", "clipPath"];
-const ATTRIBUTES: [&str; 24] = [
-    "xmlns",
-    "class",
-    "role",
-    "id",
-    "viewBox",
-    "width",
-    "height",
-    "font-size",
-    "aria-labelledby",
-    "x",
-    "y",
-    "dy",
-    "d",
-    "cx",
-    "cy",
-    "r",
-    "fill",
-    "stroke-width",
-    "stroke-dasharray",
-    "text-anchor",
-    "clip-path",
-    "pointer-events",
-    "tabindex",
-    "visibility",
-];
+const ELEMENTS: &str = "div svg title desc g text tspan path rect circle clipPath";
+const ATTRIBUTES: &str = "xmlns class role id viewBox width height font-size aria-labelledby \
+     x y dy d cx cy r fill stroke-width stroke-dasharray text-anchor clip-path pointer-events \
+     tabindex visibility";

@@ -4,8 +4,9 @@
 //! known it is the score; elsewhere a linear one, weighted by how much one user's value moves each
 //! cell and how much each cell moves by itself.
 
-use crate::{Error, Mechanism, Question, Tally, Value, Values};
+use crate::{Error, Mechanism, Question, Tally, Values, simulate};
 use rand_core::CryptoRng;
+use std::iter::repeat_n;
 use throng_account::{Crowd, Dataset, Epsilon, Profile};
 
 /// Everyone's values but one user's, the two values that user may hold, and the score.
@@ -31,8 +32,8 @@ use throng_account::{Crowd, Dataset, Epsilon, Profile};
 /// ```
 pub struct Attack<'a> {
     mechanism: &'a Mechanism,
-    others: Values,
-    pair: [Values; 2],
+    /// The values of the others, then those of the attacked user in the two worlds.
+    values: Values,
     score: Score,
 }
 
@@ -85,58 +86,50 @@ impl<'a> Attack<'a> {
         };
         let ones = (share * others as f64).round() as usize;
         let scene = Scene { crowd, others, ones };
-        let (others, pair) = worst_pair(mechanism.question(), &scene, share);
+        let values = worst_values(mechanism.question(), &scene, share);
         let score = match mechanism.score(&scene)? {
             Some(score) => score,
-            None => linear(weights(mechanism, &others, &pair, rng)?),
+            None => linear(weights(mechanism, &values, others, rng)?),
         };
-        Ok(Self { mechanism, others, pair, score })
+        Ok(Self { mechanism, values, score })
     }
 
     /// One run: everyone reports, the bag is counted, and the score says which world it looks like.
     pub fn run(&self, world: usize, rng: &mut impl CryptoRng) -> Result<f64, Error> {
-        let range = 0..self.others.len();
-        let mut tally = crate::simulate(self.mechanism, &self.others, range, rng)?;
-        tally.merge(&crate::simulate(self.mechanism, &self.pair[world], 0..1, rng)?);
+        let others = self.values.len() - 2;
+        let attacked = others + world;
+        let mut tally = simulate(self.mechanism, &self.values, 0..others, rng)?;
+        tally.merge(&simulate(self.mechanism, &self.values, attacked..attacked + 1, rng)?);
         Ok((self.score)(&tally))
     }
 }
 
 /// The values of the others, and the two values of the attacked user that are furthest apart: known
 /// for every kind of question. `share` of the others' bits are 1 in the worst dataset.
-fn worst_pair(question: Question, scene: &Scene, share: f64) -> (Values, [Values; 2]) {
+fn worst_values(question: Question, scene: &Scene, share: f64) -> Values {
     let Scene { others, ones, .. } = *scene;
+    let bits = (0..others).map(|user| user < ones).chain([false, true]);
     match question {
-        Question::Bit => (
-            Values::Bits((0..others).map(|user| user < ones).collect()),
-            [false, true].map(|bit| Values::Bits(vec![bit])),
-        ),
-        Question::Real => (
-            Values::Reals((0..others).map(|user| f64::from(u8::from(user < ones))).collect()),
-            [0.0, 1.0].map(|number| Values::Reals(vec![number])),
-        ),
-        Question::Category { size } => (
-            Values::Categories(vec![third(size); others]),
-            [0, 1].map(|category| Values::Categories(vec![category])),
-        ),
-        Question::Text { .. } => (
-            Values::Texts(vec!["third".into(); others]),
-            ["first", "second"].map(|text| Values::Texts(vec![text.into()])),
-        ),
+        Question::Bit => Values::Bits(bits.collect()),
+        Question::Real => Values::Reals(bits.map(|bit| f64::from(u8::from(bit))).collect()),
+        Question::Category { size } => {
+            Values::Categories(repeat_n(third(size), others).chain([0, 1]).collect())
+        }
+        Question::Text { .. } => {
+            let texts = repeat_n("third", others).chain(["first", "second"]);
+            Values::Texts(texts.map(str::to_owned).collect())
+        }
         Question::Attributes { count } => {
             let width = count as usize;
-            let row = |bit: bool| Values::Rows { bits: vec![bit; width], width };
-            let bits = vec![share > 0.5; others * width];
-            (Values::Rows { bits, width }, [row(false), row(true)])
+            let rows = repeat_n(share > 0.5, others).chain([false, true]);
+            Values::Rows { bits: rows.flat_map(|bit| repeat_n(bit, width)).collect(), width }
         }
         Question::State { periods, .. } => {
             let width = periods as usize;
-            // A change in the first period, and one in the last.
-            let rows = [0, width - 1].map(|first| Values::Rows {
-                bits: (0..width).map(|period| period >= first).collect(),
-                width,
-            });
-            (Values::Rows { bits: vec![false; others * width], width }, rows)
+            // No change at all, a change in the first period, and one in the last.
+            let changes = repeat_n(width, others).chain([0, width - 1]);
+            let row = |first| (0..width).map(move |period| period >= first);
+            Values::Rows { bits: changes.flat_map(row).collect(), width }
         }
     }
 }
@@ -168,32 +161,31 @@ pub(crate) fn third(categories: u32) -> u32 {
     if categories > 2 { 2 } else { 0 }
 }
 
-/// The shift of each cell by the user's value, over the variance of the cell itself.
+/// The shift of each cell by the attacked user's value, over the variance of the cell itself.
 fn weights(
     mechanism: &Mechanism,
-    others: &Values,
-    pair: &[Values; 2],
+    values: &Values,
+    others: usize,
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<f64>, Error> {
-    let mut mean = |value: Value<'_>| -> Result<Vec<f64>, Error> {
+    let mut mean = |user: usize| -> Result<Vec<f64>, Error> {
         let mut tally = mechanism.tally();
         let mut report = Vec::new();
         for _ in 0..PILOTS {
             report.clear();
-            mechanism.encode(value, rng, &mut report)?;
+            mechanism.encode(values.get(user), rng, &mut report)?;
             mechanism.absorb(&mut tally, &report);
         }
         Ok(tally.cells().iter().map(|&cell| cell as f64 / f64::from(PILOTS)).collect())
     };
-    let (zero, one) = (mean(pair[0].get(0))?, mean(pair[1].get(0))?);
-    let base = if others.is_empty() { zero.clone() } else { mean(others.get(0))? };
-    Ok((0..zero.len())
-        .map(|i| {
-            // A cell counts at most one message in most mechanisms: a coin's variance.
-            let share = base[i].clamp(0.0, 1.0);
-            (one[i] - zero[i]) / (share * (1.0 - share) + 0.01)
-        })
-        .collect())
+    let (zero, one) = (mean(others)?, mean(others + 1)?);
+    let base = if others == 0 { zero.clone() } else { mean(0)? };
+    let weight = |((zero, one), base): ((&f64, &f64), &f64)| {
+        // A cell counts at most one message in most mechanisms: a coin's variance.
+        let share = base.clamp(0.0, 1.0);
+        (one - zero) / (share * (1.0 - share) + 0.01)
+    };
+    Ok(zero.iter().zip(&one).zip(&base).map(weight).collect())
 }
 
 /// The number of reports that the weights of a linear score are estimated from.

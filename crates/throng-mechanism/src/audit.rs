@@ -76,21 +76,19 @@ impl Audit {
         delta: Delta,
         failure: Delta,
     ) -> Result<Self, Error> {
-        let (p, q) = (Runs::of(one), Runs::of(other));
-        let cuts: Vec<(Runs, Runs, Cut)> = [(p, q), (q, p)]
-            .into_iter()
-            .flat_map(|(p, q)| Cut::chosen(p.choose, q.choose).into_iter().map(move |c| (p, q, c)))
-            .collect();
+        // Half of the runs of each world choose the bets, the other half judges them.
+        let [p, q] = [one, other].map(|scores| scores.split_at(scores.len() / 2));
+        let mut cuts = Vec::new();
+        for (p, q) in [(p, q), (q, p)] {
+            cuts.extend(Cut::chosen(p.0, q.0).into_iter().map(|cut| (cut, p.1, q.1)));
+        }
         // Two limits for each cut. The other half of the runs settled how many there are.
-        let each = failure.get() / (2 * cuts.len()) as f64;
-        let each = Delta::new(each)?;
-        let bets: Vec<Bet> = cuts
-            .iter()
-            .map(|(p, q, cut)| Bet {
-                often: cut.frequency(p.judge, each).lower,
-                seldom: cut.frequency(q.judge, each).upper,
-            })
-            .collect();
+        let each = Delta::new(failure.get() / (2 * cuts.len()) as f64)?;
+        let bets = cuts.into_iter().map(|(cut, p, q)| Bet {
+            often: cut.frequency(p, each).lower,
+            seldom: cut.frequency(q, each).upper,
+        });
+        let bets: Vec<Bet> = bets.collect();
         let grid = (0..POINTS).map(|i| STEP * f64::from(i));
         let findings = grid
             .map(|epsilon| (epsilon, bets.iter().map(|bet| bet.delta(epsilon)).fold(0.0, f64::max)))
@@ -110,20 +108,6 @@ impl Audit {
     }
 }
 
-/// The scores of one world: those that choose the bets and those that judge them.
-#[derive(Clone, Copy)]
-struct Runs<'a> {
-    choose: &'a [f64],
-    judge: &'a [f64],
-}
-
-impl<'a> Runs<'a> {
-    fn of(scores: &'a [f64]) -> Self {
-        let (choose, judge) = scores.split_at(scores.len() / 2);
-        Self { choose, judge }
-    }
-}
-
 /// A tail of scores.
 #[derive(Clone, Copy, PartialEq)]
 struct Cut {
@@ -134,7 +118,11 @@ struct Cut {
 impl Cut {
     /// The tails on which `p` exceeds `e^ε·q` most, for each ε of the profile.
     fn chosen(p: &[f64], q: &[f64]) -> Vec<Self> {
-        let (p, q) = (sorted(p), sorted(q));
+        let [p, q] = [p, q].map(|scores| {
+            let mut scores = scores.to_vec();
+            scores.sort_by(f64::total_cmp);
+            scores
+        });
         let share = |scores: &[f64], cut: Self| {
             let below = |s: &f64| if cut.above { *s < cut.at } else { *s <= cut.at };
             let hits = scores.partition_point(below);
@@ -183,12 +171,6 @@ impl Bet {
         let left = self.often - delta.get();
         if left > 0.0 { (left / self.seldom).ln().max(0.0) } else { 0.0 }
     }
-}
-
-fn sorted(scores: &[f64]) -> Vec<f64> {
-    let mut scores = scores.to_vec();
-    scores.sort_by(f64::total_cmp);
-    scores
 }
 
 /// Points of the measured profile, and their distance.

@@ -284,16 +284,11 @@ pub fn discrete_laplace(num: u64, den: u64, rng: &mut impl CryptoRng) -> i64 {
 fn exp_coin(num: u64, den: u64, rng: &mut impl CryptoRng) -> bool {
     // The first k with a failure among coins of chance (num/den)/k is odd with that probability.
     let mut k = 1_u64;
-    while ratio_coin(num, den, k, rng) {
+    // Two coins instead of one product, which could overflow.
+    while below(den, rng) < num && below(k, rng) == 0 {
         k += 1;
     }
     k % 2 == 1
-}
-
-/// True with probability `num/(den·k)`.
-fn ratio_coin(num: u64, den: u64, k: u64, rng: &mut impl CryptoRng) -> bool {
-    // Two coins instead of one product, which could overflow.
-    below(den, rng) < num && below(k, rng) == 0
 }
 
 /// A uniformly random subset of `size` of `0..n`: sets `size` of the first `n` bits and clears the
@@ -374,21 +369,11 @@ const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{binomial_tails, rng};
+    use crate::testing::{assert_fits, rng};
+    use serde_json::Value;
 
     fn threshold(p: f64) -> Threshold {
         Threshold::at_least(Probability::new("p", p).unwrap())
-    }
-
-    /// Fails a correct sampler with probability at most 1e-9.
-    #[track_caller]
-    fn assert_fits(observed: &[u64], law: &[f64]) {
-        let draws = observed.iter().sum();
-        for (cell, (&count, &p)) in observed.iter().zip(law).enumerate() {
-            let tail = binomial_tails(draws, p, count);
-            let limit = 1e-9 / (2.0 * law.len() as f64);
-            assert!(tail > limit, "cell {cell}: {count} of {draws} at {p}, tail {tail:e}");
-        }
     }
 
     #[test]
@@ -469,6 +454,40 @@ mod tests {
                 })
                 .collect();
             assert_fits(&signed, &law);
+        }
+    }
+
+    // Eighteen laws at 1e-9 each; the rest of a law is its last cell.
+    #[test]
+    fn laplace_and_geometric_follow_the_laws_of_the_independent_program() {
+        let path = format!("{}/../../vectors/samplers.json", env!("CARGO_MANIFEST_DIR"));
+        let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let mut rng = rng(8);
+        let rows = file["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), 18);
+        for row in rows {
+            // The file has e^−k·den/num where the samplers have e^−k·num/den.
+            let [den, num] = ["num", "den"].map(|field| row[field].as_u64().unwrap());
+            let pmf = row["pmf"].as_array().unwrap().iter();
+            let pmf: Vec<f64> = pmf.map(|p| p.as_f64().unwrap()).collect();
+            let reach = pmf.len() as i64;
+            let (least, mut draw): (i64, Box<dyn FnMut() -> i64>) = match row["kind"].as_str() {
+                Some("geometric") => (0, Box::new(|| geometric(num, den, &mut rng) as i64)),
+                Some("discrete_laplace") => {
+                    (1 - reach, Box::new(|| discrete_laplace(num, den, &mut rng)))
+                }
+                other => panic!("no sampler of {other:?}"),
+            };
+            let mut law: Vec<f64> =
+                (least..reach).map(|k| pmf[k.unsigned_abs() as usize]).collect();
+            law.push((1.0 - law.iter().sum::<f64>()).max(0.0));
+            let mut observed = vec![0; law.len()];
+            for _ in 0..20_000 {
+                let drawn = draw();
+                let cell = if drawn.abs() < reach { drawn - least } else { reach - least };
+                observed[cell as usize] += 1;
+            }
+            assert_fits(&observed, &law);
         }
     }
 

@@ -11,9 +11,10 @@ mod planted;
 
 pub(crate) use planted::Planted;
 
-use crate::{Law, Protocol, Tally};
+use crate::{Estimate, Law, Protocol, Tally};
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
+use std::collections::BTreeMap;
 use throng_account::{Epsilon, Probability, Profile};
 
 /// A generator with a fixed seed.
@@ -78,29 +79,33 @@ pub(crate) fn assert_view<P: Protocol>(
     }
 }
 
-/// The sampler draws each report as often as the law says.
-///
-/// Fails a correct sampler with probability at most 1e-9: an exact binomial tail per cell, and a
-/// union bound over cells and tails.
+/// The sampler draws each report as often as the law says, as in [`assert_fits`].
 #[track_caller]
 pub(crate) fn assert_sampled<P: Protocol>(protocol: &P, input: &P::Input) {
     let law = checked_law(protocol, input);
-    let draws = 40_000;
-    let mut observed: std::collections::BTreeMap<Vec<u64>, u64> =
-        law.keys().map(|report| (report.clone(), 0)).collect();
+    let mut observed: BTreeMap<&Vec<u64>, u64> = law.keys().map(|report| (report, 0)).collect();
     let mut rng = rng(7);
-    for _ in 0..draws {
+    for _ in 0..40_000 {
         let mut report = Vec::new();
         protocol.encode(input, &mut rng, &mut report).unwrap();
         assert_eq!(report.len(), protocol.messages() * protocol.words());
         let report = sorted(&report, protocol.words());
         *observed.get_mut(&report).unwrap_or_else(|| panic!("{report:?} is not in the law")) += 1;
     }
-    let limit = 1e-9 / (2.0 * law.len() as f64);
-    for (report, p) in &law {
-        let count = observed[report];
-        let tail = binomial_tails(draws, *p, count);
-        assert!(tail > limit, "{report:?}: {count} of {draws} at {p}, tail {tail:e}");
+    let observed: Vec<u64> = observed.into_values().collect();
+    assert_fits(&observed, &law.into_values().collect::<Vec<_>>());
+}
+
+/// Events are observed as often as the law says.
+///
+/// Fails correct counts with probability at most 1e-9: an exact binomial tail per cell, and a union
+/// bound over cells and tails.
+#[track_caller]
+pub(crate) fn assert_fits(observed: &[u64], law: &[f64]) {
+    let (draws, limit) = (observed.iter().sum(), 1e-9 / (2.0 * law.len() as f64));
+    for (cell, (&count, &p)) in observed.iter().zip(law).enumerate() {
+        let tail = binomial_tails(draws, p, count);
+        assert!(tail > limit, "cell {cell}: {count} of {draws} at {p}, tail {tail:e}");
     }
 }
 
@@ -121,32 +126,26 @@ pub(crate) fn assert_inverse_within<P: Protocol>(
     slack: f64,
 ) {
     let law = checked_law(protocol, input);
-    let pair = join(&law, &law, protocol.words());
-    let (mut mean, mut square, mut claimed) =
-        (vec![0.0; truth.len()], vec![0.0; truth.len()], vec![0.0; truth.len()]);
-    for (bag, p) in &pair {
+    let pairs = join(&law, &law, protocol.words()).into_iter().map(|(bag, p)| {
         let mut tally = Tally::new(protocol);
-        tally.absorb(protocol, bag);
+        tally.absorb(protocol, &bag);
         let estimates = protocol.estimate(&tally, confidence());
         assert_eq!(estimates.len(), truth.len());
-        for (i, estimate) in estimates.iter().enumerate() {
-            mean[i] += p * estimate.value;
-            square[i] += p * (estimate.value - 2.0 * truth[i]).powi(2);
-            claimed[i] += p * estimate.standard_error.powi(2);
-            assert!(estimate.half_width >= 0.0 && estimate.half_width.is_finite());
-        }
-    }
-    for i in 0..truth.len() {
-        let scale = 1.0 + square[i].sqrt();
-        assert!(
-            (mean[i] - 2.0 * truth[i]).abs() < 1e-8 * scale,
-            "{i}: {} for {}",
-            mean[i],
-            truth[i]
-        );
-        let variance = square[i] * (1.0 - 1e-6);
-        assert!(claimed[i] >= variance - 1e-12, "{i}: claims {}, has {}", claimed[i], square[i]);
-        assert!(claimed[i] <= slack * square[i] + 1e-9, "{i}: {} for {}", claimed[i], square[i]);
+        assert!(estimates.iter().all(|e| e.half_width >= 0.0 && e.half_width.is_finite()));
+        (p, estimates)
+    });
+    let pairs: Vec<(f64, Vec<Estimate>)> = pairs.collect();
+    for (i, truth) in truth.iter().enumerate() {
+        let mean = |of: &dyn Fn(&Estimate) -> f64| -> f64 {
+            pairs.iter().map(|(p, estimates)| p * of(&estimates[i])).sum()
+        };
+        let (value, square) = (mean(&|e| e.value), mean(&|e| (e.value - 2.0 * truth).powi(2)));
+        let claimed = mean(&|e| e.standard_error.powi(2));
+        let room = 1e-8 * (1.0 + square.sqrt());
+        assert!((value - 2.0 * truth).abs() < room, "{i}: {value} for {truth}");
+        let least = square * (1.0 - 1e-6) - 1e-12;
+        assert!(claimed >= least, "{i}: claims {claimed}, has {square}");
+        assert!(claimed <= slack * square + 1e-9, "{i}: {claimed} for {square}");
     }
 }
 

@@ -12,6 +12,7 @@
 //! Privacy Mechanisms", 2009), the selection is the exponential mechanism (McSherry, Talwar,
 //! "Mechanism Design via Differential Privacy", 2007), both drawn exactly, without a float.
 
+use crate::error::require;
 use crate::sums::laplace::laplace_variance;
 use crate::{Error, Estimate, sample};
 use rand_core::CryptoRng;
@@ -42,9 +43,7 @@ pub struct CentralSum {
 impl CentralSum {
     /// The least noise that keeps ε.
     pub fn new(epsilon: Epsilon, sensitivity: u32) -> Result<Self, Error> {
-        if sensitivity == 0 {
-            return Err(Error::Parameter { name: "sensitivity", range: "at least 1" });
-        }
+        require(sensitivity > 0, "sensitivity", "at least 1")?;
         Ok(Self { sensitivity, decay: Decay::within(epsilon, sensitivity)? })
     }
 
@@ -60,7 +59,7 @@ impl CentralSum {
 
     /// The sum plus noise.
     pub fn release(&self, sum: i64, confidence: Probability, rng: &mut impl CryptoRng) -> Estimate {
-        let noise = sample::discrete_laplace(self.decay.num, self.decay.den, rng);
+        let noise = sample::discrete_laplace(self.decay.0, DEN, rng);
         Estimate {
             value: (i128::from(sum) + i128::from(noise)) as f64,
             standard_error: self.standard_error(),
@@ -118,7 +117,7 @@ impl CentralSelection {
         let largest = counts.iter().max().ok_or(Error::Value { expected })?;
         loop {
             let place = sample::below(counts.len() as u64, rng) as usize;
-            if sample::geometric(self.decay.num, self.decay.den, rng) >= largest - counts[place] {
+            if sample::geometric(self.decay.0, DEN, rng) >= largest - counts[place] {
                 return Ok(place);
             }
         }
@@ -135,63 +134,45 @@ impl CentralSelection {
     }
 }
 
-/// `num/den`, by which logarithms of probabilities fall per step.
+/// The `num` of `num/den`, by which logarithms of probabilities fall per step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Decay {
-    num: u64,
-    den: u64,
-}
+struct Decay(u64);
 
 impl Decay {
-    /// The largest with `times·num/den ≤ ε`, for a power of two as the denominator.
+    /// The largest with `times·num/den ≤ ε`.
     fn within(epsilon: Epsilon, times: u32) -> Result<Self, Error> {
         let step = epsilon.get() / f64::from(times);
-        if !(SMALLEST..=LARGEST).contains(&step) {
-            return Err(Error::Parameter { name: "epsilon", range: "1e-9 to 1000 per step" });
-        }
-        let den = 1_u64 << 53;
-        let mut decay = Self { num: (step * den as f64) as u64, den };
+        require((1e-9..=1000.0).contains(&step), "epsilon", "1e-9 to 1000 per step")?;
+        let mut decay = Self((step * DEN as f64) as u64);
         while decay.times(times) > epsilon {
-            decay.num -= 1;
+            decay.0 -= 1;
         }
         Ok(decay)
     }
 
     fn value(self) -> f64 {
-        self.num as f64 / self.den as f64
+        self.0 as f64 / DEN as f64
     }
 
     /// The product, with three roundings of half an ulp each made up for.
     fn times(self, factor: u32) -> Epsilon {
-        let product = (u128::from(factor) * u128::from(self.num)) as f64;
-        let epsilon = round::up_by(product / self.den as f64, 4.0 * f64::EPSILON);
+        let product = (u128::from(factor) * u128::from(self.0)) as f64;
+        let epsilon = round::up_by(product / DEN as f64, 4.0 * f64::EPSILON);
         Epsilon::new(epsilon).expect("a quotient of positive integers")
     }
 }
 
-const SMALLEST: f64 = 1e-9;
-const LARGEST: f64 = 1000.0;
+/// The denominator of every decay, a power of two.
+const DEN: u64 = 1 << 53;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{binomial_tails, confidence, rng};
+    use crate::testing::{assert_fits, confidence, rng};
     use std::panic::catch_unwind;
 
     fn epsilon(value: f64) -> Epsilon {
         Epsilon::new(value).unwrap()
-    }
-
-    /// Fails correct counts with probability at most 1e-9: an exact binomial tail per cell, and a
-    /// union bound over cells and tails.
-    #[track_caller]
-    fn assert_fits(observed: &[u64], law: &[f64]) {
-        let draws = observed.iter().sum();
-        for (place, (&count, &p)) in observed.iter().zip(law).enumerate() {
-            let tail = binomial_tails(draws, p, count);
-            let limit = 1e-9 / (2.0 * law.len() as f64);
-            assert!(tail > limit, "{place}: {count} of {draws} at {p}");
-        }
     }
 
     /// The numbers of releases of 0, by their distance up to 8 from it, to either side; the rest in

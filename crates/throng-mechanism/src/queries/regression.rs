@@ -11,6 +11,7 @@
 //! like rounds: [`throng_account::profile::Columns`] accounts for them, whatever the questions, as
 //! long as their number is fixed in advance.
 
+use crate::error::{fits, require};
 use crate::protocol::Bag;
 use crate::{Claims, Error, Estimate, Law, Protocol, Tally, UnarySum};
 use rand_core::CryptoRng;
@@ -40,29 +41,16 @@ pub struct VectorSum {
 impl VectorSum {
     /// The sums of `dimensions` coordinates, each by the mechanism of one.
     pub fn new(dimensions: u32, coordinate: UnarySum) -> Result<Self, Error> {
-        if dimensions == 0 || dimensions > 1 << 20 {
-            return Err(Error::Parameter { name: "dimensions", range: "from 1 to 1048576" });
-        }
+        require((1..=1 << 20).contains(&dimensions), "dimensions", "from 1 to 1048576")?;
         Ok(Self { dimensions, coordinate })
     }
 
-    /// The least noise with which `rounds` rounds together keep (ε, δ) in a crowd.
-    pub fn calibrated(
-        dimensions: u32,
-        bits: u32,
-        rounds: u64,
-        crowd: Crowd,
-        epsilon: Epsilon,
-        delta: Delta,
-    ) -> Result<Self, Error> {
+    /// The least noise with which all rounds of a training keep its promise in a crowd.
+    pub fn calibrated(dimensions: u32, crowd: Crowd, training: &Training) -> Result<Self, Error> {
+        let Training { rounds, bits, epsilon, delta, .. } = *training;
         let columns = rounds.saturating_mul(u64::from(dimensions) * u64::from(bits));
         let coin = calibrate::columns(crowd, columns, epsilon, delta)?.coin;
         Self::new(dimensions, UnarySum::new(bits, coin)?)
-    }
-
-    /// The number of coordinates.
-    pub fn dimensions(&self) -> u32 {
-        self.dimensions
     }
 
     /// Standard error of each estimated sum among `reports` users, at most.
@@ -84,10 +72,9 @@ impl Protocol for VectorSum {
         rng: &mut impl CryptoRng,
         report: &mut Bag,
     ) -> Result<(), Error> {
-        let fits = |x: &f64| (-1.0..=1.0).contains(x);
-        if input.len() != self.dimensions as usize || !input.iter().all(fits) {
-            return Err(Error::Value { expected: "a number from -1 to 1 for every coordinate" });
-        }
+        let all = input.len() == self.dimensions as usize;
+        let bounded = input.iter().all(|x| (-1.0..=1.0).contains(x));
+        fits(all && bounded, "a number from -1 to 1 for every coordinate")?;
         for (coordinate, x) in (0_u64..).zip(input) {
             let start = report.len();
             self.coordinate.encode(&(0.5 * (x + 1.0)), rng, report)?;
@@ -97,18 +84,15 @@ impl Protocol for VectorSum {
     }
 
     fn law(&self, input: &[f64]) -> Law {
-        let mut law = Law::from([(Vec::new(), 1.0)]);
-        for (coordinate, x) in (0_u64..).zip(input) {
+        let start = Law::from([(Vec::new(), 1.0)]);
+        (0_u64..).zip(input).fold(start, |law, (coordinate, x)| {
             let mut longer = Law::new();
             for (bits, q) in self.coordinate.law(&(0.5 * (x + 1.0))) {
-                for (symbols, p) in &law {
-                    let tagged = bits.iter().map(|bit| 2 * coordinate + bit);
-                    longer.insert(symbols.iter().copied().chain(tagged).collect(), p * q);
-                }
+                let tagged: Vec<u64> = bits.iter().map(|bit| 2 * coordinate + bit).collect();
+                longer.extend(law.iter().map(|(sent, p)| ([&sent[..], &tagged].concat(), p * q)));
             }
-            law = longer;
-        }
-        law
+            longer
+        })
     }
 
     /// Messages and ones of every coordinate.
@@ -125,17 +109,14 @@ impl Protocol for VectorSum {
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        tally
-            .cells()
-            .chunks(2)
-            .map(|cells| {
-                let messages = cells[0] + cells[1];
-                let mut one = Tally::new(&self.coordinate);
-                one.count(messages, cells[1]);
-                let unit = self.coordinate.estimate(&one, confidence)[0];
-                unit.rescaled(-one.n(), 2.0)
-            })
-            .collect()
+        let (coordinates, _) = tally.cells().as_chunks::<2>();
+        let sum = |[zeros, ones]: &[u64; 2]| {
+            let mut one = Tally::new(&self.coordinate);
+            one.count(zeros + ones, *ones);
+            let unit = self.coordinate.estimate(&one, confidence)[0];
+            unit.rescaled(-one.n(), 2.0)
+        };
+        coordinates.iter().map(sum).collect()
     }
 }
 
@@ -206,14 +187,7 @@ pub fn logistic_regression(
 ) -> Result<Vec<f64>, Error> {
     let dimensions = examples.first().map_or(0, |(features, _)| features.len());
     let crowd = Crowd::new(examples.len() as u64)?;
-    let protocol = VectorSum::calibrated(
-        dimensions as u32,
-        training.bits,
-        training.rounds,
-        crowd,
-        training.epsilon,
-        training.delta,
-    )?;
+    let protocol = VectorSum::calibrated(dimensions as u32, crowd, training)?;
     let confidence = Probability::new("confidence", 0.95)?;
     let mut weights = vec![0.0; dimensions];
     let mut step = vec![0.0; dimensions];

@@ -4,6 +4,7 @@
 //! Replacing a user may change all of its bits.
 
 use crate::claims::Given;
+use crate::error::fits;
 use crate::histograms::columns::UNKNOWN;
 use crate::histograms::kary::count_symbol;
 use crate::protocol::Bag;
@@ -103,9 +104,7 @@ impl Protocol for Selection {
         rng: &mut impl CryptoRng,
         report: &mut Bag,
     ) -> Result<(), Error> {
-        if input.len() != self.messages() {
-            return Err(Error::Value { expected: "one bit per column" });
-        }
+        fits(input.len() == self.messages(), "one bit per column")?;
         self.0.randomize(|column| input[column as usize], rng, report);
         Ok(())
     }

@@ -5,8 +5,7 @@
 //!
 //! ```text
 //! mix(z)     z + 0x9e3779b97f4a7c15, then SplitMix64's finaliser
-//! digest     s = mix(seed ⊕ mix(length in bytes)), then s = mix(s ⊕ word) for every 8 bytes,
-//!            little-endian, the last zero-padded
+//! digest     SipHash-2-4(key = (seed, 0), string), strings as UTF-8 bytes
 //! bit i      of h in cohort c: t = ⌊mix(mix(digest ⊕ mix(c)) + i)·(j + 1)/2⁶⁴⌋ with j = k − h + i,
 //!            or j where t is taken
 //! ```
@@ -18,6 +17,7 @@
 //! strings and nobody's privacy.
 
 use crate::Error;
+use crate::error::require;
 use crate::strings::siphash::siphash;
 
 /// The bits of a filter, 64 to a word from the least significant on; words past the last are 0.
@@ -42,25 +42,16 @@ pub struct Bloom {
     bits: u32,
     hashes: u32,
     cohorts: u32,
-    seed: u64,
+    pub(super) seed: u64,
 }
 
 impl Bloom {
     /// Filters of 2 to 512 `bits`, of which a string sets `hashes`, fewer than there are; 1 to 4096
     /// `cohorts`. The `seed` sets collections apart.
     pub fn new(bits: u32, hashes: u32, cohorts: u32, seed: u64) -> Result<Self, Error> {
-        if !(2..=64 * WORDS as u32).contains(&bits) {
-            return Err(Error::Parameter { name: "bits", range: "2 to 512" });
-        }
-        if !(1..bits).contains(&hashes) {
-            return Err(Error::Parameter {
-                name: "hashes",
-                range: "1 or more, and fewer than bits",
-            });
-        }
-        if !(1..=4096).contains(&cohorts) {
-            return Err(Error::Parameter { name: "cohorts", range: "1 to 4096" });
-        }
+        require((2..=64 * WORDS as u32).contains(&bits), "bits", "2 to 512")?;
+        require((1..bits).contains(&hashes), "hashes", "1 or more, and fewer than bits")?;
+        require((1..=4096).contains(&cohorts), "cohorts", "1 to 4096")?;
         Ok(Self { bits, hashes, cohorts, seed })
     }
 
@@ -77,11 +68,6 @@ impl Bloom {
     /// The number of sets of hash functions.
     pub fn cohorts(&self) -> u32 {
         self.cohorts
-    }
-
-    /// The seed that sets collections apart.
-    pub fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// The number of 64-bit words that hold a filter.
@@ -113,6 +99,13 @@ impl Bloom {
             words.iter_mut().enumerate().for_each(|(word, bits)| *bits |= at(word, place));
         }
         filter
+    }
+
+    /// True if these are the words of a filter: as many, and without bits past the last.
+    #[inline]
+    pub(crate) fn fits(&self, words: &[u64]) -> bool {
+        let within = |(bits, full): (&u64, u64)| bits & !full == 0;
+        words.len() == self.words() && words.iter().zip(self.full()).all(within)
     }
 
     /// The words of a filter with all its bits set.

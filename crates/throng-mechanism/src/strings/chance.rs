@@ -16,16 +16,12 @@
 //! of the Sum of Independent Random Variables" (1980), and Chernoff's bound, which takes over where
 //! a string has few cells or the score is close to the highest there can be.
 
-/// The sets of cells that a string can have: `hashes` of `bits` in every cohort.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Hashing {
-    pub(crate) bits: usize,
-    pub(crate) hashes: usize,
-}
+use crate::Bloom;
 
 /// The scores of random strings, with these values in the cells.
 pub(crate) struct Scores<'a> {
-    hashing: Hashing,
+    /// The sets of cells that a string can have: `hashes` of `bits` in every cohort.
+    bloom: &'a Bloom,
     /// The values of the cells, cohort after cohort.
     values: &'a [f64],
     mean: f64,
@@ -39,18 +35,18 @@ pub(crate) struct Scores<'a> {
 }
 
 impl<'a> Scores<'a> {
-    pub(crate) fn new(hashing: Hashing, values: &'a [f64]) -> Self {
-        let [_, mean, variance] = hashing.cumulants(values, 0.0);
+    pub(crate) fn new(bloom: &'a Bloom, values: &'a [f64]) -> Self {
+        let [_, mean, variance] = cumulants(bloom, values, 0.0);
         let largest = values.iter().fold(f64::MIN_POSITIVE, |most, value| most.max(value.abs()));
-        let cells = values.len() / hashing.bits * hashing.hashes;
+        let cells = values.len() / bloom.bits() as usize * bloom.hashes() as usize;
         Self {
-            hashing,
+            bloom,
             values,
             mean,
             // Values that are all alike differ by rounding only.
             deviation: variance.max(0.0).sqrt().max(1e-9 * largest * cells as f64),
             few: cells < FEW,
-            highest: 300.0 / (largest * hashing.hashes as f64),
+            highest: 300.0 / (largest * f64::from(bloom.hashes())),
             theta: 0.0,
         }
     }
@@ -66,7 +62,7 @@ impl<'a> Scores<'a> {
         let start = if self.theta > 0.0 { self.theta } else { z / self.deviation };
         let mut theta = start.min(high);
         let mut solved = false;
-        let [mut value, mut first, mut second] = self.hashing.cumulants(self.values, theta);
+        let [mut value, mut first, mut second] = cumulants(self.bloom, self.values, theta);
         for _ in 0..ROUNDS {
             solved = (first - score).abs() <= 1e-3 * second.sqrt();
             if solved || (theta == self.highest && first < score) {
@@ -83,7 +79,7 @@ impl<'a> Scores<'a> {
                 _ if newton >= self.highest => self.highest,
                 _ => 0.5 * (low + high),
             };
-            [value, first, second] = self.hashing.cumulants(self.values, theta);
+            [value, first, second] = cumulants(self.bloom, self.values, theta);
         }
         self.theta = theta;
         // The exponent is flat at the saddlepoint: a step left out changes it by its square.
@@ -96,36 +92,34 @@ impl<'a> Scores<'a> {
     }
 }
 
-impl Hashing {
-    /// K and its first two derivatives.
-    fn cumulants(self, values: &[f64], theta: f64) -> [f64; 3] {
-        let h = self.hashes;
-        let sets: f64 = (0..h).map(|j| ((self.bits - j) as f64 / (j + 1) as f64).ln()).sum();
-        let mut total = [0.0; 3];
-        let mut e = vec![[0.0; 3]; h + 1];
-        for values in values.chunks(self.bits) {
-            // Relative to the largest value, so that no power of e is above 1.
-            let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            e.fill([0.0; 3]);
-            e[0][0] = 1.0;
-            for value in values {
-                let x = value - top;
-                let power = (theta * x).exp();
-                for j in (1..=h).rev() {
-                    let [zeroth, first, second] = e[j - 1];
-                    e[j][0] += power * zeroth;
-                    e[j][1] += power * (first + x * zeroth);
-                    e[j][2] += power * (second + x * (2.0 * first + x * zeroth));
-                }
+/// K and its first two derivatives.
+fn cumulants(bloom: &Bloom, values: &[f64], theta: f64) -> [f64; 3] {
+    let (bits, h) = (bloom.bits() as usize, bloom.hashes() as usize);
+    let sets: f64 = (0..h).map(|j| ((bits - j) as f64 / (j + 1) as f64).ln()).sum();
+    let mut total = [0.0; 3];
+    let mut e = vec![[0.0; 3]; h + 1];
+    for values in values.chunks(bits) {
+        // Relative to the largest value, so that no power of e is above 1.
+        let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        e.fill([0.0; 3]);
+        e[0][0] = 1.0;
+        for value in values {
+            let x = value - top;
+            let power = (theta * x).exp();
+            for j in (1..=h).rev() {
+                let [zeroth, first, second] = e[j - 1];
+                e[j][0] += power * zeroth;
+                e[j][1] += power * (first + x * zeroth);
+                e[j][2] += power * (second + x * (2.0 * first + x * zeroth));
             }
-            let [zeroth, first, second] = e[h];
-            let mean = first / zeroth;
-            total[0] += zeroth.ln() - sets + theta * h as f64 * top;
-            total[1] += mean + h as f64 * top;
-            total[2] += second / zeroth - mean * mean;
         }
-        total
+        let [zeroth, first, second] = e[h];
+        let mean = first / zeroth;
+        total[0] += zeroth.ln() - sets + theta * h as f64 * top;
+        total[1] += mean + h as f64 * top;
+        total[2] += second / zeroth - mean * mean;
     }
+    total
 }
 
 /// `P[Z > z]` for a standard normal Z.
@@ -162,28 +156,33 @@ mod tests {
     use crate::testing::rng;
     use rand_core::Rng;
 
+    fn bloom(bits: u32, hashes: u32, cohorts: u32) -> Bloom {
+        Bloom::new(bits, hashes, cohorts, 0).unwrap()
+    }
+
     /// Values in units of 1/32, close to normal; `heavy` cells of every cohort stand out by five
     /// deviations, and all are cut at three.
-    fn values(hashing: Hashing, cohorts: usize, heavy: usize) -> Vec<i32> {
+    fn values(bloom: &Bloom, heavy: usize) -> Vec<i32> {
         let mut rng = rng(3);
         let mut normal = || (0..12).map(|_| f64::from(rng.next_u32()) / TWO_32).sum::<f64>() - 6.0;
-        (0..hashing.bits * cohorts)
-            .map(|cell| normal() + if cell % hashing.bits < heavy { 5.0 } else { 0.0 })
+        let bits = bloom.bits() as usize;
+        (0..bits * bloom.cohorts() as usize)
+            .map(|cell| normal() + if cell % bits < heavy { 5.0 } else { 0.0 })
             .map(|value| (value.clamp(-3.0, 3.0) * 32.0).round() as i32)
             .collect()
     }
 
     /// The exact law of the score in units of 1/32, from the least possible on.
-    fn law(hashing: Hashing, values: &[i32]) -> Vec<f64> {
+    fn law(bloom: &Bloom, values: &[i32]) -> Vec<f64> {
         let mut law = vec![1.0];
-        for values in values.chunks(hashing.bits) {
-            let sets: Vec<i32> = match hashing.hashes {
+        for values in values.chunks(bloom.bits() as usize) {
+            let sets: Vec<i32> = match bloom.hashes() {
                 1 => values.to_vec(),
                 _ => (0..values.len())
                     .flat_map(|i| values[..i].iter().map(move |other| other + values[i]))
                     .collect(),
             };
-            let room = 2 * 96 * hashing.hashes;
+            let room = 2 * 96 * bloom.hashes() as usize;
             let mut share = vec![0.0; room + 1];
             for sum in &sets {
                 share[(sum + room as i32 / 2) as usize] += 1.0 / sets.len() as f64;
@@ -201,16 +200,16 @@ mod tests {
 
     /// The largest and the smallest quotient of the exact chance and ours, over scores with a
     /// chance from 1e-9, below which nothing is left to decide, to 0.1.
-    fn quotients(hashing: Hashing, cohorts: usize, heavy: usize) -> (f64, f64) {
-        let values = values(hashing, cohorts, heavy);
-        let law = law(hashing, &values);
+    fn quotients(bloom: &Bloom, heavy: usize) -> (f64, f64) {
+        let values = values(bloom, heavy);
+        let law = law(bloom, &values);
         let values: Vec<f64> = values.iter().map(|&value| f64::from(value) / 32.0).collect();
-        let mut scores = Scores::new(hashing, &values);
+        let mut scores = Scores::new(bloom, &values);
         let (mut most, mut least, mut exact) = (0.0_f64, f64::INFINITY, 0.0);
         for (place, p) in law.iter().enumerate().rev() {
             exact += p;
             if *p > 0.0 && (1e-9..0.1).contains(&exact) {
-                let score = place as f64 / 32.0 - (3 * hashing.hashes * cohorts) as f64;
+                let score = place as f64 / 32.0 - f64::from(3 * bloom.hashes() * bloom.cohorts());
                 let quotient = exact / scores.chance(score);
                 (most, least) = (most.max(quotient), least.min(quotient));
             }
@@ -222,7 +221,7 @@ mod tests {
     fn the_approximation_is_close_to_the_enumerated_law() {
         for (bits, hashes, cohorts) in [(32, 2, 8), (64, 2, 8), (32, 1, 16), (32, 2, 16)] {
             for heavy in [0, 2, 6] {
-                let (most, least) = quotients(Hashing { bits, hashes }, cohorts, heavy);
+                let (most, least) = quotients(&bloom(bits, hashes, cohorts), heavy);
                 assert!(most < 1.15 && least > 0.8, "{bits} {hashes} {cohorts}: {least} to {most}");
             }
         }
@@ -233,7 +232,7 @@ mod tests {
         for (bits, hashes, cohorts) in [(64, 1, 1), (32, 2, 1), (16, 1, 2), (16, 2, 4), (32, 1, 4)]
         {
             for heavy in [0, 2, 6] {
-                let (most, _) = quotients(Hashing { bits, hashes }, cohorts, heavy);
+                let (most, _) = quotients(&bloom(bits, hashes, cohorts), heavy);
                 assert!(most < 1.0, "{bits} {hashes} {cohorts}, {heavy}: {most}");
             }
         }
@@ -246,7 +245,8 @@ mod tests {
     #[test]
     fn a_normal_law_would_be_off_by_orders_of_magnitude() {
         let values: Vec<f64> = (0..512).map(|cell| f64::from(u8::from(cell % 32 == 0))).collect();
-        let mut scores = Scores::new(Hashing { bits: 32, hashes: 1 }, &values);
+        let bloom = bloom(32, 1, 16);
+        let mut scores = Scores::new(&bloom, &values);
         let fewer: f64 = [1.0, 16.0, 120.0, 560.0]
             .iter()
             .zip(0..)
@@ -261,14 +261,14 @@ mod tests {
     #[test]
     fn the_highest_score_has_the_chance_of_its_set() {
         // Of 4 cells in each of 20 cohorts one has the value 1: a chance of 4⁻²⁰.
-        let hashing = Hashing { bits: 4, hashes: 1 };
+        let bloom = bloom(4, 1, 20);
         let values: Vec<f64> = (0..80).map(|cell| f64::from(u8::from(cell % 4 == 1))).collect();
-        let chance = Scores::new(hashing, &values).chance(20.0);
+        let chance = Scores::new(&bloom, &values).chance(20.0);
         assert!((chance / 0.25_f64.powi(20) - 1.0).abs() < 1e-6, "{chance:e}");
         // Nothing stands out where all cells are alike.
         for level in [0.0, 0.3] {
             let values = [level; 80];
-            assert!(Scores::new(hashing, &values).chance(20.0 * level) > 0.4);
+            assert!(Scores::new(&bloom, &values).chance(20.0 * level) > 0.4);
         }
     }
 

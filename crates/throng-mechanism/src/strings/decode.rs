@@ -23,7 +23,7 @@
 //! are there. Selecting with a penalty on the shares, the LASSO of the RAPPOR paper, fits the noise
 //! that the tests then look at, and finds too many.
 
-use crate::strings::chance::{Hashing, Scores};
+use crate::strings::chance::Scores;
 use crate::strings::cholesky;
 use crate::{Bloom, Estimate, Rappor, Tally};
 use throng_account::Probability;
@@ -155,59 +155,62 @@ pub fn decode(
     candidates: &[&str],
     options: &DecodeOptions,
 ) -> Vec<Decoded> {
-    let data = Data::new(protocol, tally);
-    if data.n == 0.0 || candidates.is_empty() {
+    let problem = Problem::new(protocol, tally, candidates);
+    if problem.n == 0.0 || candidates.is_empty() {
         return Vec::new();
     }
-    let design = Design::new(protocol.bloom(), candidates);
-    let level = options.level.get();
-    let tests = design.candidates() as f64;
-    let base = Model::base(&data, &design, level);
+    let (level, tests) = (options.level.get(), candidates.len() as f64);
+    let base = Model::base(&problem, level);
     // Beyond twice the limit hardly any would pass again; up to there it is of interest.
-    let near = base.others(&design, |k| level * (2 * k + 16) as f64 / tests);
-    let again = base.found.iter().map(|one| (one.candidate, base.p_value(&data, &design, one)));
+    let near = base.others(&problem, |k| level * (2 * k + 16) as f64 / tests);
+    let again = base.shares.iter().map(|&(v, share)| (v, base.p_value(&problem, v, share)));
     let mut tested: Vec<(usize, f64)> = again.chain(near).collect();
     tested.sort_by(|a, b| a.1.total_cmp(&b.1));
-    tested.truncate(data.most());
+    tested.truncate(problem.most());
 
     let significant = options.control.significant(level, &tested, tests);
-    let shares: Vec<(usize, f64)> = tested.iter().map(|&(v, _)| (v, base.share(v))).collect();
+    let share = |v| base.shares.iter().find(|found| found.0 == v).map_or(0.0, |found| found.1);
+    let shares: Vec<(usize, f64)> = tested.iter().map(|&(v, _)| (v, share(v))).collect();
     // Those that are not significant do not take part in the estimates of those that are.
-    let found = Model::fit(&data, &design, &shares[..significant]);
-    let all = Model::fit(&data, &design, &shares);
+    let found = Model::fit(&problem, &shares[..significant]);
+    let all = Model::fit(&problem, &shares);
     let decoded = tested.iter().enumerate().filter_map(|(place, &(candidate, p_value))| {
         let significant = place < significant;
         let model = if significant { &found } else { &all };
-        let Coefficient { share, error, .. } =
-            model.found.iter().find(|f| f.candidate == candidate)?;
-        let estimate = Estimate::normal(data.n * share, data.n * error, 0.0, options.confidence);
+        let mut fitted = model.shares.iter().zip(&model.errors);
+        let ((_, share), error) = fitted.find(|((v, _), _)| *v == candidate)?;
+        let (value, error) = (problem.n * share, problem.n * error);
+        let estimate = Estimate::normal(value, error, 0.0, options.confidence);
         Some(Decoded { candidate, estimate, significant, p_value })
     });
     decoded.collect()
 }
 
-/// The counts, as shares of cohorts.
-struct Data {
+/// The counts, as shares of cohorts, and the cells that each candidate sets: as many for every one,
+/// h in every cohort.
+struct Problem {
     /// All reports.
     n: f64,
     /// Reports per cohort.
     cohorts: Vec<f64>,
     /// The shares y, cohort after cohort.
     shares: Vec<f64>,
-    bits: usize,
     /// The chance h/k that a string sets a bit.
     chance: f64,
     /// The chances p* and q* that a bit is shown as 1.
     shown: (f64, f64),
+    bloom: Bloom,
+    /// The cells of each candidate.
+    candidates: Vec<Vec<u32>>,
 }
 
-impl Data {
-    fn new(protocol: &Rappor, tally: &Tally) -> Self {
-        let bits = protocol.bloom().bits() as usize;
-        let chance = f64::from(protocol.bloom().hashes()) / bits as f64;
+impl Problem {
+    fn new(protocol: &Rappor, tally: &Tally, candidates: &[&str]) -> Self {
+        let bloom = *protocol.bloom();
+        let chance = f64::from(bloom.hashes()) / f64::from(bloom.bits());
         let (zero, one) = protocol.shown();
         let (mut cohorts, mut shares) = (Vec::new(), Vec::new());
-        for cells in tally.cells().chunks(bits + 1) {
+        for cells in tally.cells().chunks(bloom.bits() as usize + 1) {
             let n = cells[0] as f64;
             cohorts.push(n);
             shares.extend(cells[1..].iter().map(|&count| {
@@ -216,12 +219,13 @@ impl Data {
             }));
         }
         let n = cohorts.iter().sum();
-        Self { n, cohorts, shares, bits, chance, shown: (zero, one) }
+        let candidates = candidates.iter().map(|candidate| cells(&bloom, candidate)).collect();
+        Self { n, cohorts, shares, chance, shown: (zero, one), bloom, candidates }
     }
 
     /// The number of cells of cohorts that are not empty.
     fn rows(&self) -> usize {
-        self.bits * self.cohorts.iter().filter(|&&n| n > 0.0).count()
+        self.bloom.bits() as usize * self.cohorts.iter().filter(|&&n| n > 0.0).count()
     }
 
     /// The number of candidates that can be told apart.
@@ -233,57 +237,20 @@ impl Data {
     fn weight(&self, cell: usize, above: f64) -> f64 {
         let (zero, one) = self.shown;
         let pi = zero + (one - zero) * (self.chance + above).clamp(0.0, 1.0);
-        self.cohorts[cell / self.bits] * (one - zero).powi(2) / (pi * (1.0 - pi))
-    }
-}
-
-/// The cells that each candidate sets: as many for every one, h in every cohort.
-struct Design {
-    hashing: Hashing,
-    cells: Vec<u32>,
-    /// The number of cells per candidate.
-    ones: usize,
-}
-
-impl Design {
-    fn new(bloom: &Bloom, candidates: &[&str]) -> Self {
-        let hashing = Hashing { bits: bloom.bits() as usize, hashes: bloom.hashes() as usize };
-        let ones = bloom.cohorts() as usize * hashing.hashes;
-        let mut cells = Vec::with_capacity(candidates.len() * ones);
-        for candidate in candidates {
-            let digest = bloom.digest(candidate);
-            for cohort in 0..bloom.cohorts() {
-                for (word, mut bits) in bloom.filter(digest, cohort).into_iter().enumerate() {
-                    while bits != 0 {
-                        let bit = 64 * word as u32 + bits.trailing_zeros();
-                        cells.push(cohort * bloom.bits() + bit);
-                        bits &= bits - 1;
-                    }
-                }
-            }
-        }
-        Self { hashing, cells, ones }
-    }
-
-    fn candidates(&self) -> usize {
-        self.cells.len() / self.ones
-    }
-
-    fn of(&self, candidate: usize) -> &[u32] {
-        &self.cells[candidate * self.ones..][..self.ones]
+        self.cohorts[cell / self.bloom.bits() as usize] * (one - zero).powi(2) / (pi * (1.0 - pi))
     }
 
     /// Sum over the cells of a candidate.
     fn sum(&self, candidate: usize, values: &[f64]) -> f64 {
-        self.of(candidate).iter().map(|&cell| values[cell as usize]).sum()
+        self.candidates[candidate].iter().map(|&cell| values[cell as usize]).sum()
     }
 
     /// `Σ_v x_v·(a_v − h/k)`, cell by cell.
-    fn fitted(&self, data: &Data, shares: &[(usize, f64)]) -> Vec<f64> {
+    fn fitted(&self, shares: &[(usize, f64)]) -> Vec<f64> {
         let total: f64 = shares.iter().map(|(_, share)| share).sum();
-        let mut fitted = vec![-data.chance * total; data.shares.len()];
+        let mut fitted = vec![-self.chance * total; self.shares.len()];
         for &(candidate, share) in shares {
-            self.of(candidate).iter().for_each(|&cell| fitted[cell as usize] += share);
+            self.candidates[candidate].iter().for_each(|&cell| fitted[cell as usize] += share);
         }
         fitted
     }
@@ -293,7 +260,7 @@ impl Design {
         let mut who = vec![Vec::new(); weights.len()];
         let mut overlaps: Vec<Vec<f64>> = (0..candidates.len()).map(|i| vec![0.0; i + 1]).collect();
         for (i, &(candidate, _)) in candidates.iter().enumerate() {
-            for &cell in self.of(candidate) {
+            for &cell in &self.candidates[candidate] {
                 let cell = cell as usize;
                 who[cell].push(i);
                 who[cell].iter().for_each(|&j| overlaps[i][j] += weights[cell]);
@@ -301,34 +268,67 @@ impl Design {
         }
         overlaps
     }
+
+    /// The normal equations of the columns `a − h/k`, solved: candidates and shares, and the
+    /// standard errors of these.
+    fn solve(&self, shares: &[(usize, f64)], weights: &[f64]) -> (Vec<(usize, f64)>, Vec<f64>) {
+        let weighted: Vec<f64> = weights.iter().zip(&self.shares).map(|(w, y)| w * y).collect();
+        let (chance, all) = (self.chance, weights.iter().sum::<f64>());
+        let offset = chance * weighted.iter().sum::<f64>();
+        let right = shares.iter().map(|&(v, _)| self.sum(v, &weighted) - offset);
+        let sums: Vec<f64> = shares.iter().map(|&(v, _)| self.sum(v, weights)).collect();
+        let mut normal = self.overlaps(shares, weights);
+        for (i, row) in normal.iter_mut().enumerate() {
+            for (j, entry) in row.iter_mut().enumerate() {
+                *entry += chance * (chance * all - sums[i] - sums[j]);
+            }
+        }
+        let solved = cholesky::solve(normal, &right.collect::<Vec<_>>());
+        let solved = shares.iter().zip(solved).filter_map(|(&(candidate, _), solved)| {
+            let (share, variance) = solved?;
+            Some(((candidate, share), variance.sqrt()))
+        });
+        solved.unzip()
+    }
 }
 
-/// A candidate's share and its standard error.
-struct Coefficient {
-    candidate: usize,
-    share: f64,
-    error: f64,
+/// The cells that a string sets.
+fn cells(bloom: &Bloom, string: &str) -> Vec<u32> {
+    let (digest, mut cells) = (bloom.digest(string), Vec::new());
+    for cohort in 0..bloom.cohorts() {
+        for (word, mut bits) in (0..).zip(bloom.filter(digest, cohort)) {
+            while bits != 0 {
+                cells.push(cohort * bloom.bits() + 64 * word + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+    }
+    cells
 }
 
 /// The candidates found so far, and what they leave.
 struct Model {
-    found: Vec<Coefficient>,
+    /// The candidates and their shares.
+    shares: Vec<(usize, f64)>,
+    /// The standard errors of the shares.
+    errors: Vec<f64>,
     weights: Vec<f64>,
     residuals: Vec<f64>,
 }
 
 impl Model {
     /// The candidates that stand out beyond doubt: those that Holm's rule finds, in rounds.
-    fn base(data: &Data, design: &Design, level: f64) -> Self {
-        let mut base = Self::fit(data, design, &[]);
+    fn base(problem: &Problem, level: f64) -> Self {
+        let mut base = Self::fit(problem, &[]);
         for _ in 0..ROUNDS {
-            let more = base.others(design, |k| level / (design.candidates() + 1 - k) as f64);
-            let mut shares = base.shares();
+            let tests = problem.candidates.len();
+            let more = base.others(problem, |k| level / (tests + 1 - k) as f64);
+            let mut shares = base.shares.clone();
             shares.extend(more.iter().map(|&(candidate, _)| (candidate, 0.0)));
-            shares.truncate(data.most());
-            let settled = shares.len() == base.found.len();
+            shares.truncate(problem.most());
+            let settled = shares.len() == base.shares.len();
             // Once more in the end, with the variances that the last shares predict.
-            base = Self::fit(data, design, &shares);
+            base = Self::fit(problem, &shares);
             if settled {
                 break;
             }
@@ -337,44 +337,32 @@ impl Model {
     }
 
     /// Weighted least squares, with the variances that `shares` predict.
-    fn fit(data: &Data, design: &Design, shares: &[(usize, f64)]) -> Self {
-        let fitted = design.fitted(data, shares);
-        let weights: Vec<f64> =
-            fitted.iter().enumerate().map(|(cell, &above)| data.weight(cell, above)).collect();
-        let mut found = solve(data, design, shares, &weights);
+    fn fit(problem: &Problem, shares: &[(usize, f64)]) -> Self {
+        let fitted = problem.fitted(shares);
+        let weights = fitted.iter().enumerate().map(|(cell, &above)| problem.weight(cell, above));
+        let weights: Vec<f64> = weights.collect();
+        let (shares, errors) = problem.solve(shares, &weights);
 
-        let shares: Vec<(usize, f64)> =
-            found.iter().map(|one| (one.candidate, one.share)).collect();
-        let fitted = design.fitted(data, &shares);
-        let residuals: Vec<f64> = data.shares.iter().zip(fitted).map(|(y, f)| y - f).collect();
+        let fitted = problem.fitted(&shares);
+        let residuals: Vec<f64> = problem.shares.iter().zip(fitted).map(|(y, f)| y - f).collect();
         let squares: f64 = residuals.iter().zip(&weights).map(|(r, w)| w * r * r).sum();
-        let freedom = data.rows().saturating_sub(found.len()).max(1) as f64;
+        let freedom = problem.rows().saturating_sub(shares.len()).max(1) as f64;
         let dispersion = (squares / freedom).max(1.0).sqrt();
-        for one in &mut found {
-            one.error *= dispersion;
-        }
-        Self { found, weights, residuals }
-    }
-
-    fn share(&self, candidate: usize) -> f64 {
-        self.found.iter().find(|one| one.candidate == candidate).map_or(0.0, |one| one.share)
-    }
-
-    fn shares(&self) -> Vec<(usize, f64)> {
-        self.found.iter().map(|one| (one.candidate, one.share)).collect()
+        let errors = errors.iter().map(|error| error * dispersion).collect();
+        Self { shares, errors, weights, residuals }
     }
 
     /// The candidates that are not found and their p-values, by what those found leave: in
     /// ascending order, while the k-th smallest of all is within its limit.
-    fn others(&self, design: &Design, limit: impl Fn(usize) -> f64) -> Vec<(usize, f64)> {
+    fn others(&self, problem: &Problem, limit: impl Fn(usize) -> f64) -> Vec<(usize, f64)> {
         let values = self.values(&self.residuals);
-        let mut others: Vec<(usize, f64)> = (0..design.candidates())
-            .filter(|&candidate| self.found.iter().all(|one| one.candidate != candidate))
-            .map(|candidate| (candidate, design.sum(candidate, &values)))
+        let mut others: Vec<(usize, f64)> = (0..problem.candidates.len())
+            .filter(|&candidate| self.shares.iter().all(|found| found.0 != candidate))
+            .map(|candidate| (candidate, problem.sum(candidate, &values)))
             .collect();
         others.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut scores = Scores::new(design.hashing, &values);
-        let ranks = self.found.len() + 1..;
+        let mut scores = Scores::new(&problem.bloom, &values);
+        let ranks = self.shares.len() + 1..;
         let p_values = ranks.zip(others).map_while(|(k, (candidate, score))| {
             let p_value = scores.chance(score);
             (p_value <= limit(k)).then_some((candidate, p_value))
@@ -383,11 +371,11 @@ impl Model {
     }
 
     /// The p-value of one that is found, by what all the others leave.
-    fn p_value(&self, data: &Data, design: &Design, one: &Coefficient) -> f64 {
-        let own = design.fitted(data, &[(one.candidate, one.share)]);
+    fn p_value(&self, problem: &Problem, candidate: usize, share: f64) -> f64 {
+        let own = problem.fitted(&[(candidate, share)]);
         let residuals: Vec<f64> = self.residuals.iter().zip(own).map(|(r, own)| r + own).collect();
         let values = self.values(&residuals);
-        Scores::new(design.hashing, &values).chance(design.sum(one.candidate, &values))
+        Scores::new(&problem.bloom, &values).chance(problem.sum(candidate, &values))
     }
 
     /// The values that candidates are scored by: residuals in standard errors, times the root of
@@ -397,32 +385,6 @@ impl Model {
         let cut = |(r, w): (&f64, &f64)| w.sqrt() * (w.sqrt() * r).clamp(-CUT, CUT);
         residuals.iter().zip(&self.weights).map(cut).collect()
     }
-}
-
-/// The normal equations of the columns `a − h/k`, solved.
-fn solve(
-    data: &Data,
-    design: &Design,
-    shares: &[(usize, f64)],
-    weights: &[f64],
-) -> Vec<Coefficient> {
-    let weighted: Vec<f64> = weights.iter().zip(&data.shares).map(|(w, y)| w * y).collect();
-    let (chance, all) = (data.chance, weights.iter().sum::<f64>());
-    let offset = chance * weighted.iter().sum::<f64>();
-    let right: Vec<f64> = shares.iter().map(|&(v, _)| design.sum(v, &weighted) - offset).collect();
-    let sums: Vec<f64> = shares.iter().map(|&(v, _)| design.sum(v, weights)).collect();
-    let mut normal = design.overlaps(shares, weights);
-    for (i, row) in normal.iter_mut().enumerate() {
-        for (j, entry) in row.iter_mut().enumerate() {
-            *entry += chance * (chance * all - sums[i] - sums[j]);
-        }
-    }
-    let solved = shares.iter().zip(cholesky::solve(normal, &right));
-    let found = solved.filter_map(|(&(candidate, _), solved)| {
-        let (share, variance) = solved?;
-        Some(Coefficient { candidate, share, error: variance.sqrt() })
-    });
-    found.collect()
 }
 
 /// The most rounds; a handful are usual.
@@ -477,19 +439,18 @@ mod tests {
     fn least_squares_return_the_shares_from_the_exact_means() {
         let rappor = rappor(Bloom::new(32, 2, 16, 1).unwrap(), [0.5, 0.2, 0.75]);
         let strings = strings(40);
-        let design = Design::new(rappor.bloom(), &list(&strings));
         let truth: Vec<(usize, f64)> = (0..20).map(|v| (2 * v, 0.3 / (v + 1) as f64)).collect();
-        let mut data = Data::new(&rappor, &Tally::new(&rappor));
-        data.cohorts = (0..16).map(|cohort| f64::from(100 * (cohort % 5))).collect();
-        data.n = data.cohorts.iter().sum();
-        data.shares = design.fitted(&data, &truth);
+        let mut problem = Problem::new(&rappor, &Tally::new(&rappor), &list(&strings));
+        problem.cohorts = (0..16).map(|cohort| f64::from(100 * (cohort % 5))).collect();
+        problem.n = problem.cohorts.iter().sum();
+        problem.shares = problem.fitted(&truth);
         for shares in [vec![0.0; 20], truth.iter().map(|(_, share)| *share).collect()] {
             let start: Vec<(usize, f64)> =
                 truth.iter().zip(shares).map(|(&(v, _), share)| (v, share)).collect();
-            let model = Model::fit(&data, &design, &start);
-            for (one, (candidate, share)) in model.found.iter().zip(&truth) {
-                assert_eq!(one.candidate, *candidate);
-                assert!((one.share - share).abs() < 1e-12 && one.error > 0.0);
+            let model = Model::fit(&problem, &start);
+            assert!(model.errors.iter().all(|error| *error > 0.0));
+            for ((one, fitted), (candidate, share)) in model.shares.iter().zip(&truth) {
+                assert!(one == candidate && (fitted - share).abs() < 1e-12);
             }
         }
     }

@@ -32,9 +32,10 @@ use rand_core::CryptoRng;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Memory {
-    pub(crate) cohort: u32,
-    pub(crate) limit: u32,
-    pub(crate) seen: Vec<(u64, Filter)>,
+    cohort: u32,
+    limit: u32,
+    /// The digests of the strings, each with its permanent response.
+    pub(super) seen: Vec<(u64, Filter)>,
 }
 
 impl Memory {
@@ -46,17 +47,15 @@ impl Memory {
     /// The memory that [`Memory::to_words`] wrote, for the same protocol.
     pub fn from_words(protocol: &Rappor, words: &[u64]) -> Result<Self, Error> {
         let [cohort, limit, seen @ ..] = words else { return Err(MALFORMED) };
-        let cohort = Self::cohort_of(protocol, *cohort).ok_or(MALFORMED)?;
+        let cohort = cohort_of(protocol, *cohort)?;
         let limit = u32::try_from(*limit).map_err(|_| MALFORMED)?;
-        let width = 1 + protocol.bloom().words();
-        let entries = seen.len() / width;
-        if !seen.len().is_multiple_of(width) || entries > limit as usize {
+        let entries = seen.chunks(1 + protocol.bloom().words());
+        if entries.len() > limit as usize {
             return Err(MALFORMED);
         }
-        let mut memory = Self { cohort, limit, seen: Vec::with_capacity(entries) };
-        for entry in seen.chunks(width) {
-            let permanent = Self::filter_of(protocol, &entry[1..]).ok_or(MALFORMED)?;
-            memory.seen.push((entry[0], permanent));
+        let mut memory = Self { cohort, limit, seen: Vec::with_capacity(entries.len()) };
+        for entry in entries {
+            memory.seen.push((entry[0], filter_of(protocol, &entry[1..])?));
         }
         Ok(memory)
     }
@@ -88,10 +87,9 @@ impl Memory {
         let mut known = match memory.split_first() {
             None => Self::new(protocol, STRINGS, rng),
             Some((cohort, permanent)) => {
-                let cohort = Self::cohort_of(protocol, *cohort).ok_or(MALFORMED)?;
-                let permanent = Self::filter_of(protocol, permanent).ok_or(MALFORMED)?;
-                let digest = protocol.bloom().digest(text);
-                Self { cohort, limit: STRINGS, seen: vec![(digest, permanent)] }
+                let cohort = cohort_of(protocol, *cohort)?;
+                let seen = (protocol.bloom().digest(text), filter_of(protocol, permanent)?);
+                Self { cohort, limit: STRINGS, seen: vec![seen] }
             }
         };
         protocol.respond(text, &mut known, rng, report)?;
@@ -105,23 +103,6 @@ impl Memory {
         Ok(())
     }
 
-    /// A cohort of this protocol.
-    fn cohort_of(protocol: &Rappor, word: u64) -> Option<u32> {
-        u32::try_from(word).ok().filter(|cohort| *cohort < protocol.bloom().cohorts())
-    }
-
-    /// The bits of a filter of this protocol.
-    fn filter_of(protocol: &Rappor, bits: &[u64]) -> Option<Filter> {
-        let words = protocol.bloom().words();
-        if bits.len() != words {
-            return None;
-        }
-        let mut filter = [0; WORDS];
-        filter[..words].copy_from_slice(bits);
-        let fits = filter.iter().zip(protocol.bloom().full()).all(|(bits, full)| bits & !full == 0);
-        fits.then_some(filter)
-    }
-
     /// The cohort, which every report shows.
     pub fn cohort(&self) -> u32 {
         self.cohort
@@ -130,6 +111,53 @@ impl Memory {
     /// The number of distinct strings so far: ε_∞ is spent once for each.
     pub fn strings(&self) -> usize {
         self.seen.len()
+    }
+}
+
+/// The reports of a client with a memory.
+impl Rappor {
+    /// One of many reports of the same user: the permanent response is remembered, the
+    /// instantaneous one drawn afresh. Nothing is appended when the memory is full and the string
+    /// is not in it.
+    pub fn respond(
+        &self,
+        value: &str,
+        memory: &mut Memory,
+        rng: &mut impl CryptoRng,
+        report: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        let permanent = self.permanent(value, memory, rng)?;
+        self.show(memory.cohort, &permanent, rng, report);
+        Ok(())
+    }
+
+    /// The permanent response to a string: the one that is remembered, or a new one, which from now
+    /// on is.
+    pub fn permanent(
+        &self,
+        value: &str,
+        memory: &mut Memory,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Filter, Error> {
+        let digest = self.bloom().digest(value);
+        // Drawn whether it is needed or not, so that a string known already takes the same work.
+        let mut permanent = self.replace(digest, memory.cohort, rng);
+        let mut known = 0;
+        for (other, remembered) in &memory.seen {
+            let same = u64::from(*other == digest).wrapping_neg();
+            known |= same;
+            for (bits, remembered) in permanent.iter_mut().zip(remembered) {
+                *bits ^= (*bits ^ remembered) & same;
+            }
+        }
+        if known == 0 {
+            if memory.seen.len() >= memory.limit as usize {
+                let expected = "one of those the full memory already holds";
+                return Err(Error::Value { expected });
+            }
+            memory.seen.push((digest, permanent));
+        }
+        Ok(permanent)
     }
 }
 
@@ -144,8 +172,71 @@ impl std::fmt::Debug for Memory {
     }
 }
 
+/// The number of a cohort of this protocol.
+fn cohort_of(protocol: &Rappor, word: u64) -> Result<u32, Error> {
+    let cohort = u32::try_from(word).ok().filter(|cohort| *cohort < protocol.bloom().cohorts());
+    cohort.ok_or(MALFORMED)
+}
+
+/// The bits of a filter of this protocol.
+fn filter_of(protocol: &Rappor, bits: &[u64]) -> Result<Filter, Error> {
+    if !protocol.bloom().fits(bits) {
+        return Err(MALFORMED);
+    }
+    let mut filter = [0; WORDS];
+    filter[..bits.len()].copy_from_slice(bits);
+    Ok(filter)
+}
+
 const MALFORMED: Error = Error::Malformed { expected: "a memory of this protocol" };
 
 /// The number of distinct strings that one device reports on, which the promise of a collection
 /// allows for.
 const STRINGS: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bloom;
+    use crate::testing::rng;
+    use throng_account::{Probability, Threshold};
+
+    #[test]
+    fn a_memory_answers_the_same_for_ever() {
+        let coin = |p| Threshold::at_least(Probability::new("coin", p).unwrap());
+        let [f, p, q] = [0.5, 0.1, 0.9].map(coin);
+        let rappor = Rappor::new(Bloom::new(100, 3, 7, 5).unwrap(), f, p, q).unwrap();
+        let mut rng = rng(1);
+        let mut memory = Memory::new(&rappor, 2, &mut rng);
+        let first = rappor.permanent("one", &mut memory, &mut rng).unwrap();
+        let second = rappor.permanent("two", &mut memory, &mut rng).unwrap();
+        assert_ne!(first, second);
+        let stored = memory.to_words(&rappor);
+        let mut restored = Memory::from_words(&rappor, &stored).unwrap();
+        assert_eq!(restored, memory);
+        assert_eq!(rappor.permanent("one", &mut restored, &mut rng).unwrap(), first);
+        assert_eq!(rappor.permanent("two", &mut restored, &mut rng).unwrap(), second);
+        assert_eq!(restored, memory);
+        assert_eq!(format!("{memory:?}"), "Memory { strings: 2, limit: 2, .. }");
+
+        let mut reports = Vec::new();
+        for _ in 0..50 {
+            rappor.respond("one", &mut memory, &mut rng, &mut reports).unwrap();
+        }
+        let cohort = u64::from(memory.cohort());
+        let reports: std::collections::BTreeSet<&[u64]> = reports.chunks(3).collect();
+        assert!(reports.len() == 50 && reports.iter().all(|report| report[0] == cohort));
+
+        let mut report = Vec::new();
+        let refused = rappor.respond("three", &mut memory, &mut rng, &mut report).unwrap_err();
+        assert!(matches!(refused, Error::Value { .. }) && report.is_empty());
+        assert_eq!(memory.strings(), 2);
+        for (place, wrong) in [(0, 7), (1, 1), (1, 1 << 32), (4, 1 << 36)] {
+            let mut stored = stored.clone();
+            stored[place] = wrong;
+            assert!(Memory::from_words(&rappor, &stored).is_err(), "{place}: {wrong}");
+        }
+        assert!(Memory::from_words(&rappor, &stored[..4]).is_err());
+        assert!(Memory::from_words(&rappor, &[0]).is_err());
+    }
+}

@@ -1,7 +1,7 @@
 //! Deliberately wrong variants of a protocol, to see that the checks catch them.
 
 use crate::protocol::Bag;
-use crate::slots::with_symbols;
+use crate::testing::sorted;
 use crate::{Error, Estimate, Law, Protocol, Tally};
 use rand_core::CryptoRng;
 use throng_account::Probability;
@@ -44,6 +44,10 @@ impl<P: Protocol> Protocol for Planted<'_, P> {
         self.honest.messages()
     }
 
+    fn words(&self) -> usize {
+        self.honest.words()
+    }
+
     fn encode(
         &self,
         input: &P::Input,
@@ -60,7 +64,7 @@ impl<P: Protocol> Protocol for Planted<'_, P> {
         let mut law = Law::new();
         for (mut report, p) in self.honest.law(input) {
             (self.law)(input, &mut report);
-            *law.entry(with_symbols(&report, &[])).or_insert(0.0) += p;
+            *law.entry(sorted(&report, self.words())).or_insert(0.0) += p;
         }
         law
     }

@@ -1,5 +1,6 @@
 //! The device's half of `longitudinal`: the state it keeps from period to period.
 
+use crate::error::require;
 use crate::time::longitudinal::{NULL, answer};
 use crate::{Error, Longitudinal, sample};
 use rand_core::CryptoRng;
@@ -30,9 +31,9 @@ use std::fmt;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Follower {
-    level: u32,
+    level: u64,
     /// The followed change κ, from 1.
-    change: u32,
+    change: u64,
     /// The number of changes so far.
     seen: u64,
     /// 1 if the current node holds the chosen change, and 1 if that was from 0 to 1.
@@ -50,15 +51,9 @@ impl Follower {
 
     /// Draws the level and the change that this client will ever report on.
     pub fn new(protocol: &Longitudinal, rng: &mut impl CryptoRng) -> Self {
-        Self {
-            level: sample::below(u64::from(protocol.levels()), rng) as u32,
-            change: 1 + sample::below(u64::from(protocol.changes()), rng) as u32,
-            seen: 0,
-            holds: 0,
-            rising: 0,
-            last: 0,
-            period: 0,
-        }
+        let level = sample::below(u64::from(protocol.levels()), rng);
+        let change = 1 + sample::below(u64::from(protocol.changes), rng);
+        Self { level, change, seen: 0, holds: 0, rising: 0, last: 0, period: 0 }
     }
 
     /// The symbol to send for the next period, in which the user's bit is `bit`.
@@ -70,14 +65,12 @@ impl Follower {
         bit: bool,
         rng: &mut impl CryptoRng,
     ) -> Result<u64, Error> {
-        if self.period >= protocol.periods() {
-            return Err(Error::Parameter { name: "period", range: "at most the last period" });
-        }
+        require(self.period < protocol.periods(), "period", "at most the last period")?;
         // Without branches on what the user holds.
         let bit = u64::from(bit);
         let changed = bit ^ self.last;
         self.seen += changed;
-        let chosen = changed & u64::from(self.seen == u64::from(self.change));
+        let chosen = changed & u64::from(self.seen == self.change);
         self.rising ^= chosen & (self.rising ^ bit);
         self.holds |= chosen;
         self.last = bit;
@@ -85,11 +78,11 @@ impl Follower {
         if self.period & ((1 << self.level) - 1) != 0 {
             return Ok(NULL);
         }
-        let told = self.rising ^ u64::from(!sample::coin(protocol.keep(), rng));
+        let told = self.rising ^ u64::from(!sample::coin(protocol.keep, rng));
         let fair = sample::below(2, rng);
         let sign = fair ^ (self.holds & (fair ^ told));
         self.holds = 0;
-        Ok(answer(self.level, sign))
+        Ok(answer(self.level as u32, sign))
     }
 
     /// Appends the symbol of an epoch to a report. `memory` is empty, or what the last epoch left
@@ -135,32 +128,23 @@ impl Follower {
 
     /// The state as plain numbers, to be kept on the device.
     pub fn to_words(&self) -> [u64; Self::WORDS] {
-        [
-            u64::from(self.level),
-            u64::from(self.change),
-            self.seen,
-            self.holds,
-            self.rising,
-            self.last,
-            self.period,
-        ]
+        let Self { level, change, seen, holds, rising, last, period } = *self;
+        [level, change, seen, holds, rising, last, period]
     }
 
     /// The state that was kept. Refuses a state that no client of this protocol can be in.
     pub fn from_words(protocol: &Longitudinal, words: [u64; Self::WORDS]) -> Result<Self, Error> {
         let [level, change, seen, holds, rising, last, period] = words;
         let fits = level < u64::from(protocol.levels())
-            && (1..=u64::from(protocol.changes())).contains(&change)
+            && (1..=u64::from(protocol.changes)).contains(&change)
             && seen <= period
             && period <= protocol.periods()
             && holds <= u64::from(seen >= change)
             && rising <= 1
             // Every change turns the bit, which started at 0.
             && last == seen % 2;
-        if !fits {
-            return Err(Error::Parameter { name: "state", range: "one that a client left behind" });
-        }
-        Ok(Self { level: level as u32, change: change as u32, seen, holds, rising, last, period })
+        require(fits, "state", "one that a client left behind")?;
+        Ok(Self { level, change, seen, holds, rising, last, period })
     }
 }
 

@@ -26,6 +26,7 @@
 //! histories differ by `2a/(2(1 − a))` at most, not by the square of that.
 
 use crate::claims::{Given, bits_of, surer, within_floor};
+use crate::error::{fits, require};
 use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Follower, Law, Parameters, Protocol, Question, Spending, Tally,
@@ -54,8 +55,10 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, UpperOnly,
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Longitudinal {
     periods: u64,
-    changes: u32,
-    keep: Threshold,
+    /// The number of changes that are allowed for, k.
+    pub(super) changes: u32,
+    /// The coin a.
+    pub(super) keep: Threshold,
     epsilon: Epsilon,
 }
 
@@ -63,18 +66,10 @@ impl Longitudinal {
     /// `periods` is a power of two, `changes` the k that is allowed for, `keep` the probability of
     /// the true sign: above ½.
     pub fn new(periods: u64, changes: u32, keep: Threshold) -> Result<Self, Error> {
-        if !periods.is_power_of_two() || periods > MAX_PERIODS {
-            return Err(Error::Parameter {
-                name: "periods",
-                range: "a power of two, at most 1048576",
-            });
-        }
-        if changes == 0 {
-            return Err(Error::Parameter { name: "changes", range: "at least 1" });
-        }
-        if keep.get() <= 1 << 63 {
-            return Err(Error::Parameter { name: "keep", range: "above one half" });
-        }
+        let fits = periods.is_power_of_two() && periods <= MAX_PERIODS;
+        require(fits, "periods", "a power of two, at most 1048576")?;
+        require(changes > 0, "changes", "at least 1")?;
+        require(keep.get() > 1 << 63, "keep", "above one half")?;
         let a = keep.probability();
         // 2a − 1 and 1 − a are without rounding for a coin from ½ on.
         let epsilon = Epsilon::new(round::up(((2.0 * a - 1.0) / (1.0 - a)).ln_1p()))?;
@@ -103,16 +98,6 @@ impl Longitudinal {
     /// The number of periods, d.
     pub fn periods(&self) -> u64 {
         self.periods
-    }
-
-    /// The number of changes that are allowed for, k.
-    pub fn changes(&self) -> u32 {
-        self.changes
-    }
-
-    /// The coin a.
-    pub fn keep(&self) -> Threshold {
-        self.keep
     }
 
     /// The number of levels, L = log₂ d + 1.
@@ -185,9 +170,7 @@ impl Protocol for Longitudinal {
         rng: &mut impl CryptoRng,
         report: &mut Bag,
     ) -> Result<(), Error> {
-        if input.len() as u64 != self.periods {
-            return Err(Error::Value { expected: "one bit for every period" });
-        }
+        fits(input.len() as u64 == self.periods, "one bit for every period")?;
         let mut follower = Follower::new(self, rng);
         for (&bit, period) in input.iter().zip(1..) {
             let symbol = follower.report(self, bit, rng)?;
@@ -216,13 +199,12 @@ impl Protocol for Longitudinal {
                         }
                         let sign = signs >> ((period >> level) - 1) & 1;
                         report.push(self.message(period, answer(level, sign)));
-                        let held = jumps
-                            .get(chosen)
-                            .filter(|(at, _)| (period - (1 << level) + 1..=period).contains(at));
-                        p *= match held {
-                            None => 0.5,
+                        let node = period - (1 << level) + 1..=period;
+                        p *= match jumps.get(chosen) {
+                            Some((at, _)) if !node.contains(at) => 0.5,
                             Some((_, rising)) if *rising == (sign == 1) => a,
                             Some(_) => 1.0 - a,
+                            None => 0.5,
                         };
                     }
                     *law.entry(report).or_insert(0.0) += p;
@@ -471,7 +453,7 @@ mod tests {
     #[test]
     fn the_variance_is_exactly_the_stated_one() {
         let protocol = protocol(4, 2, 1.0);
-        let c = 1.0 / (2.0 * protocol.keep().probability() - 1.0);
+        let c = 1.0 / (2.0 * protocol.keep.probability() - 1.0);
         let history = [false, true, true, true];
         let law = protocol.law(&history);
         let pair = join(&law, &law, 1);
@@ -623,8 +605,8 @@ mod tests {
         let ours = protocol(4, 2, 1.0);
         let half = Threshold::at_least(Probability::new("keep", 0.5).unwrap());
         assert!(Longitudinal::new(4, 2, half).is_err());
-        assert!(Longitudinal::new(6, 2, ours.keep()).is_err());
-        assert!(Longitudinal::new(4, 0, ours.keep()).is_err());
+        assert!(Longitudinal::new(6, 2, ours.keep).is_err());
+        assert!(Longitudinal::new(4, 0, ours.keep).is_err());
         assert!(Longitudinal::local(4, 1, Epsilon::ZERO).is_err());
         let mut report = Vec::new();
         assert!(ours.encode(&[true; 3], &mut rng(1), &mut report).is_err() && report.is_empty());

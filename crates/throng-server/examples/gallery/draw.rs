@@ -33,18 +33,15 @@ impl<'a> Population<'a> {
     /// Draws the counts of the reports of an epoch.
     pub fn count(&mut self, epoch: u64, reports: u64) -> Result<Tally> {
         let mechanism = &self.terms.mechanism;
-        if let Mechanism::Longitudinal(followed) = mechanism {
-            return self.follow(followed, epoch, reports);
-        }
         let share = self.share(epoch);
         let rng = &mut self.rng;
         let messages = reports * mechanism.messages() as u64;
         let cells = match mechanism {
-            Mechanism::BitSum(m) => {
+            Mechanism::RandomizedResponse(m) | Mechanism::BitSum(m) => {
                 let yes = (share * reports as f64) as u64;
                 vec![flipped(yes, reports, m.flip(), rng)]
             }
-            Mechanism::RealSum(m) => {
+            Mechanism::OneBitMean(m) | Mechanism::RealSum(m) => {
                 let ones = (share * messages as f64) as u64;
                 vec![flipped(ones, messages, m.flip(), rng)]
             }
@@ -64,7 +61,18 @@ impl<'a> Population<'a> {
                 multinomial(reports, &laws, rng)
             }
             Mechanism::Rappor(m) => strings(m, &self.terms.question.labels, reports, rng),
-            _ => return Err("the gallery has no such question".into()),
+            Mechanism::Longitudinal(m) => return self.follow(m, epoch, reports),
+            Mechanism::LaplaceMean(_)
+            | Mechanism::TwoMessageCount(_)
+            | Mechanism::CoinCount(_)
+            | Mechanism::BurstCount(_)
+            | Mechanism::AdditiveHistogram(_)
+            | Mechanism::BurstHistogram(_)
+            | Mechanism::SlicedSum(_)
+            | Mechanism::SplitAndMix(_)
+            | Mechanism::SubsetSelection(_) => {
+                return Err("the gallery has no such question".into());
+            }
         };
         let mut tally = mechanism.tally();
         tally.add_words(&[&[messages, 0], &cells[..]].concat())?;
