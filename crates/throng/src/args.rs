@@ -212,36 +212,7 @@ pub enum Account {
   throng account amplify --n 1e6 --epsilon0 1 --delta 1e-6
   throng account amplify --n 1e6 --epsilon0 4 --delta 1e-8 \\
       --mechanism kary-response --k 100")]
-    Amplify {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        /// Local epsilon of the randomizer (not for unary-encoding, which has its own)
-        #[arg(long, required_unless_present = "keep")]
-        epsilon0: Option<f64>,
-        /// What is known of the randomizer
-        #[arg(long, value_enum, default_value_t = Randomizer::General)]
-        mechanism: Randomizer,
-        /// Categories (kary-response, subset-selection)
-        #[arg(long, value_parser = whole)]
-        k: Option<u64>,
-        /// Size of the subsets (subset-selection)
-        #[arg(long, value_parser = whole)]
-        size: Option<u64>,
-        /// Buckets (local-hashing)
-        #[arg(long, value_parser = whole)]
-        g: Option<u64>,
-        /// Proven lower bound on the probability that two values collide (local-hashing)
-        #[arg(long, default_value_t = 0.0)]
-        collision: f64,
-        /// Probability that a 1 stays a 1 (unary-encoding)
-        #[arg(long)]
-        keep: Option<f64>,
-        /// Probability that a 0 becomes a 1 (unary-encoding)
-        #[arg(long)]
-        set: Option<f64>,
-        #[command(flatten)]
-        query: Query,
-    },
+    Amplify(Amplify),
     /// Several rounds of a shuffled randomizer together
     #[command(after_help = "Example:
   throng account compose --n 1e6 --epsilon0 4 --delta 1e-6 --rounds 1000")]
@@ -295,6 +266,39 @@ pub enum Account {
         #[arg(long)]
         delta: f64,
     },
+}
+
+/// The randomizer that is shuffled.
+#[derive(Args)]
+pub struct Amplify {
+    #[command(flatten)]
+    pub crowd: CrowdArgs,
+    /// Local epsilon of the randomizer (not for unary-encoding, which has its own)
+    #[arg(long, required_unless_present = "keep")]
+    pub epsilon0: Option<f64>,
+    /// What is known of the randomizer
+    #[arg(long, value_enum, default_value_t = Randomizer::General)]
+    pub mechanism: Randomizer,
+    /// Categories (kary-response, subset-selection)
+    #[arg(long, value_parser = whole)]
+    pub k: Option<u64>,
+    /// Size of the subsets (subset-selection)
+    #[arg(long, value_parser = whole)]
+    pub size: Option<u64>,
+    /// Buckets (local-hashing)
+    #[arg(long, value_parser = whole)]
+    pub g: Option<u64>,
+    /// Proven lower bound on the probability that two values collide (local-hashing)
+    #[arg(long, default_value_t = 0.0)]
+    pub collision: f64,
+    /// Probability that a 1 stays a 1 (unary-encoding)
+    #[arg(long)]
+    pub keep: Option<f64>,
+    /// Probability that a 0 becomes a 1 (unary-encoding)
+    #[arg(long)]
+    pub set: Option<f64>,
+    #[command(flatten)]
+    pub query: Query,
 }
 
 /// A randomizer, as far as it is known.
