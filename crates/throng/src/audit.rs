@@ -55,7 +55,7 @@ pub fn run(request: &Request) -> Result<Report> {
         .line("consistent", "consistent with the claim", !caught)
         .field("profile", audit.findings.iter().map(row).collect::<Vec<_>>())
         // The head stands there even where nothing was found.
-        .table(Rows { head: head.clone(), ..shown.into() });
+        .table(Rows { head, ..shown.into() });
     let excess = |found: &Finding| found.delta_lower - found.delta_claimed;
     if let Some(worst) = audit.broken().max_by(|a, b| excess(a).total_cmp(&excess(b))) {
         let text = format!(

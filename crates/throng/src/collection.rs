@@ -20,17 +20,11 @@ use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
 /// Writes, verifies or shows a collection.
 pub fn run(request: args::Collection) -> Result<Report> {
-    Ok(match request {
-        args::Collection::New(request) => new(&request)?,
-        args::Collection::Check { file } => match read(&file)? {
-            Content::Board(board) => check_board(&board),
-            Content::Collection(collection) => check(&collection),
-        },
-        args::Collection::Show { file } => match read(&file)? {
-            Content::Board(board) => show_board(&board),
-            Content::Collection(collection) => show(&collection),
-        },
-    })
+    match request {
+        args::Collection::New(request) => new(&request),
+        args::Collection::Check { file } => told(&file, check_board, check),
+        args::Collection::Show { file } => told(&file, show_board, show),
+    }
 }
 
 /// Writes a fresh identity for its owner alone, or reads one, and prints the public half.
@@ -162,6 +156,20 @@ impl Words {
     }
 }
 
+/// What is told of a file, be it one of a board or of a collection.
+fn told(
+    file: &Path,
+    of_board: fn(&Board) -> Report,
+    of_collection: fn(&Collection) -> Report,
+) -> Result<Report> {
+    let text = text_of(file)?;
+    let not = |what| format!("{} is not a {what} that can be run", file.display());
+    if Board::is_in(&text) {
+        return Ok(of_board(&Board::parse(&text).with_context(|| not("board"))?));
+    }
+    Ok(of_collection(&Collection::parse(&text).with_context(|| not("collection"))?))
+}
+
 fn check(collection: &Collection) -> Report {
     numbers(collection).field("kept", true).note("It keeps its promise.")
 }
@@ -260,22 +268,6 @@ fn merged(collection: &Collection) -> Value {
     collection.terms.cost(spent).map_or(Value::Null, |(epsilon, delta)| {
         json!({"epochs": window, "epsilon": epsilon.get(), "delta": delta.get()})
     })
-}
-
-/// A file that can be run.
-enum Content {
-    Board(Board),
-    Collection(Collection),
-}
-
-fn read(file: &Path) -> Result<Content> {
-    let text = text_of(file)?;
-    let (content, what) = if Board::is_in(&text) {
-        (Board::parse(&text).map(Content::Board), "board")
-    } else {
-        (Collection::parse(&text).map(Content::Collection), "collection")
-    };
-    content.with_context(|| format!("{} is not a {what} that can be run", file.display()))
 }
 
 fn text_of(file: &Path) -> Result<String> {

@@ -3,13 +3,14 @@
 use crate::account::or_infinity;
 use crate::args::Plan as Request;
 use crate::collection::{draft, write_new};
+use crate::figures::{add_point, log_chart};
 use crate::report::{Printable, Report, digits};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::fs;
 use throng_account::Crowd;
 use throng_account::show::{Near, Upper};
-use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+use throng_chart::{Chart, Series, Stroke};
 use throng_collection::report_bytes;
 use throng_mechanism::{Ask, Kind, Mechanism, Offer, Plan};
 
@@ -99,13 +100,6 @@ fn sentence(text: &str) -> String {
 /// Standard error against n, for the question at this promise.
 pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
     let mut series: Vec<Series> = Vec::new();
-    let mut push = |name: &str, stroke: Stroke, point: (f64, f64)| match series
-        .iter_mut()
-        .find(|s| s.name == name)
-    {
-        Some(found) => found.points.push(point),
-        None => series.push(Series::new(name, stroke, vec![point])),
-    };
     let share = ask.crowd.get() as f64 / ask.reports as f64;
     for decade in 3..=8 {
         let reports = 10_f64.powi(decade);
@@ -120,16 +114,15 @@ pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
                 // Lengths that grow with n are one curve.
                 _ => key.to_string(),
             };
-            push(&name, Stroke::Solid, (reports, offer.heavy_error));
+            add_point(&mut series, &name, Stroke::Solid, (reports, offer.heavy_error));
         }
         for (name, error) in [("central model", plan.central), ("local model", plan.local)] {
             if let Some(error) = error {
-                push(name, Stroke::Dashed, (reports, error));
+                add_point(&mut series, name, Stroke::Dashed, (reports, error));
             }
         }
     }
-    let axis = |label: &str| Axis { label: label.into(), scale: Scale::Log, range: None };
     let [epsilon, delta] = [ask.epsilon.get(), ask.delta.get()].map(|bound| digits(Upper(bound)));
     let title = format!("Standard error at ε = {epsilon}, δ = {delta}");
-    Ok(Chart { title, x: axis("reports, n"), y: axis("standard error"), series })
+    Ok(log_chart(title, ("reports, n", "standard error"), series))
 }

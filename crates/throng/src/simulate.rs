@@ -112,7 +112,9 @@ fn tallies(mechanism: &Mechanism, values: &Values, repeat: u64, seed: u64) -> Re
     })?;
     let merged = |parts: &[Tally]| {
         let mut whole = mechanism.tally();
-        parts.iter().for_each(|part| whole.merge(part));
+        for part in parts {
+            whole.merge(part);
+        }
         whole
     };
     Ok(parts.chunks(blocks as usize).map(merged).collect())
@@ -155,7 +157,9 @@ impl Outcome {
                 return mechanism.estimate(tally, confidence);
             };
             let mut estimates = vec![absent; names.len()];
-            found.into_iter().for_each(|text| estimates[text.candidate] = text.estimate);
+            for text in found {
+                estimates[text.candidate] = text.estimate;
+            }
             estimates
         };
         let runs = tallies.iter().map(estimates).collect();
