@@ -10,7 +10,7 @@ pub mod rounds;
 pub use account::Plain;
 pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use collection::{Below, Collection, NewCollection, Words};
-pub use operate::{Doctor, Manual, Token};
+pub use operate::{Doctor, Token};
 pub use plan::{Audit, FittedMechanism, Limits, LooseWish, Plan, Simulate, ValuesArgs, Wish};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -103,7 +103,13 @@ pub enum Command {
         target: BenchTarget,
     },
     /// Write the manual pages
-    Manual(Manual),
+    #[command(after_help = "Example:
+  throng manual --out man   # then: man -l man/throng-plan.1")]
+    Manual {
+        /// Directory to write to; created if missing
+        #[arg(long)]
+        out: PathBuf,
+    },
     /// Print a completion script for a shell
     #[command(after_help = "Example:
   throng completions bash > throng.bash")]

@@ -29,28 +29,15 @@ pub fn run(mut request: Simulate) -> Result<Report> {
     let tallies = tallies(&mechanism, &column.values, request.repeat, seed)?;
     let rate = (n * request.repeat) as f64 / started.elapsed().as_secs_f64();
     let outcome = Outcome::new(mechanism, column, &tallies, confidence)?;
-    let found = outcome.comparison();
-    // Strings are compared where they are found, which says nothing about the others.
-    let predicted = match outcome.mechanism.kind() {
-        Kind::Text => found.claimed,
-        Kind::Bit | Kind::Real | Kind::Category | Kind::Attributes | Kind::State => {
-            outcome.mechanism.standard_error(n)
-        }
-    };
-    let mut report = Report::default()
+    let report = Report::default()
         .line("mechanism", "mechanism", outcome.mechanism.key().name())
         .line("n", "reports", n)
-        .line("repeat", "runs", request.repeat)
-        .line("rmse", "measured error (root mean square)", Near(found.rmse))
-        .line("rmse_uncertainty", "  (its uncertainty)", Near(found.uncertainty))
-        .line("predicted_rmse", "predicted error", Near(predicted))
-        .field("claimed_rmse", found.claimed)
-        .line("bias", "bias", Near(found.bias))
-        .line("bias_uncertainty", "  (its uncertainty)", Near(found.bias_uncertainty))
-        .line("confidence", "confidence of the intervals", Near(request.confidence))
-        .line("coverage", "truth inside the interval", Near(found.coverage))
-        .line("seed", "seed", seed)
-        .line("reports_per_second", "reports per second", Near(rate));
+        .line("repeat", "runs", request.repeat);
+    let mut report = outcome.errors(report, confidence).line("seed", "seed", seed).line(
+        "reports_per_second",
+        "reports per second",
+        Near(rate),
+    );
     report = outcome.remarks(report, &request)?;
     if request.norm_sub {
         report = outcome.post_processed(report)?;
@@ -245,7 +232,8 @@ impl Outcome {
             .say("  not ruled out", contenders.join(", "))
     }
 
-    fn comparison(&self) -> Comparison {
+    /// Adds the error, bias and coverage of all runs together.
+    fn errors(&self, report: Report, confidence: Probability) -> Report {
         // Cells of one run may move together, so only runs count as independent.
         let per_run = |f: &dyn Fn(&Estimate, f64) -> f64| -> (f64, f64) {
             let mean = |run: &Vec<Estimate>| {
@@ -261,18 +249,28 @@ impl Outcome {
             (centre, 1.96 * (spread / count).sqrt())
         };
         let (square, square_uncertainty) = per_run(&|e, t| (e.value - t).powi(2));
-        let (bias, bias_uncertainty) = per_run(&|e, t| e.value - t);
-        let inside =
-            |e: &Estimate, t: f64| f64::from(u8::from((e.value - t).abs() <= e.half_width));
         let rmse = square.sqrt();
-        Comparison {
-            rmse,
-            uncertainty: square_uncertainty / (2.0 * rmse.max(f64::MIN_POSITIVE)),
-            claimed: per_run(&|e, _| e.standard_error.powi(2)).0.sqrt(),
-            bias,
-            bias_uncertainty,
-            coverage: per_run(&inside).0,
-        }
+        let uncertainty = square_uncertainty / (2.0 * rmse.max(f64::MIN_POSITIVE));
+        let claimed = per_run(&|e, _| e.standard_error.powi(2)).0.sqrt();
+        // Strings are compared where they are found, which says nothing about the others.
+        let predicted = match self.mechanism.kind() {
+            Kind::Text => claimed,
+            Kind::Bit | Kind::Real | Kind::Category | Kind::Attributes | Kind::State => {
+                self.mechanism.standard_error(self.values.len() as u64)
+            }
+        };
+        let (bias, bias_uncertainty) = per_run(&|e, t| e.value - t);
+        let is_inside = |e: &Estimate, t: f64| (e.value - t).abs() <= e.half_width;
+        let (coverage, _) = per_run(&|e, t| f64::from(u8::from(is_inside(e, t))));
+        report
+            .line("rmse", "measured error (root mean square)", Near(rmse))
+            .line("rmse_uncertainty", "  (its uncertainty)", Near(uncertainty))
+            .line("predicted_rmse", "predicted error", Near(predicted))
+            .field("claimed_rmse", claimed)
+            .line("bias", "bias", Near(bias))
+            .line("bias_uncertainty", "  (its uncertainty)", Near(bias_uncertainty))
+            .line("confidence", "confidence of the intervals", Near(confidence.get()))
+            .line("coverage", "truth inside the interval", Near(coverage))
     }
 
     /// Adds the first run, cell by cell; people see the largest first.
@@ -330,16 +328,6 @@ impl Outcome {
             ],
         }
     }
-}
-
-/// The error, bias and coverage of all runs together.
-struct Comparison {
-    rmse: f64,
-    uncertainty: f64,
-    claimed: f64,
-    bias: f64,
-    bias_uncertainty: f64,
-    coverage: f64,
 }
 
 /// How many hold each string, the commonest first.

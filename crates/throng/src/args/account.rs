@@ -1,5 +1,6 @@
 //! Accounts that need no more than a profile.
 
+use super::plan::in_order;
 use super::{CrowdArgs, FlipArgs, Query, whole};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
@@ -52,9 +53,7 @@ impl Plain {
 
     /// The inquiries in the order of the help.
     fn inquiries() -> impl Iterator<Item = (Key, &'static Inquiry)> {
-        let new = |key: &Key| !ORDER.contains(key);
-        let keys = ORDER.into_iter().chain(Key::ALL.into_iter().filter(new));
-        keys.filter_map(|key| Some((key, key.inquiry()?)))
+        in_order(&ORDER).filter_map(|key| Some((key, key.inquiry()?)))
     }
 }
 
@@ -133,18 +132,11 @@ fn count(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(shown).help(help).value_parser(whole)
 }
 
-/// The order of the help; others follow.
-const ORDER: [Key; 12] = [
-    Key::RandomizedResponse,
-    Key::KaryResponse,
-    Key::SubsetSelection,
-    Key::LaplaceMean,
-    Key::OneBitMean,
-    Key::Histogram,
-    Key::Selection,
-    Key::CoinCount,
-    Key::AdditiveHistogram,
-    Key::BurstCount,
-    Key::BurstHistogram,
-    Key::SlicedSum,
+/// The order of the help: a report of one message, one of a message per cell, one with extra
+/// messages for noise. Others follow.
+const ORDER: [&[Key]; 4] = [
+    &[Key::RandomizedResponse, Key::KaryResponse, Key::SubsetSelection],
+    &[Key::LaplaceMean, Key::OneBitMean, Key::Histogram, Key::Selection],
+    &[Key::CoinCount, Key::AdditiveHistogram, Key::BurstCount, Key::BurstHistogram],
+    &[Key::SlicedSum],
 ];

@@ -4,13 +4,14 @@
 use super::rate::{in_millions, millions, one_and_all, repeat};
 use crate::parallel::generator;
 use crate::report::{Printable, Report};
+use crate::values::synthetic;
 use anyhow::Result;
 use chacha20::rand_core::Rng;
 use std::hint::black_box;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_mechanism::{
     Ask, BinaryResponse, Bloom, KaryResponse, Key, Kind, LaplaceMean, Longitudinal, Mechanism,
-    Question, Rappor, SubsetSelection, UnarySum, Value,
+    Question, Rappor, SubsetSelection, UnarySum,
 };
 
 /// Measures the clients' half, with secure randomness (ChaCha12).
@@ -42,13 +43,13 @@ pub fn aggregate() -> Result<Report> {
         let mut rng = generator(1, 0);
         let mut bag = Vec::new();
         let words = mechanism.messages() * mechanism.words();
-        let reports = (BAG / words).max(64);
-        for user in 0..reports {
-            mechanism.encode(value(&mechanism, user), &mut rng, &mut bag)?;
+        let reports = (BAG / words).max(64) as u64;
+        for value in synthetic(mechanism.question(), reports, &mut rng).values.iter() {
+            mechanism.encode(value, &mut rng, &mut bag)?;
         }
         let (one, all) = one_and_all(|_| {
             let mut tally = mechanism.tally();
-            repeat(reports as u64, || mechanism.absorb(&mut tally, black_box(&bag)))
+            repeat(reports, || mechanism.absorb(&mut tally, black_box(&bag)))
         });
         let bytes = one * (8 * words) as f64;
         let gigabytes = Printable::new(bytes, format!("{:.2}", bytes / 1e9));
@@ -148,27 +149,15 @@ fn usual_question(kind: Kind) -> Question {
     }
 }
 
-/// A value for a user.
-fn value(mechanism: &Mechanism, user: usize) -> Value<'static> {
-    match mechanism.kind() {
-        Kind::Bit => Value::Bit(user.is_multiple_of(3)),
-        Kind::Real => Value::Real((user % 97) as f64 / 96.0),
-        Kind::Category => Value::Category((user % 10) as u32),
-        Kind::Text => Value::Text(["alpha", "beta", "gamma", "delta"][user % 4]),
-        Kind::Attributes | Kind::State => Value::Bits(&BITS[..mechanism.messages()]),
-    }
-}
-
 /// Reports per second of one thread.
 fn encode_for(mechanism: &Mechanism, seed: u64) -> f64 {
     let mut rng = generator(seed, 7);
+    let values = synthetic(mechanism.question(), BATCH, &mut rng).values;
     let mut report = Vec::new();
-    repeat(BATCH as u64, || {
+    repeat(BATCH, || {
         report.clear();
-        for user in 0..BATCH {
-            mechanism
-                .encode(value(mechanism, user), &mut rng, &mut report)
-                .expect("a fitting value");
+        for value in values.iter() {
+            mechanism.encode(value, &mut rng, &mut report).expect("a fitting value");
         }
         black_box(&report);
     })
@@ -193,7 +182,6 @@ fn bytes_per_second() -> f64 {
 }
 
 /// Reports encoded between looks at the clock.
-const BATCH: usize = 64;
+const BATCH: u64 = 64;
 /// Words of the bag that is counted over and over.
 const BAG: usize = 1 << 22;
-const BITS: [bool; 1024] = [false; 1024];
