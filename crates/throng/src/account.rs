@@ -2,7 +2,7 @@
 
 mod plain;
 
-use crate::args::{Account, Amplify, CrowdArgs, FlipArgs, Query, Randomizer};
+use crate::args::{Account, Amplify, ByKey, CrowdArgs, FlipArgs, Query, Randomizer};
 use crate::report::{Printable, Report};
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub fn run(query: Account) -> Result<Report> {
         Account::BitSum { crowd, noise, query, alpha } => bit_sum(&crowd, &noise, &query, &alpha),
         Account::TwoMessageCount { crowd, p, query } => two_message_count(&crowd, p, &query),
         Account::RealSum { crowd, noise, r, query } => real_sum(&crowd, &noise, r, &query),
-        Account::Plain(query) => plain::run(query),
+        Account::Plain(ByKey(query)) => plain::run(query),
         Account::SplitAndMix { crowd, noise_epsilon, noise_delta, size, query } => {
             plain::split_and_mix(&crowd, (noise_epsilon, noise_delta), size, &query)
         }

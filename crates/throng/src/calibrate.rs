@@ -1,7 +1,7 @@
 //! `throng calibrate`: how much noise does a promise need?
 
 use crate::account::or_infinity;
-use crate::args::{Calibrate, FittedMechanism, Promise, Wish};
+use crate::args::{ByKey, Calibrate, FittedMechanism, Promise};
 use crate::report::{Printable, Report};
 use anyhow::Result;
 use serde_json::Value;
@@ -9,7 +9,6 @@ use throng_account::calibrate::{self, Calibrated};
 use throng_account::profile::{BitSum, ClonePair};
 use throng_account::show::{Lower, Near, Upper};
 use throng_account::{Crowd, Delta, Epsilon, Error, Probability, Profile};
-use throng_mechanism::Key;
 
 /// Answers one request.
 pub fn run(request: Calibrate) -> Result<Report> {
@@ -37,17 +36,14 @@ pub fn run(request: Calibrate) -> Result<Report> {
             let found = calibrate::real_sum(crowd, bits, epsilon, delta)?;
             let noise = found.mechanism.standard_error();
             let rounding = found.mechanism.rounding_error();
+            let floor = Upper(or_infinity(found.mechanism.pure()));
             let report = promise.header("real-sum").line("r", "bits per user", bits);
             let report = flips(report, &promise, found.mechanism.flip());
             Ok(coin(report, &found, "flip if u64 <")
                 .line("noise_error", "noise in the sum", Near(noise))
                 .line("rounding_error", "rounding in the sum, at most", Upper(rounding))
                 .line("standard_error", "standard error, at most", Upper(noise.hypot(rounding)))
-                .line(
-                    "local_floor",
-                    "local floor of a report",
-                    Upper(or_infinity(found.mechanism.pure())),
-                ))
+                .line("local_floor", "local floor of a report", floor))
         }
         Calibrate::KaryResponse { promise, k } => {
             let (crowd, epsilon, delta) = promise.parts()?;
@@ -67,7 +63,7 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 .line("local_floor", "local floor", Upper(local)))
         }
         Calibrate::RandomizedResponse(promise) => binary_response(&promise, "randomized-response"),
-        Calibrate::FittedMechanism(FittedMechanism { key, wish }) => fitted(key, &wish),
+        Calibrate::FittedMechanism(ByKey(asked)) => fitted(&asked),
         Calibrate::General(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
             let local = calibrate::local_epsilon(crowd, epsilon, delta)?;
@@ -94,9 +90,9 @@ pub fn run(request: Calibrate) -> Result<Report> {
 }
 
 /// A mechanism as a list of integers, with the guarantees that follow from them.
-fn fitted(key: Key, wish: &Wish) -> Result<Report> {
-    let ask = wish.about(key)?;
-    let mechanism = ask.calibrate(key)?;
+fn fitted(FittedMechanism { key, wish }: &FittedMechanism) -> Result<Report> {
+    let ask = wish.about(*key)?;
+    let mechanism = ask.calibrate(*key)?;
     let delta = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
     let half_width = mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?);
     let floor = or_infinity(mechanism.local_floor());

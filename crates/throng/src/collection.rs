@@ -7,7 +7,6 @@ use crate::plan::bytes;
 use crate::report::{Printable, Report, finite};
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -73,16 +72,9 @@ pub fn write_new(file: &Path, text: &str) -> Result<()> {
 }
 
 /// An argument that is not valid.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct Usage(pub String);
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
 
 fn new(request: &NewCollection) -> Result<Report> {
     let mut terms = match &request.terms {

@@ -28,16 +28,16 @@ impl ValuesArgs {
         } else {
             csv_table(file)
         };
-        let table = table.with_context(|| format!("cannot read {}", file.display()))?;
+        let (head, rows) = table.with_context(|| format!("cannot read {}", file.display()))?;
         let place = |name: &str| {
-            table.head.iter().position(|column| column == name).with_context(|| {
-                format!("{} has no column {name}; it has {}", file.display(), table.head.join(", "))
+            head.iter().position(|column| column == name).with_context(|| {
+                format!("{} has no column {name}; it has {}", file.display(), head.join(", "))
             })
         };
         if self.column.is_empty() {
-            bail!("--column is needed: one of {}", table.head.join(", "));
+            bail!("--column is needed: one of {}", head.join(", "));
         }
-        if table.rows.is_empty() {
+        if rows.is_empty() {
             bail!("{} has no rows", file.display());
         }
         let places: Vec<usize> = self.column.iter().map(|c| place(c)).collect::<Result<_>>()?;
@@ -45,17 +45,17 @@ impl ValuesArgs {
             bail!("several columns are for attributes and periods only");
         }
         let copies = match (self.weights.as_deref().map(place).transpose()?, n) {
-            (None, _) => vec![1; table.rows.len()],
-            (Some(place), Some(n)) => apportion(&weights(&table.rows, place)?, n),
+            (None, _) => vec![1; rows.len()],
+            (Some(place), Some(n)) => apportion(&weights(&rows, place)?, n),
             (Some(_), None) => bail!("--n is needed with --weights: how many users in all?"),
         };
-        let chosen = |row: &Vec<String>| places.iter().map(|&i| row[i].clone()).collect();
-        let rows: Vec<Vec<String>> = table.rows.iter().map(chosen).collect();
+        let chosen = |row: &Row| places.iter().map(|&i| row[i].clone()).collect();
+        let rows: Vec<Row> = rows.iter().map(chosen).collect();
         self.parse(kind, &rows, &copies)
     }
 
     /// Parses the rows. An error names the line, never the raw value.
-    fn parse(&self, kind: Kind, rows: &[Vec<String>], copies: &[u64]) -> Result<Column> {
+    fn parse(&self, kind: Kind, rows: &[Row], copies: &[u64]) -> Result<Column> {
         let mut names = Vec::new();
         let values = match kind {
             Kind::Bit => Values::Bits(repeated(rows, copies, |line, row| bit(line, &row[0]))?),
@@ -95,7 +95,7 @@ impl ValuesArgs {
 
 /// What every row says, in as many copies as there are; a row without copies is not read.
 fn repeated<T: Clone>(
-    rows: &[Vec<String>],
+    rows: &[Row],
     copies: &[u64],
     mut read: impl FnMut(usize, &[String]) -> Result<T>,
 ) -> Result<Vec<T>> {
@@ -108,23 +108,20 @@ fn repeated<T: Clone>(
     Ok(values)
 }
 
-/// A file as text.
-struct Table {
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
+/// A row of a file, as text.
+type Row = Vec<String>;
 
-fn csv_table(file: &Path) -> Result<Table> {
+/// The head of a file and its rows.
+fn csv_table(file: &Path) -> Result<(Row, Vec<Row>)> {
     let mut reader = csv::Reader::from_path(file)?;
-    let head = reader.headers()?.iter().map(String::from).collect();
-    let row = |record: csv::Result<csv::StringRecord>| -> Result<Vec<String>> {
-        Ok(record?.iter().map(String::from).collect())
-    };
-    Ok(Table { head, rows: reader.records().map(row).collect::<Result<_>>()? })
+    let row = |record: &csv::StringRecord| record.iter().map(String::from).collect();
+    let head = row(reader.headers()?);
+    let rows = reader.records().map(|record| Ok(row(&record?)));
+    Ok((head, rows.collect::<Result<_>>()?))
 }
 
 #[cfg(feature = "parquet")]
-fn parquet_table(file: &Path) -> Result<Table> {
+fn parquet_table(file: &Path) -> Result<(Row, Vec<Row>)> {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let reader = SerializedFileReader::new(std::fs::File::open(file)?)?;
     let schema = reader.metadata().file_metadata().schema().get_fields().to_vec();
@@ -137,16 +134,16 @@ fn parquet_table(file: &Path) -> Result<Table> {
         };
         rows.push(row?.get_column_iter().map(|(_, field)| text(field)).collect());
     }
-    Ok(Table { head, rows })
+    Ok((head, rows))
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet_table(_: &Path) -> Result<Table> {
+fn parquet_table(_: &Path) -> Result<(Row, Vec<Row>)> {
     bail!("this build reads CSV only; build with --features parquet for Parquet files")
 }
 
-fn weights(rows: &[Vec<String>], place: usize) -> Result<Vec<f64>> {
-    let weight = |(line, row): (usize, &Vec<String>)| {
+fn weights(rows: &[Row], place: usize) -> Result<Vec<f64>> {
+    let weight = |(line, row): (usize, &Row)| {
         let weight = row[place].trim().parse().ok().filter(|w: &f64| *w >= 0.0);
         weight.with_context(|| format!("line {}: the weight is not a number from 0 on", line + 2))
     };

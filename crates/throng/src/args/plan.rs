@@ -1,9 +1,9 @@
 //! Arguments of the planner, the simulator and the auditor.
 
-use super::{Promise, whole};
+use super::by_key::{Family, in_order};
+use super::{Promise, example, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
 use throng_mechanism::{Key, Kind};
 
@@ -171,7 +171,11 @@ pub struct FittedMechanism {
     pub wish: Wish,
 }
 
-impl FittedMechanism {
+impl Family for FittedMechanism {
+    fn keys() -> impl Iterator<Item = Key> {
+        in_order(&FITTED).filter(|key| !OWN.contains(key))
+    }
+
     fn command(key: Key) -> Command {
         let (sizes, size, n) = match key.kind() {
             Kind::Bit | Kind::Real => ("", "", "1e4"),
@@ -182,60 +186,26 @@ impl FittedMechanism {
         };
         let fragile = if key.is_fragile() { " (needs --fragile)" } else { "" };
         let about = format!("{} of {key}{sizes}{fragile}", key.fitted());
-        let mut example = format!("throng calibrate {key}{size} --n {n} --epsilon 1 --delta 1e-6");
+        let mut line = format!("calibrate {key}{size} --n {n} --epsilon 1 --delta 1e-6");
         if key.is_slow() {
-            example += " --max-messages 9";
+            line += " --max-messages 9";
         }
         if key.is_fragile() {
-            example += " --fragile";
+            line += " --fragile";
         }
         if LONG.contains(&key)
-            && let Some((begin, last)) = example.rsplit_once(" --")
+            && let Some((begin, last)) = line.rsplit_once(" --")
         {
-            example = format!("{begin} \\\n      --{last}");
+            line = format!("{begin} \\\n      --{last}");
         }
         // After the arguments, which have an about of their own.
         let command = Wish::augment_args(Command::new(key.name()));
-        command.about(about).after_help(format!("Example:\n  {example}"))
+        command.about(about).after_help(example(&line))
     }
 
-    fn keys() -> impl Iterator<Item = Key> {
-        in_order(&FITTED).filter(|key| !OWN.contains(key))
-    }
-}
-
-impl Subcommand for FittedMechanism {
-    fn augment_subcommands(command: Command) -> Command {
-        command.subcommands(Self::keys().map(Self::command))
-    }
-
-    fn augment_subcommands_for_update(command: Command) -> Command {
-        Self::augment_subcommands(command)
-    }
-
-    fn has_subcommand(name: &str) -> bool {
-        Self::keys().any(|key| key.name() == name)
-    }
-}
-
-impl FromArgMatches for FittedMechanism {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
-        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
-        let key = Key::named(name).ok_or_else(missing)?;
+    fn read(key: Key, matches: &ArgMatches) -> Result<Self, clap::Error> {
         Ok(Self { key, wish: Wish::from_arg_matches(matches)? })
     }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-/// All keys, those of `groups` first.
-pub(super) fn in_order(groups: &'static [&[Key]]) -> impl Iterator<Item = Key> {
-    let first = groups.iter().copied().flatten().copied();
-    first.clone().chain(Key::ALL.into_iter().filter(move |key| !first.clone().any(|k| k == *key)))
 }
 
 /// The key of a mechanism.

@@ -77,65 +77,51 @@ fn row(name: String, mechanism: &Mechanism, one: f64, all: f64) -> Report {
         .line("per_second_all_cores", "all cores", millions(all))
 }
 
-/// The settings to measure: one or two of every mechanism.
+/// The settings to measure, one or two of every mechanism, each with its name.
 fn settings() -> Result<Vec<(String, Mechanism)>> {
     let (one, two) = (Epsilon::new(1.0)?, Epsilon::new(2.0)?);
-    let coin = |p: f64| Ok::<_, anyhow::Error>(Threshold::at_least(Probability::new("p", p)?));
-    let ask = |question, max_messages| -> Result<Ask> {
-        let ask = Ask::new(question, Crowd::new(1_000_000)?, one, Delta::new(1e-8)?);
-        Ok(ask.with_max_messages(max_messages).with_fragile(true))
-    };
-    let mut all: Vec<(String, Mechanism)> = vec![
-        ("randomized-response".into(), Mechanism::RandomizedResponse(BinaryResponse::local(one)?)),
-        ("one-bit-mean".into(), Mechanism::OneBitMean(UnarySum::new(1, coin(0.2)?)?)),
-        ("real-sum, 1000 bits".into(), Mechanism::RealSum(UnarySum::new(1000, coin(0.1)?)?)),
-        ("laplace-mean".into(), Mechanism::LaplaceMean(LaplaceMean::local(one, 1000)?)),
-        (
-            "longitudinal, 64 periods".into(),
-            Mechanism::Longitudinal(Longitudinal::local(64, 2, one)?),
-        ),
-    ];
-    for k in [10, 100, 1024] {
-        let response = KaryResponse::local(k, two)?;
-        all.push((format!("kary-response, k = {k}"), Mechanism::KaryResponse(response)));
-    }
-    for k in [10, 100, 1024] {
-        let subset = SubsetSelection::local(k, one)?;
-        all.push((format!("subset-selection, k = {k}"), Mechanism::SubsetSelection(subset)));
-    }
-    for (bits, cohorts) in [(16, 64), (128, 8)] {
+    let coin = |p: f64| anyhow::Ok(Threshold::at_least(Probability::new("p", p)?));
+    let rappor = |bits, cohorts| -> Result<Rappor> {
         let bloom = Bloom::new(bits, 2, cohorts, 0)?;
-        let rappor = Rappor::new(bloom, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
-        all.push((format!("rappor, {bits} bits"), Mechanism::Rappor(rappor)));
-    }
-    for (key, question, most) in [
-        (Key::BitSum, Question::Bit, 1),
-        (Key::TwoMessageCount, Question::Bit, 2),
-        (Key::CoinCount, Question::Bit, 2),
-        (Key::BurstCount, Question::Bit, 9),
-        (Key::SlicedSum, Question::Real, 16),
-        (Key::SplitAndMix, Question::Real, 16),
-        (Key::AdditiveHistogram, Question::Category { size: 1024 }, 16),
-        (Key::BurstHistogram, Question::Category { size: 1024 }, 9),
-        (Key::Histogram, Question::Category { size: 100 }, 100),
-        (Key::Selection, Question::Attributes { count: 100 }, 100),
-    ] {
-        let mechanism = ask(question, most)?.calibrate(key)?;
-        let size = match question {
-            Question::Category { size } => format!(", k = {size}"),
-            Question::Attributes { count } => format!(", {count} attributes"),
-            _ => String::new(),
-        };
-        all.push((format!("{key}{size}"), mechanism));
-    }
+        Ok(Rappor::new(bloom, coin(0.5)?, coin(0.5)?, coin(0.75)?)?)
+    };
+    let calibrated = |key: Key, question, max_messages| -> Result<Mechanism> {
+        let ask = Ask::new(question, Crowd::new(1_000_000)?, one, Delta::new(1e-8)?);
+        Ok(ask.with_max_messages(max_messages).with_fragile(true).calibrate(key)?)
+    };
+    let category = |size| Question::Category { size };
+    let mut all = vec![
+        ("", Mechanism::RandomizedResponse(BinaryResponse::local(one)?)),
+        ("", Mechanism::OneBitMean(UnarySum::new(1, coin(0.2)?)?)),
+        (", 1000 bits", Mechanism::RealSum(UnarySum::new(1000, coin(0.1)?)?)),
+        ("", Mechanism::LaplaceMean(LaplaceMean::local(one, 1000)?)),
+        (", 64 periods", Mechanism::Longitudinal(Longitudinal::local(64, 2, one)?)),
+        (", k = 10", Mechanism::KaryResponse(KaryResponse::local(10, two)?)),
+        (", k = 100", Mechanism::KaryResponse(KaryResponse::local(100, two)?)),
+        (", k = 1024", Mechanism::KaryResponse(KaryResponse::local(1024, two)?)),
+        (", k = 10", Mechanism::SubsetSelection(SubsetSelection::local(10, one)?)),
+        (", k = 100", Mechanism::SubsetSelection(SubsetSelection::local(100, one)?)),
+        (", k = 1024", Mechanism::SubsetSelection(SubsetSelection::local(1024, one)?)),
+        (", 16 bits", Mechanism::Rappor(rappor(16, 64)?)),
+        (", 128 bits", Mechanism::Rappor(rappor(128, 8)?)),
+        ("", calibrated(Key::BitSum, Question::Bit, 1)?),
+        ("", calibrated(Key::TwoMessageCount, Question::Bit, 2)?),
+        ("", calibrated(Key::CoinCount, Question::Bit, 2)?),
+        ("", calibrated(Key::BurstCount, Question::Bit, 9)?),
+        ("", calibrated(Key::SlicedSum, Question::Real, 16)?),
+        ("", calibrated(Key::SplitAndMix, Question::Real, 16)?),
+        (", k = 1024", calibrated(Key::AdditiveHistogram, category(1024), 16)?),
+        (", k = 1024", calibrated(Key::BurstHistogram, category(1024), 9)?),
+        (", k = 100", calibrated(Key::Histogram, category(100), 100)?),
+        (", 100 attributes", calibrated(Key::Selection, Question::Attributes { count: 100 }, 100)?),
+    ];
     // Mechanisms without a setting of their own are measured as they are calibrated.
     for key in Key::ALL {
         if !all.iter().any(|(_, mechanism)| mechanism.key() == key) {
-            let mechanism = ask(usual_question(key.kind()), 16)?.calibrate(key)?;
-            all.push((key.to_string(), mechanism));
+            all.push(("", calibrated(key, usual_question(key.kind()), 16)?));
         }
     }
-    Ok(all)
+    Ok(all.into_iter().map(|(size, made)| (format!("{}{size}", made.key()), made)).collect())
 }
 
 fn usual_question(kind: Kind) -> Question {
