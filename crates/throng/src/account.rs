@@ -44,7 +44,7 @@ fn bit_sum(crowd: &CrowdArgs, noise: &FlipArgs, query: &Query, alpha: &[f64]) ->
         .header("bit-sum")
         .line("lambda", "lambda", Near(noise.lambda.unwrap_or(protocol.lambda())))
         .line("flip", "flip probability", Near(protocol.flip()));
-    let mut report = floored(answer(report, &protocol, query)?, &protocol);
+    let mut report = floored(answer(report, &protocol, query)?.0, &protocol);
     if let Some(delta) = query.delta {
         report = match published::bit_sum_closed(reports, protocol.lambda(), Delta::new(delta)?) {
             Ok(epsilon) => {
@@ -74,7 +74,7 @@ fn two_message_count(crowd: &CrowdArgs, p: f64, query: &Query) -> Result<Report>
     let least = Upper(protocol.least_delta());
     let report = crowd.header("two-message-count").line("p", "p", Near(p));
     let report = report.line("delta_least", "least delta of any epsilon", least);
-    Ok(floored(answer(report, &protocol, query)?, &protocol))
+    Ok(floored(answer(report, &protocol, query)?.0, &protocol))
 }
 
 fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> Result<Report> {
@@ -82,18 +82,11 @@ fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> Resul
     let lambda = noise.lambda.unwrap_or(2.0 * crowd.n as f64 * protocol.flip());
     let report = crowd.header("real-sum").line("lambda", "lambda", Near(lambda));
     let report = report.line("r", "bits per user", r);
-    // What Cheu et al., Theorem 23, would ask of each of the r bit-sums for the same promise.
-    let (report, epsilon, delta) = if let Some(delta) = query.delta {
-        let found = protocol.epsilon(Delta::new(delta)?)?;
-        (with_guarantee(report, &found), found.epsilon, Ok(found.delta))
-    } else {
-        let report = answer(report, &protocol, query)?;
-        let epsilon = Epsilon::new(query.epsilon.unwrap_or(0.0))?;
-        (report, epsilon, Delta::new(protocol.delta(epsilon).upper))
-    };
+    let (report, epsilon, delta) = answer(report, &protocol, query)?;
     let floor = Upper(or_infinity(protocol.pure()));
     let report = report.line("local_floor", "local floor of a report", floor);
-    let split = delta.and_then(|delta| published::real_sum_split(epsilon, delta, r));
+    // What Cheu et al., Theorem 23, would ask of each of the r bit-sums for the same promise.
+    let split = Delta::new(delta).and_then(|delta| published::real_sum_split(epsilon, delta, r));
     Ok(match split {
         Ok((each, _)) => {
             report.line("epsilon_per_bit_published", "per bit by Theorem 23", Near(each))
@@ -136,13 +129,14 @@ fn amplify(asked: &Amplify) -> Result<Report> {
     let report = crowd.header(name);
     let report = if binary { report.field("k", 2) } else { report };
     let report = report.line("epsilon0", "local epsilon0", Upper(epsilon0));
-    let report = answer(report, &*profile, query)?;
-    let Some(delta) = query.delta else { return Ok(report) };
-    let delta = Delta::new(delta)?;
-    let mut all = Shuffled::new(reports, Epsilon::new(epsilon0)?)?.bounds(delta)?;
+    let (report, own, delta) = answer(report, &*profile, query)?;
+    if query.delta.is_none() {
+        return Ok(report);
+    }
+    let all = Shuffled::new(reports, Epsilon::new(epsilon0)?)?;
+    let mut all = all.bounds(Delta::new(delta)?)?;
     if *mechanism != Randomizer::General {
-        let own = profile.epsilon(delta)?;
-        all.insert(0, Bound { theorem: own.theorem, epsilon: Ok(own.epsilon) });
+        all.insert(0, Bound { theorem: profile.theorem(), epsilon: Ok(own) });
     }
     let told =
         |Bound { theorem, epsilon }| (theorem.name(), epsilon.map(Epsilon::get), theorem.source());
@@ -209,10 +203,11 @@ fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> Result<Repor
         .note("A whole life, level included, is one report of a randomizer that everybody shares."))
 }
 
-/// δ at ε, or ε at δ, with its lower bound.
-fn answer(report: Report, profile: &dyn Profile, query: &Query) -> Result<Report> {
+/// Adds δ at ε, or ε at δ, with its lower bound; returns the two as well.
+fn answer(report: Report, profile: &dyn Profile, query: &Query) -> Result<(Report, Epsilon, f64)> {
     if let Some(delta) = query.delta {
-        return Ok(with_guarantee(report, &profile.epsilon(Delta::new(delta)?)?));
+        let found = profile.epsilon(Delta::new(delta)?)?;
+        return Ok((with_guarantee(report, &found), found.epsilon, delta));
     }
     let epsilon = Epsilon::new(query.epsilon.context("--epsilon or --delta is needed")?)?;
     let band = profile.delta(epsilon);
@@ -223,7 +218,7 @@ fn answer(report: Report, profile: &dyn Profile, query: &Query) -> Result<Report
     if let Some(dataset) = profile.witness(epsilon).filter(|_| band.lower > 0.0) {
         report = report.line("dataset", "reached where", dataset.to_string());
     }
-    Ok(provenance(report, profile.theorem()))
+    Ok((provenance(report, profile.theorem()), epsilon, band.upper))
 }
 
 fn with_guarantee(report: Report, found: &Guarantee) -> Report {

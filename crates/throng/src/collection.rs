@@ -222,7 +222,10 @@ fn shown(report: Report, schedule: &Schedule, chain: &Chain, plain: Vec<String>)
     };
     let schedule = json!({"start": schedule.start, "every": duration_text(schedule.every),
         "grace": duration_text(schedule.grace), "below": below, "window": window});
-    let party = |party: &Party| json!({"name": party.name, "url": party.url, "identity": party.identity.to_string()});
+    let party = |party: &Party| {
+        let identity = party.identity.to_string();
+        json!({"name": party.name, "url": party.url, "identity": identity})
+    };
     let report = report
         .field("schedule", schedule)
         .field("mix", chain.mixes.iter().map(party).collect::<Vec<_>>())

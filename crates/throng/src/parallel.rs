@@ -73,9 +73,6 @@ pub fn fresh_generator() -> Result<ChaCha12Rng> {
 
 /// The seed asked for, or a fresh one from the operating system.
 pub fn seed(asked: Option<u64>) -> Result<u64> {
-    match asked {
-        Some(seed) => Ok(seed),
-        // Small enough that JSON readers take it for an integer.
-        None => Ok(getrandom::u64()? >> 11),
-    }
+    // Small enough that JSON readers take it for an integer.
+    asked.map_or_else(|| Ok(getrandom::u64()? >> 11), Ok)
 }

@@ -43,11 +43,11 @@ pub fn collection(file: &Path, n: Option<u64>, query: &Query) -> Result<Report> 
     let n = n.unwrap_or(terms.promise.crowd.get());
     let crowd = CrowdArgs { n, corrupt: 0.0 };
     let profile = terms.mechanism.profile(crowd.crowd()?)?;
-    let report = answer(crowd.header(terms.mechanism.key().name()), &*profile, query)?;
+    let (report, ..) = answer(crowd.header(terms.mechanism.key().name()), &*profile, query)?;
     Ok(report.field("local_floor", finite(or_infinity(terms.mechanism.local_floor()))))
 }
 
 /// The answer of a profile, and what one report keeps by itself.
 fn known(name: &str, crowd: &CrowdArgs, profile: &dyn Profile, query: &Query) -> Result<Report> {
-    Ok(floored(answer(crowd.header(name), profile, query)?, profile))
+    Ok(floored(answer(crowd.header(name), profile, query)?.0, profile))
 }
