@@ -194,6 +194,7 @@ fn amplification(local: f64) -> Result<Chart> {
     }
     upper.retain(|series| series.points.iter().any(|point| point.1.is_finite()));
     // Bounds are listed by size, which changes with n: fix an order for the legend.
+    let last = |series: &Series| series.points.last().map_or(f64::INFINITY, |point| point.1);
     upper.sort_by(|a, b| last(a).total_cmp(&last(b)));
     if let Some(best) = upper.first_mut() {
         best.stroke = Solid;
@@ -359,8 +360,4 @@ fn logarithmic(from: f64, to: f64, points: usize) -> Vec<f64> {
     let mut all: Vec<f64> = spread.map(|x| if from >= 1.0 { x.round() } else { x }).collect();
     all.dedup();
     all
-}
-
-fn last(series: &Series) -> f64 {
-    series.points.last().map_or(f64::INFINITY, |point| point.1)
 }

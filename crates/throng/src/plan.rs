@@ -12,7 +12,7 @@ use throng_account::Crowd;
 use throng_account::show::{Near, Upper};
 use throng_chart::{Chart, Series, Stroke};
 use throng_collection::report_bytes;
-use throng_mechanism::{Ask, Kind, Mechanism, Offer, Plan};
+use throng_mechanism::{Ask, Error, Key, Kind, Mechanism, Offer, Plan};
 
 /// Calibrates everything that applies and recommends one.
 pub fn run(request: &Request) -> Result<Report> {
@@ -26,11 +26,6 @@ pub fn run(request: &Request) -> Result<Report> {
     let heavy = ask.question.kind() == Kind::Category;
     let offers = plan.offers.iter().enumerate();
     let options: Vec<_> = offers.map(|(i, offer)| option(offer, i == 0, heavy)).collect();
-    let refused: Vec<Value> = plan
-        .refused
-        .iter()
-        .map(|(key, why)| json!({"mechanism": key.name(), "why": why.to_string()}))
-        .collect();
     let mut report = Report::default()
         .line("n", "reports", ask.reports)
         .line("honest", "honest ones counted on", ask.crowd.get())
@@ -39,7 +34,7 @@ pub fn run(request: &Request) -> Result<Report> {
         .line("recommended", "recommended", best.mechanism.key().name())
         .field("reason", plan.reason.clone())
         .rows("options", options)
-        .field("refused", refused)
+        .field("refused", plan.refused.iter().map(refusal).collect::<Vec<_>>())
         .note(sentence(&plan.reason))
         .note(ask.question.kind().errors());
     for (model, label, error) in [
@@ -66,6 +61,10 @@ pub fn run(request: &Request) -> Result<Report> {
         report = report.line("collection", "collection", file.display().to_string());
     }
     Ok(report)
+}
+
+fn refusal((key, why): &(Key, Error)) -> Value {
+    json!({"mechanism": key.name(), "why": why.to_string()})
 }
 
 /// One mechanism, calibrated; `heavy` shows people its error for a common category too.
