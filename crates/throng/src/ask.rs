@@ -1,6 +1,6 @@
 //! Turns arguments into questions for the planner.
 
-use crate::args::{Limits, LooseWish, Promise, Wish};
+use crate::args::{CrowdArgs, Limits, LooseWish, Promise, Wish};
 use anyhow::{Context, Result};
 use throng_account::{Crowd, Delta, Epsilon, Error};
 use throng_mechanism::{Ask, Key, Kind, Question};
@@ -8,51 +8,49 @@ use throng_mechanism::{Ask, Key, Kind, Question};
 impl Wish {
     /// The question a mechanism answers, with the sizes given.
     pub fn about(&self, key: Key) -> Result<Ask> {
-        self.limits.ask(&self.promise, self.limits.question(key.kind())?, NO_LIMIT)
+        self.ask(key.kind(), NO_LIMIT)
     }
 
     /// A question by the kind of its values.
     pub fn of_kind(&self, kind: Kind) -> Result<Ask> {
-        self.limits.ask(&self.promise, self.limits.question(kind)?, USUAL_LIMIT)
+        self.ask(kind, USUAL_LIMIT)
+    }
+
+    fn ask(&self, kind: Kind, most: u64) -> Result<Ask> {
+        let Self { promise, limits } = self;
+        let question = limits.question(kind)?;
+        if promise.epsilon == 0.0 {
+            return Err(Error::OutOfRange { name: "epsilon", value: 0.0, range: "above 0" }.into());
+        }
+        // Who is corrupt and who is missing may be different people.
+        let remaining = Crowd::remaining(promise.crowd.n, limits.dropout)?;
+        let crowd = Crowd::honest(remaining.get(), promise.crowd.corrupt)?;
+        let (epsilon, delta) = (Epsilon::new(promise.epsilon)?, Delta::new(promise.delta)?);
+        Ok(Ask::new(question, crowd, epsilon, delta)
+            .with_reports(promise.crowd.n)
+            .with_max_messages(limits.max_messages.unwrap_or(most))
+            .with_local_floor(limits.local_floor.map(Epsilon::new).transpose()?)
+            .with_fragile(limits.fragile))
     }
 }
 
 impl LooseWish {
     /// The wish, with its crowd filled in.
     pub fn with(&self, n: u64) -> Wish {
-        let crowd = crate::args::CrowdArgs { n, corrupt: self.corrupt };
+        let crowd = CrowdArgs { n, corrupt: self.corrupt };
         let promise = Promise { crowd, epsilon: self.epsilon, delta: self.delta };
         Wish { promise, limits: self.limits.clone() }
     }
 }
 
 impl Limits {
-    fn ask(&self, promise: &Promise, question: Question, most: u64) -> Result<Ask> {
-        if promise.epsilon == 0.0 {
-            return Err(Error::OutOfRange { name: "epsilon", value: 0.0, range: "above 0" }.into());
-        }
-        // Who is corrupt and who is missing may be different people.
-        let remaining = Crowd::remaining(promise.crowd.n, self.dropout)?;
-        let crowd = Crowd::honest(remaining.get(), promise.crowd.corrupt)?;
-        let (epsilon, delta) = (Epsilon::new(promise.epsilon)?, Delta::new(promise.delta)?);
-        Ok(Ask::new(question, crowd, epsilon, delta)
-            .with_reports(promise.crowd.n)
-            .with_max_messages(self.max_messages.unwrap_or(most))
-            .with_local_floor(self.local_floor.map(Epsilon::new).transpose()?)
-            .with_fragile(self.fragile))
-    }
-
     /// The question put to values of a kind.
-    pub fn question(&self, kind: Kind) -> Result<Question> {
+    fn question(&self, kind: Kind) -> Result<Question> {
         let size = |what: &'static str| -> Result<u32> {
             let size = self.size.with_context(|| format!("--size is needed: how many {what}?"))?;
-            let range = "from 1 to 1000000";
-            let out = || Error::OutOfRange { name: "size", value: size as f64, range };
-            u32::try_from(size)
-                .ok()
-                .filter(|s| (1..=1_000_000).contains(s))
-                .ok_or_else(out)
-                .map_err(Into::into)
+            let (value, range) = (size as f64, "from 1 to 1000000");
+            let fits = u32::try_from(size).ok().filter(|size| (1..=1_000_000).contains(size));
+            Ok(fits.ok_or(Error::OutOfRange { name: "size", value, range })?)
         };
         Ok(match kind {
             Kind::Bit => Question::Bit,
@@ -64,11 +62,11 @@ impl Limits {
                 cohorts: self.cohorts,
             },
             Kind::Attributes => {
-                let count = size("attributes")?;
-                let range = "at most 10000 attributes";
+                let (count, range) = (size("attributes")?, "at most 10000 attributes");
                 if count > 10_000 {
-                    let value = f64::from(count);
-                    return Err(Error::OutOfRange { name: "size", value, range }.into());
+                    return Err(
+                        Error::OutOfRange { name: "size", value: count.into(), range }.into()
+                    );
                 }
                 Question::Attributes { count }
             }
