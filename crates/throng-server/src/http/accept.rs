@@ -11,7 +11,6 @@
 
 use super::door::{Door, Visits};
 use super::routes::routes;
-use super::tls::Tls;
 use crate::server::Node;
 use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -25,13 +24,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::select;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 /// Accepts connections until it is stopped, and then waits for those there are, but not longer than
 /// a client may take for a request.
 pub(crate) async fn serve(
     listener: TcpListener,
-    tls: Option<Tls>,
+    tls: Option<TlsAcceptor>,
     node: Arc<Node>,
     stopping: CancellationToken,
 ) {
@@ -80,7 +80,7 @@ pub(crate) async fn serve(
 struct Connections {
     http: auto::Builder<TokioExecutor>,
     routes: Router,
-    tls: Option<Tls>,
+    tls: Option<TlsAcceptor>,
     requests: Arc<Semaphore>,
     patience: Duration,
     stopping: CancellationToken,
@@ -93,7 +93,7 @@ impl Connections {
         // Answers are short; waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else { return self.http(stream).await };
-        let handshake = timeout(self.patience, tls.acceptor().accept(stream));
+        let handshake = timeout(self.patience, tls.accept(stream));
         if let Some(Ok(Ok(stream))) = self.stopping.run_until_cancelled(handshake).await {
             self.http(stream).await;
         }
