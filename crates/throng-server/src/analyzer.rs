@@ -56,11 +56,13 @@ impl Analyzer {
         if course.hop != collection.chain.hops() {
             return Err(throng_mix::Error::WrongPlace.into());
         }
-        let ledger = read_ledger(&course)?;
-        let account = Mutex::new(Account::new(&collection.terms));
-        let ledger = Mutex::new(ledger);
-        let (subjects, published) = (Subjects::of(collection), Mutex::new(None));
-        let analyzer = Self { course, subjects, ledger, account, published };
+        let analyzer = Self {
+            ledger: Mutex::new(read_ledger(&course)?),
+            account: Mutex::new(Account::new(&collection.terms)),
+            subjects: Subjects::of(collection),
+            published: Mutex::new(None),
+            course,
+        };
         analyzer.write_head()?;
         Ok(analyzer)
     }
@@ -75,21 +77,14 @@ impl Analyzer {
         self.course.advance(now, |step| match step {
             Step::Process { first } => self.analyze(first),
             // An analyzer closes and hands over nothing; the rest is done already.
-            Step::Close { .. }
-            | Step::GiveUp { .. }
-            | Step::Shred { .. }
-            | Step::Destroy { .. } => Ok(()),
+            _ => Ok(()),
         })
     }
 
     /// All releases so far, oldest first, each as the JSON object that was published.
     pub fn releases(&self) -> Result<Vec<String>, Error> {
-        let rows = self
-            .course
-            .store
-            .rows
-            .under(Table::Releases, &RowKey::all(self.course.id))?
-            .into_iter();
+        let Course { store, id, .. } = &*self.course;
+        let rows = store.rows.under(Table::Releases, &RowKey::all(*id))?.into_iter();
         rows.map(|(_, row)| String::from_utf8(row).map_err(|_| UNREADABLE.into())).collect()
     }
 

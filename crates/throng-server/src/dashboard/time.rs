@@ -44,6 +44,11 @@ impl fmt::Display for Span {
     }
 }
 
+/// The state of a schedule of which no epoch is running.
+pub fn rest(schedule: &Schedule, now: u64) -> String {
+    if now < schedule.start { format!("begins {}", Moment(schedule.start)) } else { "over".into() }
+}
+
 /// The part of an epoch that is over, from 0 to 1.
 pub fn elapsed(schedule: &Schedule, epoch: u64, now: u64) -> f64 {
     let begun = now.saturating_sub(schedule.start_of(epoch)) as f64;

@@ -23,6 +23,8 @@ pub struct Dial {
     pub only: &'static str,
     pub steps: &'static [f64],
     usual: f64,
+    /// True if fractions are rounded.
+    whole: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -141,6 +143,23 @@ impl Choice {
 }
 
 impl Dial {
+    const fn new(
+        name: &'static str,
+        label: &'static str,
+        steps: &'static [f64],
+        usual: f64,
+    ) -> Self {
+        Self { name, label, only: "", steps, usual, whole: false }
+    }
+
+    const fn only(self, kinds: &'static str) -> Self {
+        Self { only: kinds, ..self }
+    }
+
+    const fn whole(self) -> Self {
+        Self { whole: true, ..self }
+    }
+
     /// All steps as people read them, without spaces.
     pub fn words(&self) -> Vec<String> {
         self.steps.iter().map(|step| words(*step)).collect()
@@ -153,16 +172,12 @@ impl Dial {
         let typed = query.get(self.name).and_then(|text| text.trim().replace(',', "").parse().ok());
         if let Some(number) = typed.filter(|number: &f64| number.is_finite()) {
             let number = number.clamp(least, most);
-            let number = if self.is_whole() { number.round() } else { number };
+            let number = if self.whole { number.round() } else { number };
             return Setting { number, exact: true };
         }
         let step = query.get(&format!("{}_step", self.name)).and_then(|text| text.parse().ok());
         let step = step.and_then(|step: usize| self.steps.get(step)).copied();
         Setting { number: step.unwrap_or(self.usual), exact: false }
-    }
-
-    fn is_whole(&self) -> bool {
-        matches!(self.name, "n" | "size" | "changes" | "max_messages")
     }
 }
 
@@ -177,44 +192,14 @@ fn words(number: f64) -> String {
 
 /// Every quantity with a slider. The ends of the lists bound what a query can ask for.
 pub const DIALS: [Dial; 8] = [
-    Dial { name: "n", label: "Reports in one release", only: "", steps: &CROWDS, usual: 1e5 },
-    Dial { name: "epsilon", label: "ε to reach", only: "", steps: &EPSILONS, usual: 1.0 },
-    Dial {
-        name: "delta",
-        label: "δ, what may be added to e^ε",
-        only: "",
-        steps: &DELTAS,
-        usual: 1e-6,
-    },
-    Dial {
-        name: "size",
-        label: "Answers, things, periods or bits",
-        only: "sized",
-        steps: &SIZES,
-        usual: 10.0,
-    },
-    Dial { name: "changes", label: "Changes followed", only: "state", steps: &CHANGES, usual: 1.0 },
-    Dial {
-        name: "corrupt",
-        label: "Share of reports that may be the adversary’s",
-        only: "",
-        steps: &CORRUPT,
-        usual: 0.0,
-    },
-    Dial {
-        name: "max_messages",
-        label: "Messages in a report at most",
-        only: "",
-        steps: &MESSAGES,
-        usual: 16.0,
-    },
-    Dial {
-        name: "local_floor",
-        label: "ε of a report by itself at most",
-        only: "",
-        steps: &FLOORS,
-        usual: f64::INFINITY,
-    },
+    Dial::new("n", "Reports in one release", &CROWDS, 1e5).whole(),
+    Dial::new("epsilon", "ε to reach", &EPSILONS, 1.0),
+    Dial::new("delta", "δ, what may be added to e^ε", &DELTAS, 1e-6),
+    Dial::new("size", "Answers, things, periods or bits", &SIZES, 10.0).whole().only("sized"),
+    Dial::new("changes", "Changes followed", &CHANGES, 1.0).whole().only("state"),
+    Dial::new("corrupt", "Share of reports that may be the adversary’s", &CORRUPT, 0.0),
+    Dial::new("max_messages", "Messages in a report at most", &MESSAGES, 16.0).whole(),
+    Dial::new("local_floor", "ε of a report by itself at most", &FLOORS, f64::INFINITY),
 ];
 
 const CROWDS: [f64; 22] = [
