@@ -2,11 +2,12 @@
 
 use crate::Error;
 use crate::ledger::{Entry, Ledger};
-use crate::release::BatchCounts;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use throng_account::Crowd;
-use throng_collection::{Account, Collection, Release, Subjects};
+use throng_account::{Crowd, Probability};
+use throng_collection::{
+    Account, BatchGuarantee, Budget, Collection, Influence, Release, Subjects,
+};
 use throng_mechanism::Tally;
 use throng_mix::store::{Change, RowKey, Store, StoreError, Table, blob};
 use throng_mix::{Course, Limits, OpenedBatch, Slot, Stage, Step, Why, lock};
@@ -114,8 +115,11 @@ impl Analyzer {
 
     /// Opens and counts a batch, asks the accountant, and publishes.
     fn analyze(&self, first: u64) -> Result<(), Error> {
-        let Some((opened, mut counted)) = self.count(first)? else { return Ok(()) };
-        let (course, slot, reports) = (&self.course, &opened.slot, counted.reports);
+        let Some((opened, mut tally)) = self.count(first)? else { return Ok(()) };
+        let (course, slot, nonsense) = (&self.course, &opened.slot, tally.malformed());
+        // A message that no client would send does not count towards the crowd.
+        let messages = u64::from(course.route.shape.messages);
+        let reports = opened.valid.saturating_sub(nonsense) / messages;
         if !course.is_crowd(slot, reports)? {
             return Ok(());
         }
@@ -123,16 +127,15 @@ impl Analyzer {
             let why = Why::Budget;
             return Ok(course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])?);
         };
-        let followed = self.follow(slot, &mut counted.tally)?;
-        let release = counted.release(&self.subjects, &entry, &self.epochs_with(slot))?;
+        let followed = self.follow(slot, &mut tally)?;
+        let release = self.release(&opened, (reports, nonsense), &tally, &entry)?;
         course.remember(&opened)?;
         self.publish(slot, release, entry, followed.as_deref())
     }
 
     /// Opens the messages of a batch and counts them.
-    fn count(&self, first: u64) -> Result<Option<(OpenedBatch, BatchCounts)>, Error> {
-        let collection = self.collection();
-        let (terms, messages) = (&collection.terms, u64::from(collection.shape().messages));
+    fn count(&self, first: u64) -> Result<Option<(OpenedBatch, Tally)>, Error> {
+        let terms = &self.collection().terms;
         let (mut tally, mut words) = (terms.mechanism.tally(), Vec::new());
         let opened = self.course.open_received(first, |message| {
             if words.len() >= TOGETHER {
@@ -143,13 +146,37 @@ impl Analyzer {
         })?;
         let Some(opened) = opened else { return Ok(None) };
         terms.mechanism.absorb(&mut tally, &words);
-        let nonsense = tally.malformed();
-        // A message that no client would send does not count towards the crowd.
-        let reports = opened.valid.saturating_sub(nonsense) / messages;
+        Ok(Some((opened, tally)))
+    }
+
+    /// The release of a batch with its entry in the ledger. The tally is that of the batch, or of
+    /// all epochs so far where estimates are about all of them.
+    fn release(
+        &self,
+        opened: &OpenedBatch,
+        (reports, nonsense): (u64, u64),
+        tally: &Tally,
+        entry: &Entry,
+    ) -> Result<Release, Error> {
+        let terms = &self.collection().terms;
+        let confidence = Probability::new("confidence", CONFIDENCE)?;
+        let Entry { first, last, total, hash, .. } = *entry;
         let manifest = opened.manifest.unverified();
-        let losses = manifest.losses.iter().copied().chain([opened.loss]).collect();
-        let counted = BatchCounts { batch: manifest.id(), reports, losses, tally, nonsense };
-        Ok(Some((opened, counted)))
+        Ok(Release {
+            collection: self.course.id,
+            first,
+            last,
+            reports,
+            confidence,
+            estimates: self.subjects.answers(tally, &self.epochs_with(&opened.slot), confidence),
+            guarantee: BatchGuarantee::of(terms, reports, last - first + 1)?,
+            spent: Budget::of(terms, total),
+            influence: Influence::of(terms, reports, tally),
+            losses: manifest.losses.iter().copied().chain([opened.loss]).collect(),
+            nonsense,
+            batch: manifest.id(),
+            ledger: hash,
+        })
     }
 
     /// The entry that a release of `reports` reports adds to the ledger, if the lifetime allows it.
@@ -253,3 +280,6 @@ fn read_ledger(course: &Course) -> Result<Ledger, Error> {
 const TOGETHER: usize = 1 << 16;
 
 const UNREADABLE: StoreError = StoreError::Corrupt { what: "the row of a release" };
+
+/// The probability with which an interval contains the truth.
+const CONFIDENCE: f64 = 0.95;

@@ -114,7 +114,7 @@ impl Config {
     /// Reads the text of a file in this directory.
     pub fn parse(role: Role, text: &str, directory: &Path) -> Result<Self, Error> {
         let keys = "listen, identity, data, collections, tls, peers, access, limits";
-        let top = Section { name: "", table: &table(text, keys)?, directory };
+        let top = Section { prefix: "", table: &table(text, keys)?, directory };
         let listen = top.text("listen")?.parse();
         let listen =
             listen.map_err(|_| top.wrong("listen", "an address such as \"127.0.0.1:8001\""))?;
@@ -187,9 +187,9 @@ fn limits(part: &Section<'_>) -> Result<Limits, Error> {
     })
 }
 
-/// A table of the file and its name.
+/// A table of the file, and the prefix that tells where it is.
 struct Section<'a> {
-    name: &'a str,
+    prefix: &'a str,
     table: &'a Table,
     directory: &'a Path,
 }
@@ -204,8 +204,9 @@ impl Section<'_> {
     ) -> Result<Option<T>, Error> {
         let Some(value) = self.table.get(name) else { return Ok(None) };
         let table = value.as_table().ok_or_else(|| self.wrong(name, "a section"))?;
-        only(&format!("{name}."), table, keys)?;
-        read(&Section { name, table, directory: self.directory }).map(Some)
+        let prefix = &format!("{name}.");
+        only(prefix, table, keys)?;
+        read(&Section { prefix, table, directory: self.directory }).map(Some)
     }
 
     fn text(&self, key: &str) -> Result<&str, Error> {
@@ -252,8 +253,7 @@ impl Section<'_> {
     }
 
     fn wrong(&self, key: &str, reason: impl Into<String>) -> Error {
-        let dot = if self.name.is_empty() { "" } else { "." };
-        wrong(format!("{}{dot}{key}", self.name), reason)
+        wrong(format!("{}{key}", self.prefix), reason)
     }
 }
 

@@ -89,12 +89,13 @@ impl Ledger {
             }
             ledger.entries.push(entry);
         }
-        match head {
-            Some(head) if !ledger.contains(&head) => {
-                Err(Error::Rollback { reason: "entries that were there before are missing" })
-            }
-            _ => Ok(ledger),
+        let seen = |head: &[u8; 32]| {
+            *head == ledger.start || ledger.entries.iter().any(|entry| entry.hash == *head)
+        };
+        if head.as_ref().is_none_or(seen) {
+            return Ok(ledger);
         }
+        Err(Error::Rollback { reason: "entries that were there before are missing" })
     }
 
     /// The entry that a release would add, or `None` if the lifetime's ε does not allow for it. The
@@ -131,10 +132,6 @@ impl Ledger {
     /// The newest hash.
     pub fn head(&self) -> [u8; 32] {
         self.entries.last().map_or(self.start, |entry| entry.hash)
-    }
-
-    fn contains(&self, hash: &[u8; 32]) -> bool {
-        *hash == self.start || self.entries.iter().any(|entry| entry.hash == *hash)
     }
 
     /// The entry that a release with this total adds.

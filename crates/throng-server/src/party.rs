@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use throng_collection::{Board, Collection};
 use throng_mix::store::{Blob, Store};
-use throng_mix::{Course, Incoming, Limits, Mix, Stage, Step};
-use throng_wire::{CollectionId, Identity, Notice, Receipt, Route, SignedNotice};
+use throng_mix::{Course, Limits, Mix, Stage, Step};
+use throng_wire::{CollectionId, Identity, Notice, Route, SignedNotice};
 use tokio::sync::Notify;
 
 /// One collection at this server, and the means to wake the tasks that wait for it.
@@ -124,13 +124,6 @@ impl Party {
         })
     }
 
-    /// Keeps a batch whose records are all there, and signs for it.
-    pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
-        let kept = self.course.keep(incoming);
-        self.work.notify_one();
-        Ok(kept?)
-    }
-
     /// Does what is due next, and returns what it was.
     pub fn step(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Option<Step>, Error> {
         match &self.duty {
@@ -231,10 +224,8 @@ impl Party {
     }
 
     /// The other parties, with their hops.
-    pub fn others(&self) -> Vec<(u8, throng_wire::Party)> {
-        let own = self.course.hop;
-        let others = self.route().chain.parties().filter(|(hop, _)| *hop != own);
-        others.map(|(hop, party)| (hop, party.clone())).collect()
+    pub fn others(&self) -> impl Iterator<Item = (u8, &throng_wire::Party)> {
+        self.route().chain.parties().filter(|(hop, _)| *hop != self.course.hop)
     }
 
     /// The window for which reports are sealed now, or will be within one window's time.

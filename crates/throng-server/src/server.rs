@@ -273,16 +273,16 @@ impl Listener {
     /// Binds an address; port 0 is any free one.
     pub async fn bind(address: SocketAddr) -> Result<Self, Error> {
         let bound = TcpListener::bind(address).await;
-        Ok(Self(bound.map_err(|error| unheard(address, &error))?))
+        Ok(Self(bound.map_err(|error| unheard(&address, &error))?))
     }
 
     /// The address that was bound.
     pub fn address(&self) -> Result<SocketAddr, Error> {
-        self.0.local_addr().map_err(|error| unheard("a bound socket", &error))
+        self.0.local_addr().map_err(|error| unheard(&"a bound socket", &error))
     }
 }
 
-fn unheard(address: impl ToString, error: &io::Error) -> Error {
+fn unheard(address: &impl ToString, error: &io::Error) -> Error {
     Error::Listen { address: address.to_string(), reason: error.to_string() }
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
 use throng_collection::{Answer, Release, Terms, What};
-use throng_mechanism::{Kind, Question};
+use throng_mechanism::Kind;
 
 /// Renders the page, or only the part that depends on the form if the query has `part`.
 pub(crate) fn collection(
@@ -38,6 +38,11 @@ impl Survey {
         place.or(self.releases.len().checked_sub(1))
     }
 
+    /// The first epoch of the release so many places from another.
+    pub fn beside(&self, place: Option<usize>, step: isize) -> Option<u64> {
+        Some(self.releases.get(place?.checked_add_signed(step)?)?.first)
+    }
+
     /// The last release in one line.
     pub fn latest(&self) -> String {
         let last = self.releases.last();
@@ -58,24 +63,20 @@ pub fn with_unit(number: impl Display, terms: &Terms) -> String {
 /// A release in one line.
 fn brief(terms: &Terms, release: &Release) -> String {
     let answers = &release.estimates;
-    match terms.mechanism.question() {
-        Question::Bit => answers.first().map_or_else(String::new, |answer| {
-            format!("{} of {} said yes", interval(answer), Count(release.reports))
-        }),
-        Question::Real => {
-            answers.first().map_or_else(String::new, |answer| with_unit(interval(answer), terms))
+    let (found, otherwise) = match terms.mechanism.kind() {
+        Kind::Bit | Kind::Real => (answers.first(), ""),
+        Kind::State => (answers.last(), "no period complete"),
+        Kind::Category | Kind::Attributes | Kind::Text => {
+            (answers.iter().max_by(|a, b| a.value.total_cmp(&b.value)), "nothing stands out")
         }
-        Question::State { .. } => {
-            answers.last().map_or("no period complete".to_owned(), |answer| {
-                format!("{} say yes in {}", interval(answer), answer.what)
-            })
-        }
-        Question::Category { .. } | Question::Attributes { .. } | Question::Text { .. } => answers
-            .iter()
-            .max_by(|a, b| a.value.total_cmp(&b.value))
-            .map_or("nothing stands out".to_owned(), |answer| {
-                format!("{}: {}", answer.what, interval(answer))
-            }),
+    };
+    let Some(answer) = found else { return otherwise.to_owned() };
+    let interval = interval(answer);
+    match terms.mechanism.kind() {
+        Kind::Bit => format!("{interval} of {} said yes", Count(release.reports)),
+        Kind::Real => with_unit(interval, terms),
+        Kind::State => format!("{interval} say yes in {}", answer.what),
+        Kind::Category | Kind::Attributes | Kind::Text => format!("{}: {interval}", answer.what),
     }
 }
 
@@ -230,8 +231,8 @@ impl View<'_> {
 
     /// The query of the page with another release, so many places from the one that is shown.
     fn beside(&self, step: isize) -> Option<String> {
-        let release = self.asked.releases.get(self.place?.checked_add_signed(step)?)?;
-        Some(self.query.with("release", &release.first.to_string()))
+        let first = self.asked.beside(self.place, step)?;
+        Some(self.query.with("release", &first.to_string()))
     }
 
     /// The distance that one liar can move an estimate.

@@ -96,24 +96,17 @@ fn picture(plan: &Plan) -> (String, Vec<String>) {
     let others = others.into_iter().filter_map(|(name, error)| Some((name.to_owned(), error?)));
     let all: Vec<(String, f64)> = offers.chain(others).collect();
     let least = all.iter().map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
-    let fits = |error: f64| error <= WIDEST * least;
-    let far = all.iter().filter(|(_, error)| !fits(*error));
-    let beyond = far
-        .map(|(name, error)| {
-            format!("{name}, {} ({} times the least)", Near(*error), (error / least).round())
-        })
-        .collect();
-    let near = all.iter().filter(|(_, error)| fits(*error));
-    let rows = near.map(|(label, error)| Bar {
-        label: label.clone(),
-        value: *error,
-        low: f64::NAN,
-        high: f64::NAN,
+    let (near, far): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, error)| *error <= WIDEST * least);
+    let beyond = far.iter().map(|(name, error)| {
+        format!("{name}, {} ({} times the least)", Near(*error), (error / least).round())
     });
+    let beyond = beyond.collect();
+    let bar = |(label, value)| Bar { label, value, low: f64::NAN, high: f64::NAN };
     let bars = Bars {
         title: "Standard error of each mechanism".into(),
         label: "standard error".into(),
-        rows: rows.collect(),
+        rows: near.into_iter().map(bar).collect(),
         most: 20,
     };
     if bars.rows.is_empty() { (String::new(), beyond) } else { (bars.page("errors"), beyond) }

@@ -61,14 +61,6 @@ struct Page<'a> {
     shown: Option<Guarantees<'a>>,
 }
 
-impl Page<'_> {
-    /// The first epoch of the release so many places from the one that is shown.
-    fn beside(&self, step: isize) -> Option<u64> {
-        let release = self.asked.releases.get(self.place?.checked_add_signed(step)?)?;
-        Some(release.first)
-    }
-}
-
 /// The guarantees of one release.
 struct Guarantees<'a> {
     release: &'a Release,

@@ -46,10 +46,8 @@ impl<'a> Ask<'a> {
     pub fn site(&self) -> Result<Site, Error> {
         let (node, now) = (self.node, self.now);
         let others = node.parties.values().flat_map(|party| party.others());
-        let heard = others.filter_map(|(_, party)| {
-            let health = node.watch.party(&party.url)?;
-            Some((party.url, health))
-        });
+        let heard = others
+            .filter_map(|(_, party)| Some((party.url.clone(), node.watch.party(&party.url)?)));
         let places = node.parties.values().map(|party| Place::of(node, party, now));
         Ok(Site { now, heard: heard.collect(), places: places.collect::<Result<_, _>>()? })
     }

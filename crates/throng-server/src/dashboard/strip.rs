@@ -132,7 +132,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn of<'a>(slots: impl Iterator<Item = &'a Slot> + Clone) -> Self {
+    fn of<'a>(slots: &(impl Iterator<Item = &'a Slot> + Clone)) -> Self {
         let count = |fate| slots.clone().filter(|slot| Fate::of(slot) == fate).count();
         let reason = |(of, words): (Why, &str)| {
             let is = |slot: &&Slot| matches!(slot.stage, Stage::Dropped { why, .. } if why == of);
@@ -174,14 +174,14 @@ impl Place {
 
     /// The counts of its slots.
     pub fn counts(&self) -> Counts {
-        Counts::of(self.slots.iter())
+        Counts::of(&self.slots.iter())
     }
 }
 
 impl Site {
     /// The counts of all slots.
     pub fn counts(&self) -> Counts {
-        Counts::of(self.places.iter().flat_map(|place| &place.slots))
+        Counts::of(&self.places.iter().flat_map(|place| &place.slots))
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
             slot(5, 5, dropped(Why::Budget)),
             slot(6, 6, Stage::Closing),
         ];
-        let counts = Counts::of(slots.iter());
+        let counts = Counts::of(&slots.iter());
         assert_eq!((counts.all, counts.done, counts.merged), (6, 2, 1));
         assert_eq!((counts.waiting, counts.dropped), (1, 3));
         assert_eq!(counts.reasons, ["2: fewer reports than a crowd", "1: the budget is spent"]);

@@ -108,18 +108,15 @@ impl Connections {
         };
         let service = TowerToHyperService::new(door);
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
-        select! {
-            _ = connection.as_mut() => return,
-            () = self.stopping.cancelled() => {}
-            () = sleep(self.patience) => {}
-        }
-        if !visits.any() {
-            return;
-        }
-        select! {
-            _ = connection.as_mut() => return,
-            () = self.stopping.cancelled() => {}
-            () = sleep(AGE) => {}
+        for wait in [self.patience, AGE] {
+            select! {
+                _ = connection.as_mut() => return,
+                () = self.stopping.cancelled() => {}
+                () = sleep(wait) => {}
+            }
+            if !visits.any() {
+                return;
+            }
         }
         connection.as_mut().graceful_shutdown();
         loop {

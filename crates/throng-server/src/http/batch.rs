@@ -88,7 +88,12 @@ async fn take(
                 incoming = node.blocking(write).await?;
             }
             let at = Arc::clone(party);
-            let receipt = node.blocking(move |_| at.keep(incoming)).await?;
+            let keep = move |_: &_| {
+                let kept = at.course.keep(incoming);
+                at.work.notify_one();
+                kept
+            };
+            let receipt = node.blocking(keep).await?;
             node.metrics.count(RECEIVED, "");
             tracing::info!(collection = %party.id(), first = place.first, "received a batch");
             Ok(receipt)

@@ -175,14 +175,11 @@ fn frame(node: &Node, visitor: Option<Visitor>, here: &'static str) -> Frame {
 
 /// Redirects to another address by GET.
 fn see(to: &str, cookie: Option<HeaderValue>) -> Response<Body> {
-    let mut response = StatusCode::SEE_OTHER.into_response();
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/"));
-    response.headers_mut().insert(LOCATION, to);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Some(cookie) = cookie {
-        response.headers_mut().insert(SET_COOKIE, cookie);
-    }
-    response
+    let head = [(LOCATION, to), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    let cookie = cookie.map(|cookie| (SET_COOKIE, cookie));
+    let head: HeaderMap = head.into_iter().chain(cookie).collect();
+    (StatusCode::SEE_OTHER, head).into_response()
 }
 
 /// The value of a field of a form.

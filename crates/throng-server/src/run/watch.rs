@@ -79,7 +79,7 @@ pub async fn watch(node: Arc<Node>, peers: Peers) {
 
 async fn round(node: &Arc<Node>, peers: &Peers) {
     let others = node.parties.values().flat_map(|party| party.others());
-    let urls: BTreeSet<String> = others.map(|(_, party)| party.url).collect();
+    let urls: BTreeSet<String> = others.map(|(_, party)| party.url.clone()).collect();
     let health = urls.into_iter().map(Ask::Health);
     let own = node.parties.values().filter(|_| node.role == Role::Analyzer);
     let running = own.filter(|party| party.route().epoch_at(node.now()).is_some());

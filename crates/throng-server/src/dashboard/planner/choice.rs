@@ -23,8 +23,6 @@ pub struct Dial {
     pub only: &'static str,
     pub steps: &'static [f64],
     usual: f64,
-    /// True if fractions are rounded.
-    whole: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -149,15 +147,11 @@ impl Dial {
         steps: &'static [f64],
         usual: f64,
     ) -> Self {
-        Self { name, label, only: "", steps, usual, whole: false }
+        Self { name, label, only: "", steps, usual }
     }
 
     const fn only(self, kinds: &'static str) -> Self {
         Self { only: kinds, ..self }
-    }
-
-    const fn whole(self) -> Self {
-        Self { whole: true, ..self }
     }
 
     /// All steps as people read them, without spaces.
@@ -172,7 +166,8 @@ impl Dial {
         let typed = query.get(self.name).and_then(|text| text.trim().replace(',', "").parse().ok());
         if let Some(number) = typed.filter(|number: &f64| number.is_finite()) {
             let number = number.clamp(least, most);
-            let number = if self.whole { number.round() } else { number };
+            let whole = self.steps.iter().all(|step| step.fract() == 0.0);
+            let number = if whole { number.round() } else { number };
             return Setting { number, exact: true };
         }
         let step = query.get(&format!("{}_step", self.name)).and_then(|text| text.parse().ok());
@@ -192,13 +187,13 @@ fn words(number: f64) -> String {
 
 /// Every quantity with a slider. The ends of the lists bound what a query can ask for.
 pub const DIALS: [Dial; 8] = [
-    Dial::new("n", "Reports in one release", &CROWDS, 1e5).whole(),
+    Dial::new("n", "Reports in one release", &CROWDS, 1e5),
     Dial::new("epsilon", "ε to reach", &EPSILONS, 1.0),
     Dial::new("delta", "δ, what may be added to e^ε", &DELTAS, 1e-6),
-    Dial::new("size", "Answers, things, periods or bits", &SIZES, 10.0).whole().only("sized"),
-    Dial::new("changes", "Changes followed", &CHANGES, 1.0).whole().only("state"),
+    Dial::new("size", "Answers, things, periods or bits", &SIZES, 10.0).only("sized"),
+    Dial::new("changes", "Changes followed", &CHANGES, 1.0).only("state"),
     Dial::new("corrupt", "Share of reports that may be the adversary’s", &CORRUPT, 0.0),
-    Dial::new("max_messages", "Messages in a report at most", &MESSAGES, 16.0).whole(),
+    Dial::new("max_messages", "Messages in a report at most", &MESSAGES, 16.0),
     Dial::new("local_floor", "ε of a report by itself at most", &FLOORS, f64::INFINITY),
 ];
 
