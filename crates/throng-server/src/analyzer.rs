@@ -162,13 +162,15 @@ impl Analyzer {
         let confidence = Probability::new("confidence", CONFIDENCE)?;
         let Entry { first, last, total, hash, .. } = *entry;
         let manifest = opened.manifest.unverified();
+        let before = self.ledger().into_iter().flat_map(|entry| entry.first..=entry.last);
+        let epochs: Vec<u64> = before.chain(first..=last).collect();
         Ok(Release {
             collection: self.course.id,
             first,
             last,
             reports,
             confidence,
-            estimates: self.subjects.answers(tally, &self.epochs_with(&opened.slot), confidence),
+            estimates: self.subjects.answers(tally, &epochs, confidence),
             guarantee: BatchGuarantee::of(terms, reports, last - first + 1)?,
             spent: Budget::of(terms, total),
             influence: Influence::of(terms, reports, tally),
@@ -187,13 +189,6 @@ impl Analyzer {
         *self.lock() = read_ledger(&self.course)?;
         let mut account = lock(&self.account);
         self.lock().charge(&mut account, promise.lifetime.0, slot.first, slot.last, honest)
-    }
-
-    /// The epochs of all releases so far, and of this one.
-    fn epochs_with(&self, slot: &Slot) -> Vec<u64> {
-        let entries = self.ledger();
-        let before = entries.iter().flat_map(|entry| entry.first..=entry.last);
-        before.chain(slot.first..=slot.last).collect()
     }
 
     /// Writes a release, its entry in the ledger and the tally to go on from, all in one commit.
@@ -216,7 +211,13 @@ impl Analyzer {
             changes.push(Change::Put { table: Table::Tallies, key: &key, value: words });
         }
         let written = course.put(slot.at(Stage::Released { shredded: false }), &changes);
-        self.remember(release, written.is_ok());
+        let mut kept = lock(&self.published);
+        match kept.as_mut().filter(|_| written.is_ok()) {
+            Some(all) => drop(all.insert(release.first, Arc::new(release))),
+            // A commit that seemed to fail may have happened: all are read again.
+            None => *kept = None,
+        }
+        drop(kept);
         written?;
         self.lock().push(entry);
         self.write_head()
@@ -238,17 +239,6 @@ impl Analyzer {
             }
         }
         Ok(Some(counted))
-    }
-
-    /// Adds a release to those in memory. If it may or may not be on disk, all are read again
-    /// instead.
-    fn remember(&self, release: Release, written: bool) {
-        let mut kept = lock(&self.published);
-        if !written {
-            *kept = None;
-        } else if let Some(all) = kept.as_mut() {
-            all.insert(release.first, Arc::new(release));
-        }
     }
 
     /// Keeps the newest hash of the ledger outside its table.

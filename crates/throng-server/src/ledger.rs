@@ -108,11 +108,11 @@ impl Ledger {
         last: u64,
         honest: Crowd,
     ) -> Result<Option<Entry>, Error> {
-        let mut spent: Vec<Spent> = Vec::with_capacity(self.entries.len() + 1);
-        for entry in &self.entries {
+        let charged = |entry: &Entry| {
             let epochs = entry.last - entry.first + 1;
-            spent.push(Spent { epochs, honest: Crowd::new(entry.honest)? });
-        }
+            Ok(Spent { epochs, honest: Crowd::new(entry.honest)? })
+        };
+        let mut spent = self.entries.iter().map(charged).collect::<Result<Vec<_>, Error>>()?;
         spent.push(Spent { epochs: last - first + 1, honest });
         let total = account.total(&spent)?;
         let allowed = total <= lifetime;

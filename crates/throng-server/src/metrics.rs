@@ -67,19 +67,52 @@ impl Metrics {
 
     /// The text with all metrics.
     pub fn render(&self, node: &Node) -> String {
-        let mut out = Text::default();
-        out.head("throng_uploads_accepted_total", "counter", "requests with reports, in steps");
-        let accepted = *lock(&self.accepted);
-        out.line("", accepted.at(node.now() / TICK) / STEP * STEP);
-        for (name, key, help) in COUNTERS {
-            out.head(name, "counter", help);
-            for (value, count) in self.counts(name) {
-                out.line(label(key, value), count);
+        let mut text = String::new();
+        let mut write = |name: &str, kind: &str, help: &str, lines: Vec<(String, u64)>| {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, count) in lines {
+                let _ = writeln!(text, "{name}{labels} {count}");
             }
+        };
+        let accepted = lock(&self.accepted).at(node.now() / TICK) / STEP * STEP;
+        let help = "requests with reports, in steps";
+        write("throng_uploads_accepted_total", "counter", help, vec![(String::new(), accepted)]);
+        for (name, key, help) in COUNTERS {
+            let counts = self.counts(name).into_iter();
+            let lines = counts.map(|(value, count)| (label(key, value), count));
+            write(name, "counter", help, lines.collect());
         }
-        out.parties(node);
-        out.text
+        let parties = || node.parties.values();
+        let slots = parties().flat_map(|party| stages(party));
+        write("throng_slots", "gauge", "ranges of epochs by how far they are", slots.collect());
+        let left = parties().map(|party| (label("collection", party.id()), reports_left(party)));
+        let help = "distinct valid reports of crowds that left";
+        write("throng_reports_total", "counter", help, left.collect());
+        let idle = parties().map(|party| {
+            (label("collection", party.id()), node.now().saturating_sub(party.stepped()))
+        });
+        let help = "since everything that was due was done";
+        write("throng_idle_seconds", "gauge", help, idle.collect());
+        text
     }
+}
+
+/// The numbers of a party's slots, by stage.
+fn stages(party: &Party) -> Vec<(String, u64)> {
+    let mut stages: BTreeMap<&str, u64> = BTreeMap::new();
+    for slot in party.course.slots() {
+        *stages.entry(slot.stage.name()).or_default() += 1;
+    }
+    let labels = |stage| format!("{{collection=\"{}\",stage=\"{stage}\"}}", party.id());
+    stages.into_iter().map(|(stage, count)| (labels(stage), count)).collect()
+}
+
+/// The number of reports that left a party as crowds.
+fn reports_left(party: &Party) -> u64 {
+    let (slots, hop) = (party.course.slots(), party.course.hop);
+    let left = slots.iter().filter(|slot| !matches!(slot.stage, Stage::Dropped { .. }));
+    left.filter_map(|slot| reports(slot, party.route(), hop)).sum()
 }
 
 /// The number of reports of a slot, where it may be told because they are a crowd.
@@ -96,52 +129,6 @@ pub(crate) fn reports(slot: &Slot, route: &Route, hop: u8) -> Option<u64> {
     let reports = manifest.unverified().records / route.shape.records_per_report(hop).max(1);
     // A dishonest mix may hand over fewer.
     Some(reports).filter(|reports| *reports >= quorum)
-}
-
-/// The text of one metric after the other.
-#[derive(Default)]
-struct Text {
-    text: String,
-    name: &'static str,
-}
-
-impl Text {
-    fn head(&mut self, name: &'static str, kind: &str, help: &str) {
-        self.name = name;
-        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-    }
-
-    fn line(&mut self, labels: impl Display, count: u64) {
-        let _ = writeln!(self.text, "{}{labels} {count}", self.name);
-    }
-
-    fn parties(&mut self, node: &Node) {
-        self.head("throng_slots", "gauge", "ranges of epochs by how far they are");
-        for party in node.parties.values() {
-            let mut stages: BTreeMap<&str, u64> = BTreeMap::new();
-            for slot in party.course.slots() {
-                *stages.entry(slot.stage.name()).or_default() += 1;
-            }
-            for (stage, count) in stages {
-                self.line(
-                    format_args!("{{collection=\"{}\",stage=\"{stage}\"}}", party.id()),
-                    count,
-                );
-            }
-        }
-        self.head("throng_reports_total", "counter", "distinct valid reports of crowds that left");
-        for party in node.parties.values() {
-            let (slots, hop) = (party.course.slots(), party.course.hop);
-            let left = slots.iter().filter(|slot| !matches!(slot.stage, Stage::Dropped { .. }));
-            let told = left.filter_map(|slot| reports(slot, party.route(), hop)).sum();
-            self.line(label("collection", party.id()), told);
-        }
-        self.head("throng_idle_seconds", "gauge", "since everything that was due was done");
-        for party in node.parties.values() {
-            let idle = node.now().saturating_sub(party.stepped());
-            self.line(label("collection", party.id()), idle);
-        }
-    }
 }
 
 fn label(key: &str, value: impl Display) -> String {

@@ -9,7 +9,7 @@
 //!
 //! Addresses of peers are dropped where they come in.
 
-use super::door::{Door, Visits};
+use super::door::{Visits, enter};
 use super::routes::routes;
 use crate::server::Node;
 use axum::Router;
@@ -26,6 +26,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use tower::service_fn;
 
 /// Accepts connections until it is stopped, and then waits for those there are, but not longer than
 /// a client may take for a request.
@@ -101,11 +102,9 @@ impl Connections {
 
     async fn http(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let visits = Arc::new(Visits::default());
-        let door = Door {
-            routes: self.routes.clone(),
-            room: Arc::clone(&self.requests),
-            visits: Arc::clone(&visits),
-        };
+        let (mut routes, room) = (self.routes.clone(), Arc::clone(&self.requests));
+        let seen = Arc::clone(&visits);
+        let door = service_fn(move |request| enter(request, &mut routes, &room, &seen));
         let service = TowerToHyperService::new(door);
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
         for wait in [self.patience, AGE] {

@@ -64,22 +64,17 @@ impl Choice {
             self.number("epsilon"),
             self.number("delta"),
         );
-        let mut more = |flag: &str, value: f64| {
+        let sized = !matches!(self.value, Kind::Bit | Kind::Real);
+        let more = [
+            ("size", sized.then(|| self.size().into())),
+            ("changes", (self.value == Kind::State).then(|| self.number("changes"))),
+            ("corrupt", Some(self.number("corrupt")).filter(|share| *share > 0.0)),
+            ("max-messages", Some(self.number("max_messages"))),
+            ("local-floor", Some(self.number("local_floor")).filter(|floor| floor.is_finite())),
+        ];
+        for (flag, value) in more.into_iter().filter_map(|(flag, value)| Some((flag, value?))) {
             // Writing to a string does not fail.
             let _ = write!(command, " --{flag} {value}");
-        };
-        if !matches!(self.value, Kind::Bit | Kind::Real) {
-            more("size", self.size().into());
-        }
-        if self.value == Kind::State {
-            more("changes", self.number("changes"));
-        }
-        if self.number("corrupt") > 0.0 {
-            more("corrupt", self.number("corrupt"));
-        }
-        more("max-messages", self.number("max_messages"));
-        if self.number("local_floor").is_finite() {
-            more("local-floor", self.number("local_floor"));
         }
         if self.fragile {
             command += " --fragile";
