@@ -35,15 +35,6 @@ pub(crate) enum Topic {
     Board(Box<Board>),
 }
 
-impl Topic {
-    fn route(&self) -> Route {
-        match self {
-            Self::Question(collection) => Route::from(&**collection),
-            Self::Board(board) => Route::from(&**board),
-        }
-    }
-}
-
 /// The duty of this server in the collection.
 enum Duty {
     /// The server strips a layer and shuffles.
@@ -64,7 +55,10 @@ impl Party {
         limits: &Limits,
         now: u64,
     ) -> Result<Self, Error> {
-        let route = Arc::new(topic.route());
+        let route = Arc::new(match &topic {
+            Topic::Question(collection) => Route::from(&**collection),
+            Topic::Board(board) => Route::from(&**board),
+        });
         let hop = route.chain.hop_of(&identity.public());
         let analyzer = hop == Some(route.chain.hops());
         if hop.is_none() || analyzer != (role == Role::Analyzer) {

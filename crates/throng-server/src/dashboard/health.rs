@@ -81,12 +81,12 @@ impl Site {
             return (State::plain("not asked yet"), String::new());
         };
         let since = format!("since {}", Moment(since));
-        match (trouble, answered) {
-            (None, _) => (State::ok("answers"), since),
-            (Some(trouble), None) => (State::bad(trouble.to_string()), since),
-            (Some(trouble), Some(answered)) => {
-                let ago = Span(self.now.saturating_sub(answered));
-                (State::bad(trouble.to_string()), format!("{since}; answered {ago} ago"))
+        match trouble {
+            None => (State::ok("answers"), since),
+            Some(trouble) => {
+                let ago = answered.map(|answered| Span(self.now.saturating_sub(answered)));
+                let last = ago.map_or_else(String::new, |ago| format!("; answered {ago} ago"));
+                (State::bad(trouble.to_string()), since + &last)
             }
         }
     }

@@ -9,6 +9,7 @@ use super::time::{Epochs, Span};
 use super::{Frame, shown};
 use crate::Error;
 use askama::Template;
+use std::array::from_fn;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use throng_collection::Release;
@@ -75,8 +76,13 @@ impl Place {
         let parties = self.route.chain.parties().enumerate().filter(|_| !releases.is_empty());
         let losses = parties.map(|(place, (hop, party))| {
             let analyzer = hop == self.route.chain.hops();
-            let left = |release: &Arc<Release>| LossCounts::of(release, place, analyzer);
-            let all = releases.iter().filter_map(left).fold(LossCounts::default(), LossCounts::and);
+            let left = |release: &Arc<Release>| {
+                let loss = release.losses.get(place)?;
+                let nonsense = if analyzer { release.nonsense } else { 0 };
+                Some([loss.replayed, loss.malformed, nonsense])
+            };
+            let add = |a: [u64; 3], b: [u64; 3]| from_fn(|sort| a[sort].saturating_add(b[sort]));
+            let all = releases.iter().filter_map(left).fold([0; 3], add);
             let newest = releases.last().and_then(left).unwrap_or_default();
             Losses { party: &party.name, analyzer, sums: [all, newest] }
         });
@@ -88,33 +94,8 @@ struct Losses<'a> {
     party: &'a str,
     /// True for the analyzer, which alone can tell what makes no sense.
     analyzer: bool,
-    /// The losses of all releases, and of the newest.
-    sums: [LossCounts; 2],
-}
-
-/// Messages that a party left out.
-#[derive(Clone, Copy, Default)]
-struct LossCounts {
-    replayed: u64,
-    malformed: u64,
-    nonsense: u64,
-}
-
-impl LossCounts {
-    /// The losses at the party in this place of the chain.
-    fn of(release: &Release, place: usize, analyzer: bool) -> Option<Self> {
-        let loss = release.losses.get(place)?;
-        let nonsense = if analyzer { release.nonsense } else { 0 };
-        Some(Self { replayed: loss.replayed, malformed: loss.malformed, nonsense })
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self {
-            replayed: self.replayed.saturating_add(other.replayed),
-            malformed: self.malformed.saturating_add(other.malformed),
-            nonsense: self.nonsense.saturating_add(other.nonsense),
-        }
-    }
+    /// The messages that were repeated, malformed and nonsense, in all releases and in the newest.
+    sums: [[u64; 3]; 2],
 }
 
 #[derive(Template)]
