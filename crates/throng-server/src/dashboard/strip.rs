@@ -3,7 +3,6 @@
 //! States differ by shape and not by colour alone, and the words beside them count them.
 
 use super::site::{Place, Site};
-use std::fmt::Write;
 use throng_mix::{Slot, Stage, Why};
 
 /// The marks, drawn with one path for each state.
@@ -66,28 +65,26 @@ impl Fate {
     /// One mark of each fate, with its class and its name.
     pub fn legend(analyzer: bool) -> [(&'static str, String, &'static str); 6] {
         Self::ALL.map(|fate| {
-            let (mut path, merged) = (String::new(), fate == Self::Merged);
-            fate.draw(0, merged, &mut path);
-            if merged {
-                fate.draw(1, false, &mut path);
-            }
+            let path = match fate {
+                Self::Merged => fate.mark(0, true) + &fate.mark(1, false),
+                single => single.mark(0, false),
+            };
             let (class, name) = fate.words(analyzer);
             (class, path, name)
         })
     }
 
-    /// Appends its mark at a place, without a gap after it where it is joined with the next one.
-    fn draw(self, place: u64, joined: bool, path: &mut String) {
+    /// The path of its mark at a place, without a gap after it where it is joined with the next.
+    fn mark(self, place: u64, joined: bool) -> String {
         let x = place * STEP;
-        // Writing to a string does not fail.
-        let _ = match self {
-            Self::Merged if joined => write!(path, "M{x} 0h10v20h-10z"),
-            Self::Done | Self::Merged => write!(path, "M{x} 0h8v20h-8z"),
-            Self::Waiting => write!(path, "M{x} 10h8v10h-8z"),
-            Self::Dropped => write!(path, "M{}.5 1.5h5v17h-5z", x + 1),
-            Self::Missing => write!(path, "M{x} 17h8v3h-8z"),
-            Self::Running => write!(path, "M{} 0h2v20h-2zM{} 0h2v20h-2z", x + 1, x + 5),
-        };
+        match self {
+            Self::Merged if joined => format!("M{x} 0h10v20h-10z"),
+            Self::Done | Self::Merged => format!("M{x} 0h8v20h-8z"),
+            Self::Waiting => format!("M{x} 10h8v10h-8z"),
+            Self::Dropped => format!("M{}.5 1.5h5v17h-5z", x + 1),
+            Self::Missing => format!("M{x} 17h8v3h-8z"),
+            Self::Running => format!("M{} 0h2v20h-2zM{} 0h2v20h-2z", x + 1, x + 5),
+        }
     }
 }
 
@@ -95,16 +92,13 @@ impl Strip {
     fn of(fates: &[(Fate, bool)], end: u64, analyzer: bool) -> Self {
         let (mut paths, mut words) = (Vec::new(), Vec::new());
         for fate in Fate::ALL {
-            let mut path = String::new();
-            let mut count = 0;
-            for (place, (_, joined)) in (0..).zip(fates).filter(|(_, (other, _))| *other == fate) {
-                fate.draw(place, *joined, &mut path);
-                count += 1;
-            }
-            if count > 0 {
+            let places = (0..).zip(fates).filter(|(_, (other, _))| *other == fate);
+            let marks = places.map(|(place, (_, joined))| fate.mark(place, *joined));
+            let marks: Vec<String> = marks.collect();
+            if !marks.is_empty() {
                 let (class, name) = fate.words(analyzer);
-                paths.push((class, path));
-                words.push(format!("{count} {name}"));
+                paths.push((class, marks.concat()));
+                words.push(format!("{} {name}", marks.len()));
             }
         }
         let words = if words.is_empty() {
