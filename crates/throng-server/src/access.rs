@@ -18,14 +18,14 @@
 //! Tokens are 256 random bits, so that a plain hash of them gives nothing away.
 
 use crate::Error;
-use crate::config::wrong;
+use crate::config::{only, table, wrong};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 use throng_mix::store::StoreError;
 use throng_wire::{hex, unhex};
-use toml::{Table, Value};
+use toml::Value;
 use zeroize::Zeroizing;
 
 /// The rights that a token gives.
@@ -123,11 +123,7 @@ impl Token {
 impl Access {
     /// Reads the file of tokens.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let all: Table =
-            text.parse().map_err(|error: toml::de::Error| wrong("TOML", error.to_string()))?;
-        if let Some(key) = all.keys().find(|key| *key != "token") {
-            return Err(wrong(key, "not known here; there is token"));
-        }
+        let all = table(text, "token")?;
         let list = all.get("token").map_or(Some(&[][..]), |list| Some(list.as_array()?));
         let list = list.ok_or_else(|| wrong("token", "a list, each begun by [[token]]"))?;
         let mut access = Self::default();
@@ -178,9 +174,7 @@ impl Access {
 
 fn parse_token(entry: &Value) -> Result<Token, Error> {
     let entry = entry.as_table().ok_or_else(|| wrong("token", "a list of tables"))?;
-    if let Some(key) = entry.keys().find(|key| !FIELDS.contains(&key.as_str())) {
-        return Err(wrong(key, format!("not known here; there is {}", FIELDS.join(", "))));
-    }
+    only("", entry, "name, role, sha256")?;
     let text = |key: &str| {
         let text = entry.get(key).and_then(Value::as_str);
         text.ok_or_else(|| wrong(format!("token.{key}"), "a text in quotes"))
@@ -199,8 +193,6 @@ fn checked(name: &str) -> Result<String, Error> {
 const MARK: &str = "throng_";
 
 const LONGEST: usize = 64;
-
-const FIELDS: [&str; 3] = ["name", "role", "sha256"];
 
 #[cfg(test)]
 mod tests {

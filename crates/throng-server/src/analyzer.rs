@@ -2,11 +2,12 @@
 
 use crate::Error;
 use crate::ledger::{Entry, Ledger};
-use crate::release::BatchCounts;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use throng_account::Crowd;
-use throng_collection::{Account, Collection, Release, Subjects};
+use throng_account::{Crowd, Probability};
+use throng_collection::{
+    Account, BatchGuarantee, Budget, Collection, Influence, Release, Subjects,
+};
 use throng_mechanism::Tally;
 use throng_mix::store::{Change, RowKey, Store, StoreError, Table, blob};
 use throng_mix::{Course, Limits, OpenedBatch, Slot, Stage, Step, Why, lock};
@@ -56,11 +57,13 @@ impl Analyzer {
         if course.hop != collection.chain.hops() {
             return Err(throng_mix::Error::WrongPlace.into());
         }
-        let ledger = read_ledger(&course)?;
-        let account = Mutex::new(Account::new(&collection.terms));
-        let ledger = Mutex::new(ledger);
-        let (subjects, published) = (Subjects::of(collection), Mutex::new(None));
-        let analyzer = Self { course, subjects, ledger, account, published };
+        let analyzer = Self {
+            ledger: Mutex::new(read_ledger(&course)?),
+            account: Mutex::new(Account::new(&collection.terms)),
+            subjects: Subjects::of(collection),
+            published: Mutex::new(None),
+            course,
+        };
         analyzer.write_head()?;
         Ok(analyzer)
     }
@@ -75,21 +78,14 @@ impl Analyzer {
         self.course.advance(now, |step| match step {
             Step::Process { first } => self.analyze(first),
             // An analyzer closes and hands over nothing; the rest is done already.
-            Step::Close { .. }
-            | Step::GiveUp { .. }
-            | Step::Shred { .. }
-            | Step::Destroy { .. } => Ok(()),
+            _ => Ok(()),
         })
     }
 
     /// All releases so far, oldest first, each as the JSON object that was published.
     pub fn releases(&self) -> Result<Vec<String>, Error> {
-        let rows = self
-            .course
-            .store
-            .rows
-            .under(Table::Releases, &RowKey::all(self.course.id))?
-            .into_iter();
+        let Course { store, id, .. } = &*self.course;
+        let rows = store.rows.under(Table::Releases, &RowKey::all(*id))?.into_iter();
         rows.map(|(_, row)| String::from_utf8(row).map_err(|_| UNREADABLE.into())).collect()
     }
 
@@ -119,8 +115,11 @@ impl Analyzer {
 
     /// Opens and counts a batch, asks the accountant, and publishes.
     fn analyze(&self, first: u64) -> Result<(), Error> {
-        let Some((opened, mut counted)) = self.count(first)? else { return Ok(()) };
-        let (course, slot, reports) = (&self.course, &opened.slot, counted.reports);
+        let Some((opened, mut tally)) = self.count(first)? else { return Ok(()) };
+        let (course, slot, nonsense) = (&self.course, &opened.slot, tally.malformed());
+        // A message that no client would send does not count towards the crowd.
+        let messages = u64::from(course.route.shape.messages);
+        let reports = opened.valid.saturating_sub(nonsense) / messages;
         if !course.is_crowd(slot, reports)? {
             return Ok(());
         }
@@ -128,16 +127,15 @@ impl Analyzer {
             let why = Why::Budget;
             return Ok(course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])?);
         };
-        let followed = self.follow(slot, &mut counted.tally)?;
-        let release = counted.release(&self.subjects, &entry, &self.epochs_with(slot))?;
+        let followed = self.follow(slot, &mut tally)?;
+        let release = self.release(&opened, (reports, nonsense), &tally, &entry)?;
         course.remember(&opened)?;
         self.publish(slot, release, entry, followed.as_deref())
     }
 
     /// Opens the messages of a batch and counts them.
-    fn count(&self, first: u64) -> Result<Option<(OpenedBatch, BatchCounts)>, Error> {
-        let collection = self.collection();
-        let (terms, messages) = (&collection.terms, u64::from(collection.shape().messages));
+    fn count(&self, first: u64) -> Result<Option<(OpenedBatch, Tally)>, Error> {
+        let terms = &self.collection().terms;
         let (mut tally, mut words) = (terms.mechanism.tally(), Vec::new());
         let opened = self.course.open_received(first, |message| {
             if words.len() >= TOGETHER {
@@ -148,13 +146,39 @@ impl Analyzer {
         })?;
         let Some(opened) = opened else { return Ok(None) };
         terms.mechanism.absorb(&mut tally, &words);
-        let nonsense = tally.malformed();
-        // A message that no client would send does not count towards the crowd.
-        let reports = opened.valid.saturating_sub(nonsense) / messages;
+        Ok(Some((opened, tally)))
+    }
+
+    /// The release of a batch with its entry in the ledger. The tally is that of the batch, or of
+    /// all epochs so far where estimates are about all of them.
+    fn release(
+        &self,
+        opened: &OpenedBatch,
+        (reports, nonsense): (u64, u64),
+        tally: &Tally,
+        entry: &Entry,
+    ) -> Result<Release, Error> {
+        let terms = &self.collection().terms;
+        let confidence = Probability::new("confidence", CONFIDENCE)?;
+        let Entry { first, last, total, hash, .. } = *entry;
         let manifest = opened.manifest.unverified();
-        let losses = manifest.losses.iter().copied().chain([opened.loss]).collect();
-        let counted = BatchCounts { batch: manifest.id(), reports, losses, tally, nonsense };
-        Ok(Some((opened, counted)))
+        let before = self.ledger().into_iter().flat_map(|entry| entry.first..=entry.last);
+        let epochs: Vec<u64> = before.chain(first..=last).collect();
+        Ok(Release {
+            collection: self.course.id,
+            first,
+            last,
+            reports,
+            confidence,
+            estimates: self.subjects.answers(tally, &epochs, confidence),
+            guarantee: BatchGuarantee::of(terms, reports, last - first + 1)?,
+            spent: Budget::of(terms, total),
+            influence: Influence::of(terms, reports, tally),
+            losses: manifest.losses.iter().copied().chain([opened.loss]).collect(),
+            nonsense,
+            batch: manifest.id(),
+            ledger: hash,
+        })
     }
 
     /// The entry that a release of `reports` reports adds to the ledger, if the lifetime allows it.
@@ -165,13 +189,6 @@ impl Analyzer {
         *self.lock() = read_ledger(&self.course)?;
         let mut account = lock(&self.account);
         self.lock().charge(&mut account, promise.lifetime.0, slot.first, slot.last, honest)
-    }
-
-    /// The epochs of all releases so far, and of this one.
-    fn epochs_with(&self, slot: &Slot) -> Vec<u64> {
-        let entries = self.ledger();
-        let before = entries.iter().flat_map(|entry| entry.first..=entry.last);
-        before.chain(slot.first..=slot.last).collect()
     }
 
     /// Writes a release, its entry in the ledger and the tally to go on from, all in one commit.
@@ -194,7 +211,13 @@ impl Analyzer {
             changes.push(Change::Put { table: Table::Tallies, key: &key, value: words });
         }
         let written = course.put(slot.at(Stage::Released { shredded: false }), &changes);
-        self.remember(release, written.is_ok());
+        let mut kept = lock(&self.published);
+        match kept.as_mut().filter(|_| written.is_ok()) {
+            Some(all) => drop(all.insert(release.first, Arc::new(release))),
+            // A commit that seemed to fail may have happened: all are read again.
+            None => *kept = None,
+        }
+        drop(kept);
         written?;
         self.lock().push(entry);
         self.write_head()
@@ -216,17 +239,6 @@ impl Analyzer {
             }
         }
         Ok(Some(counted))
-    }
-
-    /// Adds a release to those in memory. If it may or may not be on disk, all are read again
-    /// instead.
-    fn remember(&self, release: Release, written: bool) {
-        let mut kept = lock(&self.published);
-        if !written {
-            *kept = None;
-        } else if let Some(all) = kept.as_mut() {
-            all.insert(release.first, Arc::new(release));
-        }
     }
 
     /// Keeps the newest hash of the ledger outside its table.
@@ -258,3 +270,6 @@ fn read_ledger(course: &Course) -> Result<Ledger, Error> {
 const TOGETHER: usize = 1 << 16;
 
 const UNREADABLE: StoreError = StoreError::Corrupt { what: "the row of a release" };
+
+/// The probability with which an interval contains the truth.
+const CONFIDENCE: f64 = 0.95;

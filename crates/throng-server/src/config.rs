@@ -107,62 +107,66 @@ pub struct Config {
 impl Config {
     /// Reads the file.
     pub fn read(role: Role, file: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
         let directory = file.parent().unwrap_or(Path::new(""));
-        Self::parse(role, &text, directory).map_err(|error| {
-            let (path, reason) = (file.display().to_string(), error.to_string());
-            Error::File { path, reason }
-        })
+        read_file(file, |text| Self::parse(role, text, directory))
     }
 
     /// Reads the text of a file in this directory.
     pub fn parse(role: Role, text: &str, directory: &Path) -> Result<Self, Error> {
-        let all: Table =
-            text.parse().map_err(|error: toml::de::Error| wrong("TOML", error.to_string()))?;
-        let top = Section { name: "", table: &all, directory };
-        top.known(&[
-            "listen",
-            "identity",
-            "data",
-            "collections",
-            "tls",
-            "peers",
-            "access",
-            "limits",
-        ])?;
+        let keys = "listen, identity, data, collections, tls, peers, access, limits";
+        let top = Section { prefix: "", table: &table(text, keys)?, directory };
         let listen = top.text("listen")?.parse();
         let listen =
             listen.map_err(|_| top.wrong("listen", "an address such as \"127.0.0.1:8001\""))?;
-        let tls = top.section("tls")?.map(|tls| {
-            tls.known(&["certificate", "key"])?;
-            Ok::<_, Error>((tls.path("certificate")?, tls.path("key")?))
-        });
-        let authority = top.section("peers")?.map(|peers| {
-            peers.known(&["ca"])?;
-            peers.has("ca").then(|| peers.path("ca")).transpose()
-        });
-        let access = top.section("access")?.map(|access| {
-            access.known(&["tokens"])?;
-            access.path("tokens")
-        });
         Ok(Self {
             role,
             listen,
+            tls: top.section("tls", "certificate, key", |tls| {
+                Ok((tls.path("certificate")?, tls.path("key")?))
+            })?,
+            authority: top
+                .section("peers", "ca", |peers| {
+                    peers.has("ca").then(|| peers.path("ca")).transpose()
+                })?
+                .flatten(),
+            access: top.section("access", "tokens", |access| access.path("tokens"))?,
             identity: top.path("identity")?,
             data: top.path("data")?,
             collections: top.paths("collections")?,
-            tls: tls.transpose()?,
-            authority: authority.transpose()?.flatten(),
-            access: access.transpose()?,
-            limits: top.section("limits")?.map_or(Ok(Limits::default()), |part| limits(&part))?,
+            limits: top.section("limits", LIMITS, limits)?.unwrap_or_default(),
         })
     }
 }
 
-/// The error for a file that cannot be read.
-pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> Error {
-    let (path, reason) = (file.display().to_string(), error.to_string());
-    Error::File { path, reason }
+/// Reads the text of a file as what it should be. An error names the file.
+pub(crate) fn read_file<T, E: ToString>(
+    file: &Path,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, Error> {
+    let text = fs::read_to_string(file).map_err(|error| in_file(file, &error))?;
+    parse(&text).map_err(|error| in_file(file, &error))
+}
+
+/// The error for a file that cannot be read, or not as what it should be.
+pub(crate) fn in_file(file: &Path, error: &impl ToString) -> Error {
+    Error::File { path: file.display().to_string(), reason: error.to_string() }
+}
+
+/// Reads a text in TOML that has no other than these keys.
+pub(crate) fn table(text: &str, keys: &str) -> Result<Table, Error> {
+    let table = text.parse().map_err(|error: toml::de::Error| wrong("TOML", error.to_string()))?;
+    only("", &table, keys)?;
+    Ok(table)
+}
+
+/// Refuses keys that are not among these. The prefix tells where the table is.
+pub(crate) fn only(prefix: &str, table: &Table, keys: &str) -> Result<(), Error> {
+    match table.keys().find(|key| keys.split(", ").all(|known| known != *key)) {
+        None => Ok(()),
+        Some(key) => {
+            Err(wrong(format!("{prefix}{key}"), format!("not known here; there is {keys}")))
+        }
+    }
 }
 
 /// The error for a field that cannot be as it is, with a reason that names what would do.
@@ -171,7 +175,6 @@ pub(crate) fn wrong(field: impl Into<String>, reason: impl Into<String>) -> Erro
 }
 
 fn limits(part: &Section<'_>) -> Result<Limits, Error> {
-    part.known(&["upload", "batch", "memory", "threads", "drain", "requests", "patience"])?;
     let Limits { upload, batch, memory, threads, drain, requests, patience } = Limits::default();
     Ok(Limits {
         upload: part.integer("upload", upload as u64, 1 << 30)? as usize,
@@ -184,18 +187,26 @@ fn limits(part: &Section<'_>) -> Result<Limits, Error> {
     })
 }
 
-/// A table of the file and its name.
+/// A table of the file, and the prefix that tells where it is.
 struct Section<'a> {
-    name: &'a str,
+    prefix: &'a str,
     table: &'a Table,
     directory: &'a Path,
 }
 
 impl Section<'_> {
-    fn section<'a>(&'a self, key: &'a str) -> Result<Option<Section<'a>>, Error> {
-        let Some(value) = self.table.get(key) else { return Ok(None) };
-        let table = value.as_table().ok_or_else(|| self.wrong(key, "a section"))?;
-        Ok(Some(Section { name: key, table, directory: self.directory }))
+    /// Reads a section that has no other than these keys, if it is there.
+    fn section<T>(
+        &self,
+        name: &str,
+        keys: &str,
+        read: impl FnOnce(&Section<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let Some(value) = self.table.get(name) else { return Ok(None) };
+        let table = value.as_table().ok_or_else(|| self.wrong(name, "a section"))?;
+        let prefix = &format!("{name}.");
+        only(prefix, table, keys)?;
+        read(&Section { prefix, table, directory: self.directory }).map(Some)
     }
 
     fn text(&self, key: &str) -> Result<&str, Error> {
@@ -241,20 +252,12 @@ impl Section<'_> {
         self.table.contains_key(key)
     }
 
-    fn known(&self, keys: &[&str]) -> Result<(), Error> {
-        match self.table.keys().find(|key| !keys.contains(&key.as_str())) {
-            None => Ok(()),
-            Some(key) => {
-                Err(self.wrong(key, format!("not known here; there is {}", keys.join(", "))))
-            }
-        }
-    }
-
     fn wrong(&self, key: &str, reason: impl Into<String>) -> Error {
-        let dot = if self.name.is_empty() { "" } else { "." };
-        wrong(format!("{}{dot}{key}", self.name), reason)
+        wrong(format!("{}{key}", self.prefix), reason)
     }
 }
+
+const LIMITS: &str = "upload, batch, memory, threads, drain, requests, patience";
 
 const MAX_DURATION: u64 = 366 * 86_400;
 

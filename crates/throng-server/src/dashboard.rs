@@ -53,86 +53,54 @@ pub(crate) struct Page {
     /// Its path, which contains `{id}` if it is about one collection.
     pub path: &'static str,
     /// The role of the servers that have it; all have it if there is none.
-    pub role: Option<Role>,
+    role: Option<Role>,
     /// The right that a visitor needs.
     pub reader: Reader,
-    /// The path in the menu that it belongs to.
-    pub under: &'static str,
-    /// Its name in the menu, and the right of those to whom the menu shows it.
-    menu: Option<(&'static str, Reader)>,
-    /// Renders the page that is asked for as HTML.
-    pub show: fn(&Ask<'_>, Frame) -> Result<String, Error>,
+    /// Its name in the menu.
+    menu: Option<&'static str>,
+    /// Renders it as HTML, where it is not about a board.
+    show: Show,
 }
+
+type Show = fn(&Ask<'_>, Frame) -> Result<String, Error>;
 
 /// All pages. The menu has them in this order, and then the book.
 pub(crate) static PAGES: [Page; 6] = [
-    Page {
-        path: "/",
-        role: Some(Role::Mix),
-        reader: Reader::Operator,
-        under: "/",
-        menu: Some(("Status", Reader::Viewer)),
-        show: |ask, frame| status(&ask.site()?, &ask.machine(), frame),
-    },
-    Page {
-        path: "/",
-        role: Some(Role::Analyzer),
-        reader: Reader::Viewer,
-        under: "/",
-        menu: Some(("Results", Reader::Viewer)),
-        show: |ask, frame| overview(&ask.site()?, ask.query, frame),
-    },
-    Page {
-        path: "/collections/{id}",
-        role: None,
-        reader: Reader::Viewer,
-        under: "/",
-        menu: None,
-        show: |ask, frame| {
-            if ask.is_board() {
-                return board_of(ask, frame);
-            }
-            collection(ask.now(), &ask.asked()?, ask.query, frame)
-        },
-    },
-    Page {
-        path: "/collections/{id}/privacy",
-        role: None,
-        reader: Reader::Viewer,
-        under: "/",
-        menu: None,
-        show: |ask, frame| {
-            // What a board rests on is on its page.
-            if ask.is_board() {
-                return board_of(ask, frame);
-            }
-            privacy(&ask.asked()?, ask.words()?, ask.curves(), ask.query, frame)
-        },
-    },
-    Page {
-        path: "/operations",
-        role: Some(Role::Analyzer),
-        reader: Reader::Operator,
-        under: "/operations",
-        menu: Some(("Operations", Reader::Operator)),
-        show: |ask, frame| operations(&ask.site()?, &ask.machine(), frame),
-    },
-    Page {
-        path: "/planner",
-        role: Some(Role::Analyzer),
-        reader: Reader::Viewer,
-        under: "/planner",
-        menu: Some(("Planner", Reader::Viewer)),
-        show: |ask, frame| ask.planner().page(ask.query, frame),
-    },
+    Page::in_menu("Status", "/", Role::Mix, Reader::Operator, |ask, frame| {
+        status(&ask.site()?, &ask.machine(), frame)
+    }),
+    Page::in_menu("Results", "/", Role::Analyzer, Reader::Viewer, |ask, frame| {
+        overview(&ask.site()?, ask.query, frame)
+    }),
+    Page::of_collection("/collections/{id}", |ask, frame| {
+        collection(ask.now, &ask.asked()?, ask.query, frame)
+    }),
+    Page::of_collection("/collections/{id}/privacy", |ask, frame| {
+        privacy(&ask.asked()?, ask.words()?, ask.curves, ask.query, frame)
+    }),
+    Page::in_menu("Operations", "/operations", Role::Analyzer, Reader::Operator, |ask, frame| {
+        operations(&ask.site()?, &ask.machine(), frame)
+    }),
+    Page::in_menu("Planner", "/planner", Role::Analyzer, Reader::Viewer, |ask, frame| {
+        ask.planner.page(ask.query, frame)
+    }),
 ];
 
-/// Renders the page of the board that is asked for.
-fn board_of(ask: &Ask<'_>, frame: Frame) -> Result<String, Error> {
-    board(ask.now(), &ask.rounds()?, ask.words()?, ask.file()?, frame)
-}
-
 impl Page {
+    const fn in_menu(
+        name: &'static str,
+        path: &'static str,
+        role: Role,
+        reader: Reader,
+        show: Show,
+    ) -> Self {
+        Self { path, role: Some(role), reader, menu: Some(name), show }
+    }
+
+    const fn of_collection(path: &'static str, show: Show) -> Self {
+        Self { path, role: None, reader: Reader::Viewer, menu: None, show }
+    }
+
     /// The page at a path of a server with this role, or else that of the other role.
     pub fn at(path: &str, role: Role) -> Option<&'static Self> {
         let mut here = PAGES.iter().filter(|page| page.path == path);
@@ -143,14 +111,19 @@ impl Page {
     pub fn is_of(&self, role: Role) -> bool {
         self.role.is_none_or(|of| of == role)
     }
-}
 
-/// The menu, as paths and names, for a visitor with this right at a server of this role.
-fn menu(role: Option<Role>, reader: Option<Reader>) -> Vec<(&'static str, &'static str)> {
-    let pages = PAGES.iter().filter(|page| role.is_some_and(|role| page.is_of(role)));
-    let lines = pages.filter_map(|page| Some((page.path, page.menu?)));
-    let shown = lines.filter(|(_, (_, least))| reader >= Some(*least));
-    shown.map(|(path, (name, _))| (path, name)).chain([("/docs", "Documentation")]).collect()
+    /// The path in the menu that it belongs to.
+    pub fn under(&self) -> &'static str {
+        if self.menu.is_some() { self.path } else { "/" }
+    }
+
+    /// Renders it. Everything about a board is on one page.
+    pub fn render(&self, ask: &Ask<'_>, frame: Frame) -> Result<String, Error> {
+        if ask.is_board() {
+            return board(&ask.rounds()?, ask.words()?, ask.file()?, frame);
+        }
+        (self.show)(ask, frame)
+    }
 }
 
 /// The frame around every page.
@@ -170,8 +143,14 @@ impl Frame {
         Self { role: Some(role), open, visitor, here }
     }
 
-    fn links(&self) -> Vec<(&'static str, &'static str)> {
-        menu(self.role, self.visitor.as_ref().map(|visitor| visitor.reader))
+    /// The menu, as paths and names: the pages of this server that the visitor may read.
+    fn menu(&self) -> Vec<(&'static str, &'static str)> {
+        let reader = self.visitor.as_ref().map(|visitor| visitor.reader);
+        let here = |page: &&Page| {
+            self.role.is_some_and(|role| page.is_of(role)) && reader >= Some(page.reader)
+        };
+        let named = PAGES.iter().filter(here).filter_map(|page| Some((page.path, page.menu?)));
+        named.chain([("/docs", "Documentation")]).collect()
     }
 
     /// True if everybody can read results here, which the page then warns of. A mix has none.
@@ -184,16 +163,10 @@ impl Frame {
         self.visitor.as_ref()?.name.as_deref()
     }
 
-    fn style() -> String {
-        STYLE.path()
-    }
-
-    fn script() -> String {
-        SCRIPT.path()
-    }
-
-    fn icon() -> String {
-        ICON.path()
+    /// The address of a file that pages need.
+    fn asset(name: &str) -> String {
+        Asset::named(name)
+            .map_or_else(String::new, |asset| format!("/assets/{name}?{}", asset.mark))
     }
 }
 
@@ -208,34 +181,26 @@ pub(crate) struct Asset {
 }
 
 impl Asset {
-    fn new(name: &'static str, media: &'static str, content: String) -> Self {
+    fn new(name: &'static str, media: &'static str, parts: &[&str]) -> Self {
+        let content = parts.concat();
         let mark = hex(&Sha256::digest(content.as_bytes())[..6]);
         Self { name, media, content, mark }
     }
 
     /// The file of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
-        [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.name == name)
-    }
-
-    fn path(&self) -> String {
-        format!("/assets/{}?{}", self.name, self.mark)
+        ASSETS.iter().find(|asset| asset.name == name)
     }
 }
 
-static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    let all = [include_str!("../assets/dashboard.css"), throng_chart::CSS].concat();
-    Asset::new("dashboard.css", "text/css; charset=utf-8", all)
-});
-
-static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    let script = include_str!("../assets/dashboard.js").to_owned();
-    Asset::new("dashboard.js", "text/javascript; charset=utf-8", script)
-});
-
-static ICON: LazyLock<Asset> = LazyLock::new(|| {
-    let icon = include_str!("../assets/icon.svg").to_owned();
-    Asset::new("icon.svg", "image/svg+xml", icon)
+static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
+    let style = [include_str!("../assets/dashboard.css"), throng_chart::CSS];
+    let script = [include_str!("../assets/dashboard.js")];
+    [
+        Asset::new("dashboard.css", "text/css; charset=utf-8", &style),
+        Asset::new("dashboard.js", "text/javascript; charset=utf-8", &script),
+        Asset::new("icon.svg", "image/svg+xml", &[include_str!("../assets/icon.svg")]),
+    ]
 });
 
 /// The page that asks for a token.
@@ -276,14 +241,18 @@ mod tests {
 
     #[test]
     fn everyone_is_shown_the_pages_that_they_may_read() {
-        let names = |role, reader| -> Vec<&str> {
-            menu(role, reader).into_iter().map(|(_, name)| name).collect()
+        let names = |role, reader: Option<Reader>| -> Vec<&str> {
+            let visitor = reader.map(|reader| Visitor { name: None, reader });
+            let frame = Frame { role, open: false, visitor, here: "" };
+            frame.menu().into_iter().map(|(_, name)| name).collect()
         };
         let (viewer, operator) = (Some(Reader::Viewer), Some(Reader::Operator));
         let all = ["Results", "Operations", "Planner", "Documentation"];
         assert_eq!(names(Some(Role::Analyzer), operator), all);
         assert_eq!(names(Some(Role::Analyzer), viewer), [all[0], all[2], all[3]]);
-        assert_eq!(names(Some(Role::Mix), viewer), ["Status", "Documentation"]);
+        assert_eq!(names(Some(Role::Mix), operator), ["Status", "Documentation"]);
+        // A mix has one page, which a viewer may not open.
+        assert_eq!(names(Some(Role::Mix), viewer), ["Documentation"]);
         assert_eq!(names(Some(Role::Analyzer), None), ["Documentation"]);
         assert_eq!(names(None, None), ["Documentation"]);
     }
@@ -296,7 +265,7 @@ mod tests {
                 other.path == page.path && both
             });
             assert_eq!(same.count(), 1, "{}", page.path);
-            assert!(PAGES.iter().any(|other| other.path == page.under && other.menu.is_some()));
+            assert!(PAGES.iter().any(|other| other.path == page.under() && other.menu.is_some()));
         }
     }
 }

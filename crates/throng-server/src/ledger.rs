@@ -89,12 +89,13 @@ impl Ledger {
             }
             ledger.entries.push(entry);
         }
-        match head {
-            Some(head) if !ledger.contains(&head) => {
-                Err(Error::Rollback { reason: "entries that were there before are missing" })
-            }
-            _ => Ok(ledger),
+        let seen = |head: &[u8; 32]| {
+            *head == ledger.start || ledger.entries.iter().any(|entry| entry.hash == *head)
+        };
+        if head.as_ref().is_none_or(seen) {
+            return Ok(ledger);
         }
+        Err(Error::Rollback { reason: "entries that were there before are missing" })
     }
 
     /// The entry that a release would add, or `None` if the lifetime's ε does not allow for it. The
@@ -107,11 +108,11 @@ impl Ledger {
         last: u64,
         honest: Crowd,
     ) -> Result<Option<Entry>, Error> {
-        let mut spent: Vec<Spent> = Vec::with_capacity(self.entries.len() + 1);
-        for entry in &self.entries {
+        let charged = |entry: &Entry| {
             let epochs = entry.last - entry.first + 1;
-            spent.push(Spent { epochs, honest: Crowd::new(entry.honest)? });
-        }
+            Ok(Spent { epochs, honest: Crowd::new(entry.honest)? })
+        };
+        let mut spent = self.entries.iter().map(charged).collect::<Result<Vec<_>, Error>>()?;
         spent.push(Spent { epochs: last - first + 1, honest });
         let total = account.total(&spent)?;
         let allowed = total <= lifetime;
@@ -131,10 +132,6 @@ impl Ledger {
     /// The newest hash.
     pub fn head(&self) -> [u8; 32] {
         self.entries.last().map_or(self.start, |entry| entry.hash)
-    }
-
-    fn contains(&self, hash: &[u8; 32]) -> bool {
-        *hash == self.start || self.entries.iter().any(|entry| entry.hash == *hash)
     }
 
     /// The entry that a release with this total adds.

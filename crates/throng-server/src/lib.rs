@@ -63,7 +63,7 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `analyzer`, `ledger`, `release` | batches in, releases out; what was spent |
+//! | `analyzer`, `ledger` | batches in, releases out; what was spent |
 //! | `noticeboard` | the analyzer of a board: batches in, bulletins out |
 //! | `party` | one collection at this server, and its duty in it |
 //! | `server`, `run`, `http` | sockets, tasks, time; the only asynchronous part |
@@ -84,7 +84,6 @@ mod metrics;
 mod noticeboard;
 mod party;
 mod pieces;
-mod release;
 mod run;
 mod server;
 

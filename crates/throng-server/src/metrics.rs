@@ -9,21 +9,24 @@ use crate::Error;
 use crate::party::Party;
 use crate::server::Node;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use throng_mix::{Slot, Stage, Ticking, lock};
 use throng_wire::Route;
 
 /// Counters since the start of the server.
-#[derive(Default)]
 pub(crate) struct Metrics {
     accepted: Mutex<Ticking>,
-    batches: AtomicU64,
-    repeated: AtomicU64,
-    conflicts: AtomicU64,
-    /// The rare events, by name and label.
-    rare: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
+    /// The other events, by counter and label.
+    events: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
+}
+
+impl Default for Metrics {
+    /// Counters of which nothing has happened; those without labels of their own show a zero.
+    fn default() -> Self {
+        let zeros = [(RECEIVED, ""), (REPEATED, ""), (ALARMS, CONFLICT)].map(|event| (event, 0));
+        Self { accepted: Mutex::default(), events: Mutex::new(zeros.into()) }
+    }
 }
 
 impl Metrics {
@@ -31,88 +34,85 @@ impl Metrics {
     pub fn upload(&self, refused: Option<&'static str>, now: u64) {
         match refused {
             None => lock(&self.accepted).add(1, now / TICK),
-            Some(reason) => self.count("throng_uploads_refused_total", reason),
+            Some(reason) => self.count(UPLOADS_REFUSED, reason),
         }
-    }
-
-    /// Counts a batch that is on disk.
-    pub fn batch(&self) {
-        self.batches.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a batch that came again.
-    pub fn repeated(&self) {
-        self.repeated.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a batch that was not taken. Two for the same epochs are an alarm.
     pub fn refused_batch(&self, party: &Party, error: &Error, name: &'static str) {
-        self.count("throng_batches_refused_total", name);
+        self.count(BATCHES_REFUSED, name);
         if matches!(error, Error::Mix(throng_mix::Error::Conflict)) {
-            self.conflicts.fetch_add(1, Ordering::Relaxed);
+            self.count(ALARMS, CONFLICT);
             tracing::error!(collection = %party.id(), "two batches for the same epochs");
         }
     }
 
     /// Counts two notices that the analyzer of a board signed for one round, which is an alarm.
     pub fn contradicted(&self, party: &Party) {
-        self.conflicts.fetch_add(1, Ordering::Relaxed);
+        self.count(ALARMS, CONFLICT);
         tracing::error!(collection = %party.id(), "two notices of the same round");
     }
 
-    /// Counts a task that failed and will try again.
-    pub fn failed(&self, task: &'static str) {
-        self.count("throng_failures_total", task);
+    /// Counts an event: a counter of the list below and its label, if it has one.
+    pub fn count(&self, name: &'static str, label: &'static str) {
+        *lock(&self.events).entry((name, label)).or_default() += 1;
+    }
+
+    /// The counts of the events of one counter, by label.
+    pub fn counts(&self, name: &str) -> Vec<(&'static str, u64)> {
+        let events = lock(&self.events);
+        let of = events.iter().filter(|((of, _), _)| *of == name);
+        of.map(|((_, label), count)| (*label, *count)).collect()
     }
 
     /// The text with all metrics.
     pub fn render(&self, node: &Node) -> String {
-        let mut out = Text::default();
-        out.head("throng_uploads_accepted_total", "counter", "requests with reports, in steps");
-        let accepted = *lock(&self.accepted);
-        out.line(format_args!("{}", accepted.at(node.now() / TICK) / STEP * STEP));
-        out.head("throng_batches_received_total", "counter", "batches that were taken");
-        out.line(format_args!("{}", self.batches.load(Ordering::Relaxed)));
-        out.head("throng_batches_repeated_total", "counter", "batches that came again");
-        out.line(format_args!("{}", self.repeated.load(Ordering::Relaxed)));
-        out.head("throng_alarms_total", "counter", "what an operator must look into");
-        out.labelled("kind", "conflict", self.conflicts.load(Ordering::Relaxed));
-        let rare = lock(&self.rare).clone();
-        for (name, label, help) in RARE {
-            out.head(name, "counter", help);
-            for ((_, value), count) in rare.iter().filter(|((of, _), _)| *of == name) {
-                out.labelled(label, value, *count);
+        let mut text = String::new();
+        let mut write = |name: &str, kind: &str, help: &str, lines: Vec<(String, u64)>| {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, count) in lines {
+                let _ = writeln!(text, "{name}{labels} {count}");
             }
+        };
+        let accepted = lock(&self.accepted).at(node.now() / TICK) / STEP * STEP;
+        let help = "requests with reports, in steps";
+        write("throng_uploads_accepted_total", "counter", help, vec![(String::new(), accepted)]);
+        for (name, key, help) in COUNTERS {
+            let counts = self.counts(name).into_iter();
+            let lines = counts.map(|(value, count)| (label(key, value), count));
+            write(name, "counter", help, lines.collect());
         }
-        out.parties(node);
-        out.text
+        let parties = || node.parties.values();
+        let slots = parties().flat_map(|party| stages(party));
+        write("throng_slots", "gauge", "ranges of epochs by how far they are", slots.collect());
+        let left = parties().map(|party| (label("collection", party.id()), reports_left(party)));
+        let help = "distinct valid reports of crowds that left";
+        write("throng_reports_total", "counter", help, left.collect());
+        let idle = parties().map(|party| {
+            (label("collection", party.id()), node.now().saturating_sub(party.stepped()))
+        });
+        let help = "since everything that was due was done";
+        write("throng_idle_seconds", "gauge", help, idle.collect());
+        text
     }
+}
 
-    /// The number of times that two batches came for the same epochs, or two notices of one round.
-    pub fn conflicts(&self) -> u64 {
-        self.conflicts.load(Ordering::Relaxed)
+/// The numbers of a party's slots, by stage.
+fn stages(party: &Party) -> Vec<(String, u64)> {
+    let mut stages: BTreeMap<&str, u64> = BTreeMap::new();
+    for slot in party.course.slots() {
+        *stages.entry(slot.stage.name()).or_default() += 1;
     }
+    let labels = |stage| format!("{{collection=\"{}\",stage=\"{stage}\"}}", party.id());
+    stages.into_iter().map(|(stage, count)| (labels(stage), count)).collect()
+}
 
-    /// The numbers of attempts that failed and are repeated, by task.
-    pub fn failures(&self) -> Vec<(&'static str, u64)> {
-        self.counts("throng_failures_total")
-    }
-
-    /// The numbers of batches that were not taken, by reason.
-    pub fn refused_batches(&self) -> Vec<(&'static str, u64)> {
-        self.counts("throng_batches_refused_total")
-    }
-
-    fn counts(&self, name: &str) -> Vec<(&'static str, u64)> {
-        let rare = lock(&self.rare);
-        let of = rare.iter().filter(|((of, _), _)| *of == name);
-        of.map(|((_, label), count)| (*label, *count)).collect()
-    }
-
-    fn count(&self, name: &'static str, label: &'static str) {
-        let mut rare = lock(&self.rare);
-        *rare.entry((name, label)).or_default() += 1;
-    }
+/// The number of reports that left a party as crowds.
+fn reports_left(party: &Party) -> u64 {
+    let (slots, hop) = (party.course.slots(), party.course.hop);
+    let left = slots.iter().filter(|slot| !matches!(slot.stage, Stage::Dropped { .. }));
+    left.filter_map(|slot| reports(slot, party.route(), hop)).sum()
 }
 
 /// The number of reports of a slot, where it may be told because they are a crowd.
@@ -131,63 +131,32 @@ pub(crate) fn reports(slot: &Slot, route: &Route, hop: u8) -> Option<u64> {
     Some(reports).filter(|reports| *reports >= quorum)
 }
 
-/// The text of one metric after the other.
-#[derive(Default)]
-struct Text {
-    text: String,
-    name: &'static str,
+fn label(key: &str, value: impl Display) -> String {
+    if key.is_empty() { String::new() } else { format!("{{{key}=\"{value}\"}}") }
 }
 
-impl Text {
-    fn head(&mut self, name: &'static str, kind: &str, help: &str) {
-        self.name = name;
-        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-    }
+/// The counter of batches that are on disk.
+pub(crate) const RECEIVED: &str = "throng_batches_received_total";
+/// The counter of batches that came again.
+pub(crate) const REPEATED: &str = "throng_batches_repeated_total";
+/// The counter of two batches for the same epochs, or two notices of one round.
+pub(crate) const ALARMS: &str = "throng_alarms_total";
+/// The counter of batches that were not taken, by reason.
+pub(crate) const BATCHES_REFUSED: &str = "throng_batches_refused_total";
+/// The counter of attempts that failed and are repeated, by task.
+pub(crate) const FAILURES: &str = "throng_failures_total";
 
-    fn line(&mut self, rest: std::fmt::Arguments<'_>) {
-        let _ = writeln!(self.text, "{} {rest}", self.name);
-    }
+const UPLOADS_REFUSED: &str = "throng_uploads_refused_total";
+const CONFLICT: &str = "conflict";
 
-    fn labelled(&mut self, label: &str, value: &str, count: u64) {
-        let _ = writeln!(self.text, "{}{{{label}=\"{value}\"}} {count}", self.name);
-    }
-
-    fn parties(&mut self, node: &Node) {
-        self.head("throng_slots", "gauge", "ranges of epochs by how far they are");
-        for party in node.parties.values() {
-            let mut stages: BTreeMap<&str, u64> = BTreeMap::new();
-            party
-                .course
-                .slots()
-                .iter()
-                .for_each(|slot| *stages.entry(slot.stage.name()).or_default() += 1);
-            for (stage, count) in stages {
-                let (name, id) = (self.name, party.id());
-                let _ =
-                    writeln!(self.text, "{name}{{collection=\"{id}\",stage=\"{stage}\"}} {count}");
-            }
-        }
-        self.head("throng_reports_total", "counter", "distinct valid reports of crowds that left");
-        for party in node.parties.values() {
-            let crowd = |slot: &&Slot| !matches!(slot.stage, Stage::Dropped { .. });
-            let (slots, hop) = (party.course.slots(), party.course.hop);
-            let told =
-                slots.iter().filter(crowd).filter_map(|slot| reports(slot, party.route(), hop));
-            let told = told.sum();
-            self.labelled("collection", &party.id().to_string(), told);
-        }
-        self.head("throng_idle_seconds", "gauge", "since everything that was due was done");
-        for party in node.parties.values() {
-            let idle = node.now().saturating_sub(party.stepped());
-            self.labelled("collection", &party.id().to_string(), idle);
-        }
-    }
-}
-
-const RARE: [(&str, &str, &str); 3] = [
-    ("throng_uploads_refused_total", "reason", "requests with reports that were refused"),
-    ("throng_batches_refused_total", "reason", "batches that were refused"),
-    ("throng_failures_total", "task", "attempts that failed and are repeated"),
+/// The counters in the order of the text: the name, the key of the label, and what it counts.
+const COUNTERS: [(&str, &str, &str); 6] = [
+    (RECEIVED, "", "batches that were taken"),
+    (REPEATED, "", "batches that came again"),
+    (ALARMS, "kind", "what an operator must look into"),
+    (UPLOADS_REFUSED, "reason", "requests with reports that were refused"),
+    (BATCHES_REFUSED, "reason", "batches that were refused"),
+    (FAILURES, "task", "attempts that failed and are repeated"),
 ];
 
 /// The number of seconds for which a count of requests stays as it is.

@@ -39,15 +39,23 @@ use throng_wire::{Bag, Identity, Notice, Route, SignedNotice};
 pub struct Noticeboard {
     course: Arc<Course>,
     /// The notices by their round; `None` if they have to be read from disk first.
-    posted: Mutex<Option<BTreeMap<u64, NoticeRecord>>>,
+    posted: Mutex<Option<Notices>>,
     /// The rounds that a mix says it dropped.
     dropped: Mutex<BTreeSet<u64>>,
 }
+
+type Notices = BTreeMap<u64, NoticeRecord>;
 
 /// A notice and the signatures under it, by hop.
 struct NoticeRecord {
     notice: Notice,
     signatures: BTreeMap<u8, [u8; 64]>,
+}
+
+impl NoticeRecord {
+    fn new(course: &Course, notice: Notice, own: [u8; 64]) -> Self {
+        Self { notice, signatures: BTreeMap::from([(course.hop, own)]) }
+    }
 }
 
 impl Noticeboard {
@@ -63,8 +71,7 @@ impl Noticeboard {
         if course.hop != course.route.chain.hops() {
             return Err(throng_mix::Error::WrongPlace.into());
         }
-        let (posted, dropped) = (Mutex::new(None), Mutex::new(BTreeSet::new()));
-        let opened = Self { course, posted, dropped };
+        let opened = Self { course, posted: Mutex::default(), dropped: Mutex::default() };
         drop(opened.posted()?);
         Ok(opened)
     }
@@ -79,10 +86,7 @@ impl Noticeboard {
         self.course.advance(now, |step| match step {
             Step::Process { first } => self.post(first),
             // An analyzer closes and hands over nothing; the rest is done already.
-            Step::Close { .. }
-            | Step::GiveUp { .. }
-            | Step::Shred { .. }
-            | Step::Destroy { .. } => Ok(()),
+            _ => Ok(()),
         })
     }
 
@@ -182,12 +186,9 @@ impl Noticeboard {
         let put = Change::Put { table: Table::Notices, key: &key, value: &row };
         let released = opened.slot.at(Stage::Released { shredded: false });
         let written = course.put(released, &[put]);
-        let mut posted = self.lock();
+        let mut posted = lock(&self.posted);
         match posted.as_mut().filter(|_| written.is_ok()) {
-            Some(all) => {
-                let signatures = BTreeMap::from([(course.hop, own)]);
-                all.insert(round, NoticeRecord { notice, signatures });
-            }
+            Some(all) => drop(all.insert(round, NoticeRecord::new(course, notice, own))),
             // A commit that seemed to fail may have happened.
             None => *posted = None,
         }
@@ -195,8 +196,8 @@ impl Noticeboard {
     }
 
     /// The notices, which are read first if they are not in memory.
-    fn posted(&self) -> Result<MutexGuard<'_, Option<BTreeMap<u64, NoticeRecord>>>, Error> {
-        let mut posted = self.lock();
+    fn posted(&self) -> Result<MutexGuard<'_, Option<Notices>>, Error> {
+        let mut posted = lock(&self.posted);
         if posted.is_none() {
             *posted = Some(self.read()?);
         }
@@ -207,13 +208,12 @@ impl Noticeboard {
         Ok(self.posted()?.as_ref().and_then(|all| all.get(&round)).map(of))
     }
 
-    fn read(&self) -> Result<BTreeMap<u64, NoticeRecord>, Error> {
+    fn read(&self) -> Result<Notices, Error> {
         let (course, prefix) = (&self.course, RowKey::all(self.course.id));
         let mut all = BTreeMap::new();
         for (_, row) in course.store.rows.under(Table::Notices, &prefix)? {
             let (notice, own) = read_statement(&row).map_err(|_| UNREADABLE)?;
-            let signatures = BTreeMap::from([(course.hop, own)]);
-            all.insert(notice.round, NoticeRecord { notice, signatures });
+            all.insert(notice.round, NoticeRecord::new(course, notice, own));
         }
         for (key, row) in course.store.rows.under(Table::Countersignatures, &prefix)? {
             let (round, hop) = key.epoch().zip(key.hop()).ok_or(UNREADABLE)?;
@@ -225,10 +225,6 @@ impl Noticeboard {
 
     fn is_dropped(&self, round: u64) -> bool {
         lock(&self.dropped).contains(&round)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<BTreeMap<u64, NoticeRecord>>> {
-        lock(&self.posted)
     }
 }
 

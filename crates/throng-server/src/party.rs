@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use throng_collection::{Board, Collection};
 use throng_mix::store::{Blob, Store};
-use throng_mix::{Course, Incoming, Limits, Mix, Stage, Step};
-use throng_wire::{CollectionId, Identity, Notice, Receipt, Route, SignedNotice};
+use throng_mix::{Course, Limits, Mix, Stage, Step};
+use throng_wire::{CollectionId, Identity, Notice, Route, SignedNotice};
 use tokio::sync::Notify;
 
 /// One collection at this server, and the means to wake the tasks that wait for it.
@@ -35,15 +35,6 @@ pub(crate) enum Topic {
     Board(Box<Board>),
 }
 
-impl Topic {
-    fn route(&self) -> Route {
-        match self {
-            Self::Question(collection) => Route::from(&**collection),
-            Self::Board(board) => Route::from(&**board),
-        }
-    }
-}
-
 /// The duty of this server in the collection.
 enum Duty {
     /// The server strips a layer and shuffles.
@@ -64,7 +55,10 @@ impl Party {
         limits: &Limits,
         now: u64,
     ) -> Result<Self, Error> {
-        let route = Arc::new(topic.route());
+        let route = Arc::new(match &topic {
+            Topic::Question(collection) => Route::from(&**collection),
+            Topic::Board(board) => Route::from(&**board),
+        });
         let hop = route.chain.hop_of(&identity.public());
         let analyzer = hop == Some(route.chain.hops());
         if hop.is_none() || analyzer != (role == Role::Analyzer) {
@@ -122,13 +116,6 @@ impl Party {
             mix.acknowledged(epoch, count as u64, now);
             Ok(())
         })
-    }
-
-    /// Keeps a batch whose records are all there, and signs for it.
-    pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
-        let kept = self.course.keep(incoming);
-        self.work.notify_one();
-        Ok(kept?)
     }
 
     /// Does what is due next, and returns what it was.
@@ -231,10 +218,8 @@ impl Party {
     }
 
     /// The other parties, with their hops.
-    pub fn others(&self) -> Vec<(u8, throng_wire::Party)> {
-        let own = self.course.hop;
-        let others = self.route().chain.parties().filter(|(hop, _)| *hop != own);
-        others.map(|(hop, party)| (hop, party.clone())).collect()
+    pub fn others(&self) -> impl Iterator<Item = (u8, &throng_wire::Party)> {
+        self.route().chain.parties().filter(|(hop, _)| *hop != self.course.hop)
     }
 
     /// The window for which reports are sealed now, or will be within one window's time.

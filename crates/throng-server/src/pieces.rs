@@ -5,48 +5,42 @@ use futures_util::{Stream, stream};
 use std::io::{self, Read};
 use std::time::Duration;
 use throng_mix::store::Blob;
-use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::mpsc::channel;
 
 /// A stream of a beginning and then a blob, with up to `ahead` pieces of it waiting, and the future
 /// that has to run meanwhile. Its output is true if every piece was taken, each within the
 /// patience.
 pub(crate) fn pieces(
     start: Vec<u8>,
-    blob: Box<dyn Blob>,
+    mut blob: Box<dyn Blob>,
     ahead: usize,
     patience: Duration,
 ) -> (impl Stream<Item = io::Result<Bytes>> + Send + 'static, impl Future<Output = bool> + Send) {
     let (pieces, mut taken) = channel(ahead);
     let body = stream::poll_fn(move |context| taken.poll_recv(context));
-    (body, feed(start, blob, pieces, patience))
-}
-
-async fn feed(
-    start: Vec<u8>,
-    mut blob: Box<dyn Blob>,
-    pieces: Sender<io::Result<Bytes>>,
-    patience: Duration,
-) -> bool {
-    if pieces.send_timeout(Ok(start.into()), patience).await.is_err() {
-        return false;
-    }
-    let mut left = blob.size();
-    while left > 0 {
-        let size = left.min(PIECE as u64) as usize;
-        let read = tokio::task::spawn_blocking(move || {
-            let mut piece = vec![0; size];
-            let read = blob.read_exact(&mut piece);
-            (blob, read.map(|()| Bytes::from(piece)))
-        });
-        let Ok((same, piece)) = read.await else { return false };
-        blob = same;
-        left -= size as u64;
-        let failed = piece.is_err();
-        if pieces.send_timeout(piece, patience).await.is_err() || failed {
+    let feeding = async move {
+        if pieces.send_timeout(Ok(start.into()), patience).await.is_err() {
             return false;
         }
-    }
-    true
+        let mut left = blob.size();
+        while left > 0 {
+            let size = left.min(PIECE as u64) as usize;
+            let read = tokio::task::spawn_blocking(move || {
+                let mut piece = vec![0; size];
+                let read = blob.read_exact(&mut piece);
+                (blob, read.map(|()| Bytes::from(piece)))
+            });
+            let Ok((same, piece)) = read.await else { return false };
+            blob = same;
+            left -= size as u64;
+            let failed = piece.is_err();
+            if pieces.send_timeout(piece, patience).await.is_err() || failed {
+                return false;
+            }
+        }
+        true
+    };
+    (body, feeding)
 }
 
 /// The number of bytes that are read from disk at a time.

@@ -22,8 +22,10 @@ pub(crate) use peers::Peers;
 pub(crate) use watch::{Health, Watch};
 
 use crate::Error;
+use crate::metrics::FAILURES;
 use crate::party::Party;
 use crate::server::{Node, seeded};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use throng_mix::Step;
@@ -42,15 +44,15 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
         let task = Task { node: Arc::clone(node), party: Arc::clone(party) };
         tasks.spawn(task.clone().work(stopping.clone()));
         for (hop, other) in party.others() {
+            let collection = party.id();
             if peers::in_the_open(&other.url) {
-                let collection = party.id();
                 tracing::warn!(%collection, hop, "the party has no https; who listens sees when");
             }
-            let keys = task.clone().keys(peers.clone(), hop, other.url.clone());
-            tasks.spawn(until(stopping.clone(), keys));
+            let base = format!("{}/v1/collections/{collection}", other.url);
+            let other = Neighbour { peers: peers.clone(), hop, base };
+            tasks.spawn(until(stopping.clone(), task.clone().keys(other.clone())));
             if party.noticeboard().is_ok() {
-                let notices = task.clone().notices(peers.clone(), hop, other.url);
-                tasks.spawn(until(stopping.clone(), notices));
+                tasks.spawn(until(stopping.clone(), task.clone().notices(other)));
             }
         }
         if party.mix().is_ok() {
@@ -58,6 +60,14 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
         }
     }
     tasks
+}
+
+/// Another party of a collection, and the address at which it answers for it.
+#[derive(Clone)]
+struct Neighbour {
+    peers: Peers,
+    hop: u8,
+    base: String,
 }
 
 /// A task for one collection of one server.
@@ -72,13 +82,7 @@ impl Task {
         let mut trouble = Trouble::new("work", self.party.id());
         while !stopping.is_cancelled() {
             if trouble.due() {
-                match self.steps(&stopping).await {
-                    Ok(()) => trouble.over(),
-                    Err(error) => {
-                        self.node.metrics.failed("work");
-                        trouble.met(&error.to_string());
-                    }
-                }
+                self.note(&mut trouble, self.steps(&stopping).await);
             }
             stopping.run_until_cancelled(pause(&self.party.work)).await;
         }
@@ -100,9 +104,18 @@ impl Task {
             }
         }
     }
-}
 
-impl Task {
+    /// Notes how an attempt went.
+    fn note(&self, trouble: &mut Trouble, went: Result<(), impl fmt::Display>) {
+        match went {
+            Ok(()) => trouble.over(),
+            Err(reason) => {
+                self.node.metrics.count(FAILURES, trouble.task);
+                trouble.met(&reason.to_string());
+            }
+        }
+    }
+
     /// Tells the operator what became of a slot.
     fn tell(&self, step: &Step) {
         let collection = self.party.id();
@@ -111,8 +124,7 @@ impl Task {
             tracing::debug!(%collection, ?step, "done");
             return;
         };
-        if let Some(slot) = self.party.course.slots().into_iter().find(|slot| slot.first == *first)
-        {
+        if let Ok(slot) = self.party.course.slot(*first) {
             let (first, last, stage) = (slot.first, slot.last, slot.stage.name());
             tracing::info!(%collection, first, last, stage, "epochs moved on");
         }

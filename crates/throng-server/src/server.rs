@@ -6,9 +6,9 @@
 //! Running::stop       no new connections; requests under way end; the logs are on disk
 //! ```
 
-use crate::config::{unreadable, wrong};
+use crate::config::{in_file, read_file, wrong};
 use crate::dashboard::{Curves, Planner};
-use crate::http::{Guard, Tls, serve};
+use crate::http::{Guard, serve, tls};
 use crate::metrics::Metrics;
 use crate::party::{Party, Topic};
 use crate::run::{Peers, Watch, run};
@@ -30,6 +30,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use zeroize::Zeroizing;
 
@@ -114,7 +115,7 @@ pub struct Parts {
 pub struct Server {
     node: Arc<Node>,
     peers: Peers,
-    tls: Option<Tls>,
+    tls: Option<TlsAcceptor>,
     listen: SocketAddr,
 }
 
@@ -183,24 +184,21 @@ impl Server {
     /// Reads all files and opens the data directory. Refuses an identity that does not have the
     /// role in every collection.
     pub fn open(config: &Config, clock: Clock) -> Result<Self, Error> {
-        let read = |file: &PathBuf| fs::read(file).map_err(|error| unreadable(file, &error));
         let (mut collections, mut boards) = (Vec::new(), Vec::new());
         for file in &config.collections {
-            let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
-            let read = if Board::is_in(&text) {
-                Board::parse(&text).map(|board| boards.push(board))
-            } else {
-                Collection::parse(&text).map(|collection| collections.push(collection))
-            };
-            read.map_err(|error| {
-                let (path, reason) = (file.display().to_string(), error.to_string());
-                Error::File { path, reason }
+            read_file(file, |text| {
+                if Board::is_in(text) {
+                    Board::parse(text).map(|board| boards.push(board))
+                } else {
+                    Collection::parse(text).map(|collection| collections.push(collection))
+                }
             })?;
         }
-        let tls = config.tls.as_ref();
-        let tls = tls.map(|(certificate, key)| {
+        let read = |file: &PathBuf| fs::read(file).map_err(|error| in_file(file, &error));
+        let tls = config.tls.as_ref().map(|(certificate, key)| {
             Ok::<_, Error>((read(certificate)?, Zeroizing::new(read(key)?)))
         });
+        let access = config.access.as_ref().map(|file| read_file(file, Access::parse));
         let parts = Parts {
             role: config.role,
             identity: Identity::read(&config.identity)?,
@@ -210,20 +208,19 @@ impl Server {
             limits: config.limits.clone(),
             tls: tls.transpose()?,
             authority: config.authority.as_ref().map(read).transpose()?,
-            access: config.access.as_ref().map(read_access).transpose()?,
+            access: access.transpose()?,
         };
         Ok(Self { listen: config.listen, ..Self::from_parts(parts, clock)? })
     }
 
     /// Opens the data directory. [`Server::start`] listens on some port of the loopback address.
     pub fn from_parts(parts: Parts, clock: Clock) -> Result<Self, Error> {
-        let Parts { role, identity, collections, boards, store, limits, tls, authority, access } =
-            parts;
-        let tls = tls.map(|(certificate, key)| Tls::new(&certificate, &key)).transpose()?;
-        let peers = Peers::new(authority.as_deref(), Duration::from_secs(limits.patience))?;
+        let Parts { role, identity, store, limits, access, tls: pem, .. } = parts;
+        let tls = pem.map(|(certificate, key)| tls(&certificate, &key)).transpose()?;
+        let peers = Peers::new(parts.authority.as_deref(), Duration::from_secs(limits.patience))?;
         let mut parties = BTreeMap::new();
-        let questions = collections.into_iter().map(|one| Topic::Question(Arc::new(one)));
-        let boards = boards.into_iter().map(|one| Topic::Board(Box::new(one)));
+        let questions = parts.collections.into_iter().map(|one| Topic::Question(Arc::new(one)));
+        let boards = parts.boards.into_iter().map(|one| Topic::Board(Box::new(one)));
         for topic in questions.chain(boards) {
             let party = Party::open(&store, topic, (role, &identity), &limits, clock.now())?;
             if let Some(twice) = parties.insert(party.id(), Arc::new(party)) {
@@ -276,20 +273,17 @@ impl Listener {
     /// Binds an address; port 0 is any free one.
     pub async fn bind(address: SocketAddr) -> Result<Self, Error> {
         let bound = TcpListener::bind(address).await;
-        let refused = |error: io::Error| Error::Listen {
-            address: address.to_string(),
-            reason: error.to_string(),
-        };
-        Ok(Self(bound.map_err(refused)?))
+        Ok(Self(bound.map_err(|error| unheard(&address, &error))?))
     }
 
     /// The address that was bound.
     pub fn address(&self) -> Result<SocketAddr, Error> {
-        self.0.local_addr().map_err(|error| Error::Listen {
-            address: "a bound socket".into(),
-            reason: error.to_string(),
-        })
+        self.0.local_addr().map_err(|error| unheard(&"a bound socket", &error))
     }
+}
+
+fn unheard(address: &impl ToString, error: &io::Error) -> Error {
+    Error::Listen { address: address.to_string(), reason: error.to_string() }
 }
 
 impl Running {
@@ -353,15 +347,13 @@ impl Node {
         self: &Arc<Self>,
         render: impl FnOnce(&Self) -> Result<String, Error> + Send + 'static,
     ) -> Result<String, Error> {
-        let node = Arc::clone(self);
         let permit = Arc::clone(&self.desk).acquire_owned().await;
-        // The permit goes with the work: whoever leaves early does not make room for more.
         let work = move |node: &Self| {
-            let page = render(node);
-            drop(permit);
-            page
+            // The permit goes with the work: whoever leaves early does not make room for more.
+            let _permit = permit;
+            render(node)
         };
-        node.blocking(work).await
+        self.blocking(work).await
     }
 
     /// True if the disk takes rows. However often this is asked, the disk is tried once a second.
@@ -412,14 +404,6 @@ fn read_ahead(node: &Arc<Node>) {
             let _ = node.parties[&id].analyzer().and_then(Analyzer::published);
         }
     });
-}
-
-fn read_access(file: &PathBuf) -> Result<Access, Error> {
-    let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
-    Access::parse(&text).map_err(|error| {
-        let (path, reason) = (file.display().to_string(), error.to_string());
-        Error::File { path, reason }
-    })
 }
 
 /// A fresh generator for permutations and keys, seeded by the operating system.

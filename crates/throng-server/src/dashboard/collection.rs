@@ -5,15 +5,16 @@ use super::query::Query;
 use super::site::Survey;
 use super::time::{Epochs, Moment};
 use super::{Frame, shown};
-use crate::{Entry, Error};
+use crate::Error;
 use askama::Template;
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::fmt::Display;
 use std::sync::Arc;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
-use throng_collection::{Answer, Collection, Release, Terms, What};
-use throng_mechanism::Question;
+use throng_collection::{Answer, Release, Terms, What};
+use throng_mechanism::Kind;
 
 /// Renders the page, or only the part that depends on the form if the query has `part`.
 pub(crate) fn collection(
@@ -22,57 +23,60 @@ pub(crate) fn collection(
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
-    let query = Query::parse(query);
-    let Survey { collection, releases, ledger } = asked;
-    let view = View::new(collection, releases, &query);
-    if query.part() {
-        let answers = view.answers();
-        return shown(&Part { answers: answers.as_ref(), query: &query });
-    }
-    let terms = &collection.terms;
-    shown(&Page {
-        frame,
-        id: collection.id().to_string(),
-        question: &terms.question.text,
-        mechanism: terms.mechanism.key().name(),
-        latest: latest(terms, releases.last().map(|release| &**release)),
-        percent: view.release.map(|release| Near(100.0 * release.confidence.get()).to_string()),
-        summary: view.release.map(|release| summary(collection, release, ledger.last())),
-        post: view.post,
-        words: if view.post { words(terms) } else { raw(terms) },
-        query: &query,
-        story: view.story(),
-        answers: view.answers(),
-        releases: view.releases(),
-        running: collection.epoch_at(now),
-        file: collection.to_toml(),
-    })
+    let query = &Query::parse(query);
+    let (terms, place) = (&asked.collection.terms, asked.place(query));
+    let post = query.get("view") == Some("post");
+    let view = View { asked, terms, place, post, query };
+    if query.part() { shown(&Part { view }) } else { shown(&Page { frame, now, view }) }
 }
 
-/// The last release in one line.
-pub fn latest(terms: &Terms, release: Option<&Release>) -> String {
-    let Some(release) = release else { return "no release yet".to_owned() };
-    let unit = &terms.question.unit;
-    let space = if unit.is_empty() { "" } else { " " };
+impl Survey {
+    /// The place of the release that a query names, or else of the last one.
+    pub fn place(&self, query: &Query) -> Option<usize> {
+        let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
+        let place = self.releases.iter().position(|release| Some(release.first) == first);
+        place.or(self.releases.len().checked_sub(1))
+    }
+
+    /// The first epoch of the release so many places from another.
+    pub fn beside(&self, place: Option<usize>, step: isize) -> Option<u64> {
+        Some(self.releases.get(place?.checked_add_signed(step)?)?.first)
+    }
+
+    /// The last release in one line.
+    pub fn latest(&self) -> String {
+        let last = self.releases.last();
+        last.map_or("no release yet".to_owned(), |last| brief(&self.collection.terms, last))
+    }
+
+    /// The ε that all releases so far have cost.
+    pub fn spent(&self) -> f64 {
+        self.ledger.last().map_or(0.0, |entry| entry.total.get())
+    }
+}
+
+/// A number with the unit of the question.
+pub fn with_unit(number: impl Display, terms: &Terms) -> String {
+    format!("{number} {}", terms.question.unit).trim_end().to_owned()
+}
+
+/// A release in one line.
+fn brief(terms: &Terms, release: &Release) -> String {
     let answers = &release.estimates;
-    match terms.mechanism.question() {
-        Question::Bit => answers.first().map_or_else(String::new, |answer| {
-            format!("{} of {} said yes", interval(answer), Count(release.reports))
-        }),
-        Question::Real => answers
-            .first()
-            .map_or_else(String::new, |answer| format!("{}{space}{unit}", interval(answer))),
-        Question::State { .. } => {
-            answers.last().map_or("no period complete".to_owned(), |answer| {
-                format!("{} say yes in {}", interval(answer), answer.what)
-            })
+    let (found, otherwise) = match terms.mechanism.kind() {
+        Kind::Bit | Kind::Real => (answers.first(), ""),
+        Kind::State => (answers.last(), "no period complete"),
+        Kind::Category | Kind::Attributes | Kind::Text => {
+            (answers.iter().max_by(|a, b| a.value.total_cmp(&b.value)), "nothing stands out")
         }
-        Question::Category { .. } | Question::Attributes { .. } | Question::Text { .. } => answers
-            .iter()
-            .max_by(|a, b| a.value.total_cmp(&b.value))
-            .map_or("nothing stands out".to_owned(), |answer| {
-                format!("{}: {}", answer.what, interval(answer))
-            }),
+    };
+    let Some(answer) = found else { return otherwise.to_owned() };
+    let interval = interval(answer);
+    match terms.mechanism.kind() {
+        Kind::Bit => format!("{interval} of {} said yes", Count(release.reports)),
+        Kind::Real => with_unit(interval, terms),
+        Kind::State => format!("{interval} say yes in {}", answer.what),
+        Kind::Category | Kind::Attributes | Kind::Text => format!("{}: {interval}", answer.what),
     }
 }
 
@@ -85,55 +89,62 @@ fn interval(answer: &Answer) -> String {
     }
 }
 
+#[derive(Template)]
+#[template(path = "collection.html")]
+struct Page<'a> {
+    frame: Frame,
+    now: u64,
+    view: View<'a>,
+}
+
+#[derive(Template)]
+#[template(path = "answers.html")]
+struct Part<'a> {
+    view: View<'a>,
+}
+
 /// The data of the page.
 struct View<'a> {
-    collection: &'a Collection,
-    releases: &'a [Arc<Release>],
-    /// The release whose answers are shown.
-    release: Option<&'a Release>,
+    asked: &'a Survey,
+    terms: &'a Terms,
+    /// The place of the release whose answers are shown.
+    place: Option<usize>,
+    /// True if estimates are made plausible.
     post: bool,
     query: &'a Query,
 }
 
-impl<'a> View<'a> {
-    fn new(collection: &'a Collection, releases: &'a [Arc<Release>], query: &'a Query) -> Self {
-        let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
-        let chosen = first.and_then(|first| releases.iter().find(|r| r.first == first));
-        let release = chosen.or(releases.last()).map(|release| &**release);
-        Self { collection, releases, release, post: query.get("view") == Some("post"), query }
+impl View<'_> {
+    /// The release whose answers are shown.
+    fn release(&self) -> Option<&Release> {
+        Some(&self.asked.releases[self.place?])
     }
 
     /// The estimates of a release as they are shown.
     fn estimates<'r>(&self, release: &'r Release) -> Cow<'r, [Answer]> {
         if self.post {
-            plausible(&self.collection.terms, release).into()
+            plausible(self.terms, release).into()
         } else {
             (&release.estimates[..]).into()
         }
     }
 
-    fn is_state(&self) -> bool {
-        matches!(self.collection.terms.mechanism.question(), Question::State { .. })
-    }
-
-    /// True if a release has one number.
-    fn is_single(&self) -> bool {
-        matches!(self.collection.terms.mechanism.question(), Question::Bit | Question::Real)
-    }
-
     /// A line over epochs, if there is one to draw.
     fn story(&self) -> Option<Story> {
-        let release = self.release?;
-        if self.is_state() {
-            let dot = |answer: &Answer| {
-                let What::Period(period) = answer.what else { return None };
-                let when = answer.what.to_string();
-                Some(Dot { first: period, last: period, when, answer: answer.clone() })
-            };
-            let dots: Vec<Dot> = self.estimates(release).iter().filter_map(dot).collect();
-            return Some(self.line("Say yes", "period", &dots));
-        }
-        let label = if self.is_single() { None } else { Some(self.query.get("label")?) };
+        let release = self.release()?;
+        let label = match self.terms.mechanism.kind() {
+            Kind::State => {
+                let dot = |answer: &Answer| {
+                    let What::Period(period) = answer.what else { return None };
+                    let when = answer.what.to_string();
+                    Some(Dot { first: period, last: period, when, answer: answer.clone() })
+                };
+                let dots = self.estimates(release).iter().filter_map(dot).collect();
+                return Some(self.line(release, "period", "Say yes", dots));
+            }
+            Kind::Bit | Kind::Real => None,
+            Kind::Category | Kind::Attributes | Kind::Text => Some(self.query.get("label")?),
+        };
         let dot = |release: &Arc<Release>| {
             let estimates = self.estimates(release);
             let mut about = estimates.iter().filter(|answer| match (label, &answer.what) {
@@ -145,19 +156,18 @@ impl<'a> View<'a> {
             let when = format!("epoch {}", Epochs(first, last));
             Some(Dot { first, last, when, answer: about.next()?.clone() })
         };
-        let dots: Vec<Dot> = self.releases.iter().filter_map(dot).collect();
+        let dots: Vec<Dot> = self.asked.releases.iter().filter_map(dot).collect();
         let name = label.unwrap_or(match release.estimates.first().map(|answer| &answer.what) {
             Some(What::Mean) => "Mean",
             _ => "Said yes",
         });
-        (!dots.is_empty()).then(|| self.line(name, "epoch", &dots))
+        (!dots.is_empty()).then(|| self.line(release, "epoch", name, dots))
     }
 
-    fn line(&self, name: &str, over: &str, dots: &[Dot]) -> Story {
-        let unit = &self.collection.terms.question.unit;
+    fn line(&self, release: &Release, over: &str, name: &str, dots: Vec<Dot>) -> Story {
+        let unit = &self.terms.question.unit;
         let label = if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") };
-        let confidence = self.release.map_or(f64::NAN, |release| release.confidence.get());
-        let percent = Near(100.0 * confidence).to_string();
+        let percent = percent(release);
         let mut series =
             Series::new(format!("estimate and its {percent} % interval"), Stroke::Solid, vec![]);
         for (place, dot) in dots.iter().enumerate() {
@@ -178,116 +188,63 @@ impl<'a> View<'a> {
             y: axis(&label, Scale::Linear),
             series: vec![series],
         };
-        let rows = dots.iter().rev().map(|Dot { when, answer, .. }| Line {
-            when: when.clone(),
-            value: Near(answer.value).to_string(),
-            error: Near(answer.standard_error).to_string(),
-            low: Near(answer.low).to_string(),
-            high: Near(answer.high).to_string(),
-        });
-        Story { name: name.to_owned(), percent, chart: chart.page("story"), rows: rows.collect() }
+        Story { name: name.to_owned(), percent, chart: chart.page("story"), dots }
     }
 
-    /// The answers of the chosen release, where it has several.
-    fn answers(&self) -> Option<Answers> {
-        if self.is_single() || self.is_state() {
-            return None;
-        }
-        let release = self.release?;
+    /// True if a release has an answer for each of many things.
+    fn has_answers(&self) -> bool {
+        !matches!(self.terms.mechanism.kind(), Kind::Bit | Kind::Real | Kind::State)
+    }
+
+    /// The answers of a release.
+    fn answers(&self, release: &Release) -> Answers {
         let wanted = self.query.get("q").unwrap_or_default().to_lowercase();
         let sort = Sort::named(self.query.get("sort"));
         let down = self.query.get("order").map_or(sort == Sort::Value, |order| order == "down");
         let estimates = self.estimates(release);
-        let reports = release.reports.max(1) as f64;
         let mut rows: Vec<(usize, &Answer)> = estimates.iter().enumerate().collect();
         rows.sort_by(|(_, a), (_, b)| b.value.total_cmp(&a.value));
-        let mut ranked: Vec<Ranked> = rows
-            .into_iter()
-            .zip(1..)
-            .map(|((place, answer), rank)| Ranked {
-                place,
-                rank,
-                label: answer.what.to_string(),
-                answer: answer.clone(),
-                value: Near(answer.value).to_string(),
-                error: Near(answer.standard_error).to_string(),
-                low: Near(answer.low).to_string(),
-                high: Near(answer.high).to_string(),
-                share: format!("{:.2} %", 100.0 * answer.value / reports),
-            })
-            .collect();
-        let all = ranked.len();
-        ranked.retain(|row| row.label.to_lowercase().contains(&wanted));
-        ranked.sort_by(|a, b| {
+        let ranked = rows.into_iter().zip(1..).map(|((place, answer), rank)| {
+            let label = answer.what.to_string();
+            Ranked { place, rank, label, answer: answer.clone() }
+        });
+        let mut rows: Vec<Ranked> = ranked.collect();
+        rows.retain(|row| row.label.to_lowercase().contains(&wanted));
+        rows.sort_by(|a, b| {
             let order = sort.compare(a, b);
             if down { order.reverse() } else { order }
         });
+        let bar = |Ranked { label, answer, .. }: &Ranked| Bar {
+            label: label.clone(),
+            value: answer.value,
+            low: answer.low,
+            high: answer.high,
+        };
         let bars = Bars {
             title: format!("Estimates of epoch {}", Epochs(release.first, release.last)),
             label: "people".to_owned(),
             most: BARS,
-            rows: ranked
-                .iter()
-                .map(|row| Bar {
-                    label: row.label.clone(),
-                    value: row.answer.value,
-                    low: row.answer.low,
-                    high: row.answer.high,
-                })
-                .collect(),
+            rows: rows.iter().map(bar).collect(),
         };
-        let place = self.releases.iter().position(|r| r.first == release.first).unwrap_or(0);
-        let beside = |place: Option<usize>| {
-            let release = self.releases.get(place?)?;
-            Some(self.query.with("release", &release.first.to_string()))
-        };
-        Some(Answers {
-            epochs: Epochs(release.first, release.last).to_string(),
-            percent: Near(100.0 * release.confidence.get()).to_string(),
-            chart: bars.page("answers-chart"),
-            drawn: bars.rows.len().min(BARS),
-            found: ranked.len(),
-            all,
-            rows: ranked,
-            sort,
-            down,
-            earlier: beside(place.checked_sub(1)),
-            later: beside(Some(place + 1)),
-        })
+        Answers { chart: bars.page("answers-chart"), all: estimates.len(), rows, sort, down }
     }
 
-    /// All releases, newest first.
-    fn releases(&self) -> Vec<Past> {
-        let schedule = &self.collection.schedule;
-        let one = |release: &Arc<Release>| Past {
-            first: release.first,
-            epochs: Epochs(release.first, release.last).to_string(),
-            closed: Moment(schedule.deadline(release.last)).to_string(),
-            reports: Count(release.reports),
-            estimate: latest(&self.collection.terms, Some(release)),
-            epsilon: Upper(release.guarantee.epsilon.get()).to_string(),
-            spent: Upper(release.spent.epsilon.get()).to_string(),
-        };
-        self.releases.iter().rev().map(one).collect()
+    /// The query of the page with another release, so many places from the one that is shown.
+    fn beside(&self, step: isize) -> Option<String> {
+        let first = self.asked.beside(self.place, step)?;
+        Some(self.query.with("release", &first.to_string()))
+    }
+
+    /// The distance that one liar can move an estimate.
+    fn liar(&self, release: &Release) -> String {
+        let one = release.influence.of_one;
+        one.map_or("any distance".to_owned(), |one| with_unit(Upper(one), self.terms))
     }
 }
 
-fn summary(collection: &Collection, release: &Release, last: Option<&Entry>) -> Summary {
-    let Release { guarantee, spent, .. } = release;
-    Summary {
-        reports: Count(release.reports),
-        honest: Count(guarantee.honest.get()),
-        epsilon: Upper(guarantee.epsilon.get()).to_string(),
-        delta: Upper(guarantee.delta.get()).to_string(),
-        spent: Upper(last.map_or(0.0, |entry| entry.total.get())).to_string(),
-        limit: Upper(spent.lifetime.get()).to_string(),
-        dropped: Count(release.left_out()),
-        liar: release.influence.of_one.map_or("any distance".to_owned(), |one| {
-            let unit = &collection.terms.question.unit;
-            let space = if unit.is_empty() { "" } else { " " };
-            format!("{}{space}{unit}", Upper(one))
-        }),
-    }
+/// The percentage of intervals that contain the truth.
+fn percent(release: &Release) -> Near {
+    Near(100.0 * release.confidence.get())
 }
 
 /// One estimate on a line.
@@ -338,33 +295,20 @@ impl Sort {
 
 struct Story {
     name: String,
-    percent: String,
+    percent: Near,
     /// The chart as SVG.
     chart: String,
-    rows: Vec<Line>,
-}
-
-struct Line {
-    when: String,
-    value: String,
-    error: String,
-    low: String,
-    high: String,
+    dots: Vec<Dot>,
 }
 
 struct Answers {
-    epochs: String,
-    percent: String,
     /// The chart as SVG.
     chart: String,
-    drawn: usize,
-    found: usize,
+    /// The number of answers, shown or not.
     all: usize,
     rows: Vec<Ranked>,
     sort: Sort,
     down: bool,
-    earlier: Option<String>,
-    later: Option<String>,
 }
 
 impl Answers {
@@ -392,60 +336,13 @@ struct Ranked {
     rank: usize,
     label: String,
     answer: Answer,
-    value: String,
-    error: String,
-    low: String,
-    high: String,
-    share: String,
 }
 
-/// One row in the list of all releases.
-struct Past {
-    first: u64,
-    epochs: String,
-    closed: String,
-    reports: Count,
-    estimate: String,
-    epsilon: String,
-    spent: String,
-}
-
-struct Summary {
-    reports: Count,
-    honest: Count,
-    epsilon: String,
-    delta: String,
-    spent: String,
-    limit: String,
-    dropped: Count,
-    liar: String,
-}
-
-#[derive(Template)]
-#[template(path = "collection.html")]
-struct Page<'a> {
-    frame: Frame,
-    id: String,
-    question: &'a str,
-    mechanism: &'a str,
-    latest: String,
-    percent: Option<String>,
-    summary: Option<Summary>,
-    post: bool,
-    words: &'a str,
-    query: &'a Query,
-    story: Option<Story>,
-    answers: Option<Answers>,
-    releases: Vec<Past>,
-    running: Option<u64>,
-    file: String,
-}
-
-#[derive(Template)]
-#[template(path = "answers.html")]
-struct Part<'a> {
-    answers: Option<&'a Answers>,
-    query: &'a Query,
+impl Ranked {
+    /// Its share of the reports of its release.
+    fn share(&self, release: &Release) -> String {
+        format!("{:.2} %", 100.0 * self.answer.value / release.reports.max(1) as f64)
+    }
 }
 
 /// The most points of a line that can be pointed at.

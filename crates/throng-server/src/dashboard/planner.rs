@@ -12,10 +12,9 @@ use super::query::Query;
 use super::{Frame, shown};
 use crate::Error;
 use askama::Template;
-use choice::{Choice, DIALS, Dial};
+use choice::{Choice, DIALS};
 use desk::Desk;
 use std::time::Duration;
-use throng_account::Epsilon;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Bar, Bars};
 use throng_collection::report_bytes;
@@ -34,107 +33,51 @@ impl Planner {
         let choice = Choice::parse(&query);
         let patience = if query.part() || script { GLANCE } else { WAIT };
         let ask = choice.ask()?;
-        let answer = Answer::new(&choice, &ask, self.0.look(&ask, patience));
-        if query.part() {
-            return shown(&Part { answer });
-        }
-        shown(&Page { frame, values: &Kind::ALL, dials: &DIALS, choice, answer })
+        let found = self.0.look(&ask, patience);
+        let page = Page { frame, answer: Answer::new(ask, found), choice };
+        if query.part() { shown(&page.as_answer()) } else { shown(&page) }
     }
 }
 
 #[derive(Template)]
-#[template(path = "planner.html")]
-struct Page<'a> {
+#[template(path = "planner.html", blocks = ["answer"])]
+struct Page {
     frame: Frame,
-    values: &'a [Kind],
-    dials: &'a [Dial],
     choice: Choice,
     answer: Answer,
 }
 
-#[derive(Template)]
-#[template(path = "planner_answer.html")]
-struct Part {
-    answer: Answer,
-}
-
 struct Answer {
-    /// The question in words.
-    asked: String,
-    /// The name of the best mechanism, the address of its page, and the reason why it is the best.
-    best: Option<(&'static str, String, String)>,
-    rows: Vec<Row>,
-    /// True if common categories have an error of their own.
-    heavy: bool,
-    /// The unit of the errors.
-    unit: &'static str,
+    ask: Ask,
+    plan: Plan,
     chart: String,
     /// The offers that do not fit into the picture.
     beyond: Vec<String>,
-    refused: Vec<(&'static str, String, String)>,
     /// The mechanisms whose answer is not known yet.
     waiting: Vec<&'static str>,
-    command: String,
-}
-
-/// One offer.
-struct Row {
-    name: &'static str,
-    page: String,
-    error: Near,
-    heavy: Near,
-    half_width: Near,
-    messages: usize,
-    bytes: Count,
-    floor: Option<Upper>,
-    liar: Option<Upper>,
 }
 
 impl Answer {
-    fn new(choice: &Choice, ask: &Ask, found: Vec<(Key, Option<desk::Offers>)>) -> Self {
+    fn new(ask: Ask, found: Vec<(Key, Option<desk::Offers>)>) -> Self {
         let unknown = found.iter().filter(|(_, found)| found.is_none());
         let waiting = unknown.map(|(key, _)| key.name()).collect();
         let known = found.into_iter().filter_map(|(key, found)| Some((key, found?)));
-        let plan = Plan::of(ask, known, bytes);
-        let best = plan.offers.first().map(|best| {
-            let key = best.mechanism.key();
-            let reason = plan.reason.strip_prefix(key.name()).unwrap_or(&plan.reason);
-            (key.name(), page(key), reason.trim().to_owned())
-        });
+        let plan = Plan::of(&ask, known, bytes);
         let (chart, beyond) = picture(&plan);
-        let why =
-            |(key, why): &(Key, throng_mechanism::Error)| (key.name(), page(*key), why.to_string());
-        Self {
-            asked: asked(ask),
-            best,
-            rows: plan.offers.iter().map(Row::new).collect(),
-            heavy: ask.question.kind() == Kind::Category,
-            unit: ask.question.kind().errors(),
-            chart,
-            beyond,
-            refused: plan.refused.iter().map(why).collect(),
-            waiting,
-            command: choice.command(),
-        }
+        Self { ask, plan, chart, beyond, waiting }
+    }
+
+    /// The best mechanism, and the reason why it is the best.
+    fn best(&self) -> Option<(Key, &str)> {
+        let key = self.plan.offers.first()?.mechanism.key();
+        let reason = &self.plan.reason;
+        Some((key, reason.strip_prefix(key.name()).unwrap_or(reason).trim()))
     }
 }
 
-impl Row {
-    fn new(offer: &Offer) -> Self {
-        let mechanism = &offer.mechanism;
-        let influence = mechanism.influence();
-        Self {
-            name: mechanism.key().name(),
-            page: page(mechanism.key()),
-            error: Near(offer.standard_error),
-            heavy: Near(offer.heavy_error),
-            half_width: Near(offer.half_width),
-            messages: mechanism.messages(),
-            bytes: Count(bytes(mechanism)),
-            floor: mechanism.local_floor().map(Epsilon::get).map(Upper),
-            liar: influence.is_finite().then_some(Upper(influence)),
-        }
-    }
+/// The largest effect of one liar, if there is a limit to it.
+fn liar(offer: &Offer) -> Option<Upper> {
+    Some(offer.mechanism.influence()).filter(|influence| influence.is_finite()).map(Upper)
 }
 
 /// Draws the errors beside those of the other models. A bar begins at zero, so that one many times
@@ -153,24 +96,17 @@ fn picture(plan: &Plan) -> (String, Vec<String>) {
     let others = others.into_iter().filter_map(|(name, error)| Some((name.to_owned(), error?)));
     let all: Vec<(String, f64)> = offers.chain(others).collect();
     let least = all.iter().map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
-    let fits = |error: f64| error <= WIDEST * least;
-    let far = all.iter().filter(|(_, error)| !fits(*error));
-    let beyond = far
-        .map(|(name, error)| {
-            format!("{name}, {} ({} times the least)", Near(*error), (error / least).round())
-        })
-        .collect();
-    let near = all.iter().filter(|(_, error)| fits(*error));
-    let rows = near.map(|(label, error)| Bar {
-        label: label.clone(),
-        value: *error,
-        low: f64::NAN,
-        high: f64::NAN,
+    let (near, far): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, error)| *error <= WIDEST * least);
+    let beyond = far.iter().map(|(name, error)| {
+        format!("{name}, {} ({} times the least)", Near(*error), (error / least).round())
     });
+    let beyond = beyond.collect();
+    let bar = |(label, value)| Bar { label, value, low: f64::NAN, high: f64::NAN };
     let bars = Bars {
         title: "Standard error of each mechanism".into(),
         label: "standard error".into(),
-        rows: rows.collect(),
+        rows: near.into_iter().map(bar).collect(),
         most: 20,
     };
     if bars.rows.is_empty() { (String::new(), beyond) } else { (bars.page("errors"), beyond) }
@@ -241,7 +177,8 @@ mod tests {
         let choice = Choice::parse(&Query::parse(query));
         let ask = choice.ask().unwrap();
         let found = ask.question.keys().iter().map(|key| (*key, found(*key))).collect();
-        Part { answer: Answer::new(&choice, &ask, found) }.render().unwrap()
+        let page = Page { frame: frame(), answer: Answer::new(ask, found), choice };
+        page.as_answer().render().unwrap()
     }
 
     #[test]

@@ -23,11 +23,10 @@ pub fn plausible(terms: &Terms, release: &Release) -> Vec<Answer> {
         _ => values.into_iter().map(clip).collect(),
     };
     let fit = |(answer, value): (&Answer, f64)| Answer {
-        what: answer.what.clone(),
         value,
-        standard_error: answer.standard_error,
         low: clip(answer.low),
         high: clip(answer.high),
+        ..answer.clone()
     };
     release.estimates.iter().zip(values).map(fit).collect()
 }

@@ -6,19 +6,19 @@ mod trade;
 
 pub(crate) use curve::Curves;
 
+use super::Frame;
 use super::book::proof;
+use super::collection::with_unit;
 use super::query::Query;
 use super::site::Survey;
 use super::time::Epochs;
-use super::{Frame, shown};
-use crate::{Entry, Error};
+use crate::Error;
 use askama::Template;
 use curve::Curve;
 use picture::{Picture, budget, profile, trade_off};
-use std::sync::Arc;
 use throng_account::show::{Count, Lower, Upper};
-use throng_account::{Crowd, Epsilon};
-use throng_collection::{BatchGuarantee, Collection, Promise, Release, Spent, Terms};
+use throng_account::{Crowd, Delta, Epsilon};
+use throng_collection::{BatchGuarantee, Promise, Release, Spent, Terms};
 use throng_mechanism::{Question, Spending};
 
 /// Renders the page for the release that the query names, or for the last one.
@@ -29,69 +29,48 @@ pub(crate) fn privacy(
     query: &str,
     frame: Frame,
 ) -> Result<String, Error> {
-    let Survey { collection, releases, ledger } = asked;
-    let query = Query::parse(query);
-    let first = query.get("release").and_then(|first| first.parse::<u64>().ok());
-    let place = releases.iter().position(|release| Some(release.first) == first);
-    let place = place.or(releases.len().checked_sub(1));
+    let place = asked.place(&Query::parse(query));
     // Without a curve the numbers are there all the same.
     let curve = place.and_then(|place| {
-        let BatchGuarantee { epsilon, epochs, honest, .. } = releases[place].guarantee;
+        let BatchGuarantee { epsilon, epochs, honest, .. } = asked.releases[place].guarantee;
         let reached = epsilon.get() / epochs as f64;
-        curves.of(collection.id(), &collection.terms, honest, reached).ok()
+        curves.of(asked.collection.id(), &asked.collection.terms, honest, reached).ok()
     });
-    let view = View { collection, words, releases, ledger };
-    shown(&view.page(place, curve.as_deref(), frame)?)
+    page(asked, words, place, curve.as_deref(), frame)
 }
 
-/// The data of the page.
-struct View<'a> {
-    collection: &'a Collection,
-    words: &'a [String],
-    releases: &'a [Arc<Release>],
-    ledger: &'a [Entry],
+fn page(
+    asked: &Survey,
+    words: &[String],
+    place: Option<usize>,
+    curve: Option<&Curve>,
+    frame: Frame,
+) -> Result<String, Error> {
+    let shown = place.map(|place| Guarantees::new(asked, &asked.releases[place], curve));
+    super::shown(&Page { frame, asked, words, place, shown: shown.transpose()? })
 }
 
 #[derive(Template)]
 #[template(path = "privacy.html")]
 struct Page<'a> {
     frame: Frame,
-    id: String,
-    question: &'a str,
+    asked: &'a Survey,
     words: &'a [String],
-    /// The releases that can be chosen, newest first.
-    choices: Vec<(u64, Epochs)>,
-    older: Option<u64>,
-    newer: Option<u64>,
+    /// The place of the release that is shown.
+    place: Option<usize>,
     shown: Option<Guarantees<'a>>,
 }
 
 /// The guarantees of one release.
 struct Guarantees<'a> {
-    first: u64,
-    epochs: Epochs,
-    reports: Count,
+    release: &'a Release,
     rows: [Row; 4],
-    /// The ε below which no analysis can go.
-    lower: Option<Lower>,
-    lower_delta: Lower,
-    theorem: &'a str,
-    /// The address of the proof.
-    proof: String,
-    source: &'a str,
-    neighbours: &'a str,
-    holds_if: &'a str,
     liar: String,
-    spent: f64,
-    lifetime: f64,
-    /// The spent and the lifetime ε in words.
-    budget_line: String,
     /// A note on the reports that the curve is about, where they are not the usual ones.
     about: &'static str,
     profile: Option<Picture>,
-    trade: Option<Picture>,
-    /// A sentence that says what the trade-off means.
-    meaning: String,
+    /// The trade-off, and a sentence that says what it means.
+    trade: Option<(Picture, String)>,
     budget: Option<Picture>,
 }
 
@@ -99,64 +78,24 @@ struct Guarantees<'a> {
 struct Row {
     who: &'static str,
     what: String,
-    epsilon: String,
-    delta: String,
+    /// ε and δ.
+    cost: [String; 2],
     counted: String,
 }
 
-impl<'a> View<'a> {
-    fn page(
-        &self,
-        place: Option<usize>,
-        curve: Option<&Curve>,
-        frame: Frame,
-    ) -> Result<Page<'a>, Error> {
-        let first = |place: usize| self.releases.get(place).map(|release| release.first);
-        let newest = self.releases.iter().rev().take(CHOICES);
-        let choices = newest.map(|release| (release.first, Epochs(release.first, release.last)));
-        Ok(Page {
-            frame,
-            id: self.collection.id().to_string(),
-            question: &self.collection.terms.question.text,
-            words: self.words,
-            choices: choices.collect(),
-            older: place.and_then(|place| first(place.checked_sub(1)?)),
-            newer: place.and_then(|place| first(place + 1)),
-            shown: place.map(|place| self.shown(&self.releases[place], curve)).transpose()?,
-        })
-    }
-
-    fn shown(&self, release: &'a Release, curve: Option<&Curve>) -> Result<Guarantees<'a>, Error> {
-        let terms = &self.collection.terms;
-        let Release { guarantee, spent, .. } = release;
+impl<'a> Guarantees<'a> {
+    fn new(asked: &Survey, release: &'a Release, curve: Option<&Curve>) -> Result<Self, Error> {
+        let terms = &asked.collection.terms;
         let epochs = release.epochs();
         let curve = curve.map(|curve| curve.together(epochs));
-        let trade = curve.as_ref().map(trade_off);
-        Ok(Guarantees {
-            first: release.first,
-            epochs: Epochs(release.first, release.last),
-            reports: Count(release.reports),
+        Ok(Self {
+            release,
             rows: rows(terms, release)?,
-            lower: guarantee.lower.map(|lower| Lower(lower.get())),
-            lower_delta: Lower(guarantee.delta.get()),
-            theorem: guarantee.theorem.name(),
-            proof: proof(guarantee.theorem.section()),
-            source: &guarantee.source,
-            neighbours: &guarantee.neighbours,
-            holds_if: &guarantee.holds_if,
             liar: liar(terms, release.influence.of_one),
-            spent: spent.epsilon.get(),
-            lifetime: spent.lifetime.get(),
-            budget_line: format!(
-                "Spent is ε = {} of {}, up to this release.",
-                Upper(spent.epsilon.get()),
-                Upper(spent.lifetime.get())
-            ),
             about: about(terms, epochs),
             profile: curve.as_ref().map(|curve| profile(curve, terms, release)),
-            meaning: trade.as_ref().map_or_else(String::new, |(_, meaning)| meaning.clone()),
-            trade: trade.map(|(picture, _)| picture),
-            budget: budget(self.ledger, &terms.promise),
+            trade: curve.as_ref().map(trade_off),
+            budget: budget(&asked.ledger, &terms.promise),
         })
     }
 }
@@ -178,6 +117,9 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
         format!("up to {} % of the reports are theirs", Lower(100.0 * corrupt))
     };
     let floor = guarantee.local_floor.map(Epsilon::get);
+    let cost = |epsilon: Epsilon, delta: Delta| {
+        [Upper(epsilon.get()).to_string(), Upper(delta.get()).to_string()]
+    };
     Ok([
         Row {
             who: "One mix.",
@@ -185,15 +127,13 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
                 "Everyone else may work together, and {others}. This release tells nearly the \
                  same, whatever one person answered."
             ),
-            epsilon: Upper(guarantee.epsilon.get()).to_string(),
-            delta: Upper(guarantee.delta.get()).to_string(),
+            cost: cost(guarantee.epsilon, guarantee.delta),
             counted: Count(guarantee.honest.get()).to_string(),
         },
         Row {
             who: "One mix, and all who report.",
             what: "The same, with the whole crowd to hide in.".to_owned(),
-            epsilon: Upper(all.0.get()).to_string(),
-            delta: Upper(all.1.get()).to_string(),
+            cost: cost(all.0, all.1),
             counted: Count(*reports).to_string(),
         },
         Row {
@@ -208,8 +148,10 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
                 }
             }
             .to_owned(),
-            epsilon: floor.map_or("infinite".to_owned(), |floor| Upper(floor).to_string()),
-            delta: floor.map_or("–".to_owned(), |_| "0".to_owned()),
+            cost: match floor {
+                None => ["infinite".to_owned(), "–".to_owned()],
+                Some(floor) => [Upper(floor).to_string(), "0".to_owned()],
+            },
             counted: "–".to_owned(),
         },
         Row {
@@ -226,8 +168,7 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
                 },
                 Upper(lifetime.0.get())
             ),
-            epsilon: Upper(spent.epsilon.get()).to_string(),
-            delta: Upper(spent.delta.get()).to_string(),
+            cost: cost(spent.epsilon, spent.delta),
             counted: "as released".to_owned(),
         },
     ])
@@ -235,12 +176,9 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
 
 /// The largest effect of one liar on the result, in its unit.
 fn liar(terms: &Terms, influence: Option<f64>) -> String {
-    let unit = &terms.question.unit;
     match (influence, terms.mechanism.question()) {
         (None, _) => "any distance: one person who lies can make the result worthless".to_owned(),
-        (Some(moves), Question::Real) => {
-            format!("at most {} {unit}", Upper(moves)).trim_end().to_owned()
-        }
+        (Some(moves), Question::Real) => format!("at most {}", with_unit(Upper(moves), terms)),
         (Some(moves), _) => {
             format!("at most {}, where an honest person moves it by 1", Upper(moves))
         }
@@ -268,13 +206,30 @@ const CHOICES: usize = 200;
 
 #[cfg(test)]
 mod tests {
-    use super::curve::tests::terms;
     use super::*;
     use crate::{Ledger, Role};
-    use throng_account::{Delta, Theorem};
-    use throng_collection::{Budget, Influence, example};
-    use throng_mechanism::Key;
+    use std::sync::Arc;
+    use throng_account::Theorem;
+    use throng_collection::{Budget, Collection, Influence, Prompt, example};
+    use throng_mechanism::{Ask, Key};
     use throng_wire::{Below, Chain, CollectionId, Identity, Party, Schedule};
+
+    /// A count of bits, promised at (1, 10⁻⁶) among 1,000.
+    pub fn terms(key: Key) -> Terms {
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        let ask = Ask::new(Question::Bit, Crowd::new(1_000).unwrap(), epsilon, delta)
+            .with_max_messages(9);
+        let promise = Promise {
+            epsilon: ask.epsilon,
+            delta: ask.delta,
+            crowd: ask.crowd,
+            corrupt: 0.0,
+            epochs: 4,
+            lifetime: (Epsilon::new(9.0).unwrap(), Delta::new(1e-3).unwrap()),
+        };
+        let question = Prompt::new("Is it <b>?");
+        Terms { question, promise, mechanism: ask.calibrate(key).unwrap() }
+    }
 
     fn collection(key: Key) -> Collection {
         let party = |name: &str, seed: u8| Party {
@@ -337,12 +292,13 @@ mod tests {
             ledger.push(ledger.entry(release.first, release.last, 1_203, total));
         }
         let words = ["It is <safe>.".to_owned()];
-        let entries = ledger.entries();
-        let view = View { collection, words: &words, releases, ledger: entries };
-        let curve =
-            place.map(|_| Curve::new(&collection.terms, Crowd::new(1_203).unwrap(), 0.9).unwrap());
+        let ledger = ledger.entries().to_vec();
+        let collection = Arc::new(collection.clone());
+        let asked = Survey { collection, releases: releases.to_vec(), ledger };
+        let curve = place
+            .map(|_| Curve::new(&asked.collection.terms, Crowd::new(1_203).unwrap(), 0.9).unwrap());
         let frame = Frame::new(Role::Analyzer, false, None, "/");
-        shown(&view.page(place, curve.as_ref(), frame).unwrap()).unwrap()
+        page(&asked, &words, place, curve.as_ref(), frame).unwrap()
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! This is the one place where the dashboard meets the running server.
 
 use super::{Curves, Planner, ROUNDS};
-use crate::metrics::reports;
+use crate::metrics::{ALARMS, BATCHES_REFUSED, FAILURES, reports};
 use crate::party::Party;
 use crate::run::Health;
 use crate::server::Node;
@@ -28,27 +28,39 @@ pub(crate) struct Ask<'a> {
     party: Option<&'a Party>,
     /// The query.
     pub query: &'a str,
+    /// The present time in seconds since 1970.
+    pub now: u64,
+    /// The curves that were drawn before.
+    pub curves: &'a Curves,
+    /// The plans that were made before.
+    pub planner: &'a Planner,
 }
 
 impl<'a> Ask<'a> {
     /// A request to this server, about one of its collections if the path names one.
     pub fn new(node: &'a Node, party: Option<&'a Party>, query: &'a str) -> Self {
-        Self { node, party, query }
+        Self { node, party, query, now: node.now(), curves: &node.curves, planner: &node.planner }
     }
 
-    /// The present time in seconds since 1970.
-    pub fn now(&self) -> u64 {
-        self.node.now()
-    }
-
-    /// All collections.
+    /// All collections, with the last round of each board.
     pub fn site(&self) -> Result<Site, Error> {
-        Site::of(self.node)
+        let (node, now) = (self.node, self.now);
+        let others = node.parties.values().flat_map(|party| party.others());
+        let heard = others
+            .filter_map(|(_, party)| Some((party.url.clone(), node.watch.party(&party.url)?)));
+        let places = node.parties.values().map(|party| Place::of(node, party, now));
+        Ok(Site { now, heard: heard.collect(), places: places.collect::<Result<_, _>>()? })
     }
 
-    /// The state of this server itself.
+    /// The state of this server itself. The disk is tried, unless it was tried a moment ago.
     pub fn machine(&self) -> Machine {
-        Machine::of(self.node)
+        let metrics = &self.node.metrics;
+        Machine {
+            writable: self.node.writable_now(),
+            conflicts: metrics.counts(ALARMS).iter().map(|(_, count)| count).sum(),
+            failures: metrics.counts(FAILURES),
+            refused: metrics.counts(BATCHES_REFUSED),
+        }
     }
 
     /// True if the collection in the path is a board.
@@ -63,7 +75,7 @@ impl<'a> Ask<'a> {
 
     /// The board in the path and its last rounds.
     pub fn rounds(&self) -> Result<Rounds, Error> {
-        Rounds::of(self.party()?, self.now(), ROUNDS)
+        Rounds::of(self.party()?, self.now, ROUNDS)
     }
 
     /// The promise in plain words.
@@ -74,16 +86,6 @@ impl<'a> Ask<'a> {
     /// The file that everyone holds.
     pub fn file(&self) -> Result<String, Error> {
         Ok(self.party()?.file())
-    }
-
-    /// The curves that were drawn before.
-    pub fn curves(&self) -> &'a Curves {
-        &self.node.curves
-    }
-
-    /// The plans that were made before.
-    pub fn planner(&self) -> &'a Planner {
-        &self.node.planner
     }
 
     fn party(&self) -> Result<&'a Party, Error> {
@@ -101,26 +103,10 @@ pub(crate) struct Site {
     pub heard: BTreeMap<String, Health>,
 }
 
-impl Site {
-    /// All collections, with the last round of each board.
-    fn of(node: &Node) -> Result<Self, Error> {
-        let now = node.now();
-        let parties = || node.parties.values();
-        let others = parties().flat_map(|party| party.others());
-        let heard = others.filter_map(|(_, party)| {
-            let health = node.watch.party(&party.url)?;
-            Some((party.url, health))
-        });
-        Ok(Self {
-            now,
-            heard: heard.collect(),
-            places: parties().map(|party| Place::of(node, party, now)).collect::<Result<_, _>>()?,
-        })
-    }
-}
-
 /// One collection at this server.
 pub(crate) struct Place {
+    /// The present time in seconds since 1970.
+    pub now: u64,
     /// The description of it that all parties share.
     pub route: Arc<Route>,
     /// This server's hop.
@@ -150,6 +136,7 @@ impl Place {
             _ => (Outcome::Posted(Rounds::of(party, now, 1)?), None),
         };
         Ok(Self {
+            now,
             route: Arc::clone(party.route()),
             hop: party.course.hop,
             outcome,
@@ -160,6 +147,11 @@ impl Place {
             stepped: party.stepped(),
             progress,
         })
+    }
+
+    /// The epoch that takes reports.
+    pub fn running(&self) -> Option<u64> {
+        self.route.epoch_at(self.now)
     }
 
     /// True if this server is its analyzer.
@@ -211,6 +203,8 @@ impl Survey {
 
 /// A board and its rounds.
 pub(crate) struct Rounds {
+    /// The present time in seconds since 1970.
+    pub now: u64,
     pub route: Arc<Route>,
     /// The last rounds that are over, newest first.
     pub over: Vec<Round>,
@@ -246,6 +240,7 @@ impl Rounds {
             Round { number, notice, dropped }
         };
         Ok(Self {
+            now,
             route: Arc::clone(route),
             over: over.take(most).map(round).collect(),
             newest: notices.keys().next_back().copied(),
@@ -282,16 +277,4 @@ pub(crate) struct Machine {
     pub failures: Vec<(&'static str, u64)>,
     /// The numbers of batches that were not taken, by reason.
     pub refused: Vec<(&'static str, u64)>,
-}
-
-impl Machine {
-    /// Reads the state. The disk is tried, unless it was tried a moment ago.
-    fn of(node: &Node) -> Self {
-        Self {
-            writable: node.writable_now(),
-            conflicts: node.metrics.conflicts(),
-            failures: node.metrics.failures(),
-            refused: node.metrics.refused_batches(),
-        }
-    }
 }

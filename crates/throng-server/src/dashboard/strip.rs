@@ -2,8 +2,7 @@
 //!
 //! States differ by shape and not by colour alone, and the words beside them count them.
 
-use super::site::Place;
-use std::fmt::Write;
+use super::site::{Place, Site};
 use throng_mix::{Slot, Stage, Why};
 
 /// The marks, drawn with one path for each state.
@@ -49,81 +48,57 @@ impl Fate {
         }
     }
 
-    /// The class of its mark.
-    pub fn class(self) -> &'static str {
+    /// The class of its mark, and its name for people, at the analyzer or at a mix.
+    fn words(self, analyzer: bool) -> (&'static str, &'static str) {
         match self {
-            Self::Done => "done",
-            Self::Merged => "merged",
-            Self::Waiting => "waiting",
-            Self::Dropped => "dropped",
-            Self::Missing => "missing",
-            Self::Running => "running",
+            Self::Done if analyzer => ("done", "released"),
+            Self::Done => ("done", "handed over"),
+            Self::Merged if analyzer => ("merged", "released together with others"),
+            Self::Merged => ("merged", "handed over together with others"),
+            Self::Waiting => ("waiting", "waiting"),
+            Self::Dropped => ("dropped", "dropped"),
+            Self::Missing => ("missing", "nothing arrived"),
+            Self::Running => ("running", "takes reports"),
         }
     }
 
-    /// Its name for people, at the analyzer or at a mix.
-    pub fn name(self, analyzer: bool) -> &'static str {
-        match self {
-            Self::Done if analyzer => "released",
-            Self::Merged if analyzer => "released together with others",
-            Self::Done => "handed over",
-            Self::Merged => "handed over together with others",
-            Self::Waiting => "waiting",
-            Self::Dropped => "dropped",
-            Self::Missing => "nothing arrived",
-            Self::Running => "takes reports",
-        }
+    /// One mark of each fate, with its class and its name.
+    pub fn legend(analyzer: bool) -> [(&'static str, String, &'static str); 6] {
+        Self::ALL.map(|fate| {
+            let path = match fate {
+                Self::Merged => fate.mark(0, true) + &fate.mark(1, false),
+                single => single.mark(0, false),
+            };
+            let (class, name) = fate.words(analyzer);
+            (class, path, name)
+        })
     }
 
-    /// Appends its mark at a place, without a gap after it where it is joined with the next one.
-    fn draw(self, place: u64, joined: bool, path: &mut String) {
+    /// The path of its mark at a place, without a gap after it where it is joined with the next.
+    fn mark(self, place: u64, joined: bool) -> String {
         let x = place * STEP;
-        // Writing to a string does not fail.
-        let _ = match self {
-            Self::Merged if joined => write!(path, "M{x} 0h10v20h-10z"),
-            Self::Done | Self::Merged => write!(path, "M{x} 0h8v20h-8z"),
-            Self::Waiting => write!(path, "M{x} 10h8v10h-8z"),
-            Self::Dropped => write!(path, "M{}.5 1.5h5v17h-5z", x + 1),
-            Self::Missing => write!(path, "M{x} 17h8v3h-8z"),
-            Self::Running => write!(path, "M{} 0h2v20h-2zM{} 0h2v20h-2z", x + 1, x + 5),
-        };
+        match self {
+            Self::Merged if joined => format!("M{x} 0h10v20h-10z"),
+            Self::Done | Self::Merged => format!("M{x} 0h8v20h-8z"),
+            Self::Waiting => format!("M{x} 10h8v10h-8z"),
+            Self::Dropped => format!("M{}.5 1.5h5v17h-5z", x + 1),
+            Self::Missing => format!("M{x} 17h8v3h-8z"),
+            Self::Running => format!("M{} 0h2v20h-2zM{} 0h2v20h-2z", x + 1, x + 5),
+        }
     }
 }
 
 impl Strip {
-    /// The strip of the last epochs of a collection up to now.
-    pub fn new(place: &Place, now: u64) -> Self {
-        let (route, slots) = (&place.route, &place.slots);
-        let epochs = route.epochs;
-        let end = match route.schedule.epoch_at(now) {
-            Some(epoch) => (epoch + 1).min(epochs),
-            None => 0,
-        };
-        let fates: Vec<(Fate, bool)> = (end.saturating_sub(SHOWN)..end)
-            .map(|epoch| {
-                let slot = slots.iter().find(|slot| (slot.first..=slot.last).contains(&epoch));
-                match slot {
-                    Some(slot) => (Fate::of(slot), epoch < slot.last),
-                    None if now < route.schedule.deadline(epoch) => (Fate::Running, false),
-                    None => (Fate::Missing, false),
-                }
-            })
-            .collect();
-        Self::of(&fates, end, place.is_last())
-    }
-
     fn of(fates: &[(Fate, bool)], end: u64, analyzer: bool) -> Self {
         let (mut paths, mut words) = (Vec::new(), Vec::new());
         for fate in Fate::ALL {
-            let mut path = String::new();
-            let mut count = 0;
-            for (place, (_, joined)) in (0..).zip(fates).filter(|(_, (other, _))| *other == fate) {
-                fate.draw(place, *joined, &mut path);
-                count += 1;
-            }
-            if count > 0 {
-                paths.push((fate.class(), path));
-                words.push(format!("{count} {}", fate.name(analyzer)));
+            let places = (0..).zip(fates).filter(|(_, (other, _))| *other == fate);
+            let marks = places.map(|(place, (_, joined))| fate.mark(place, *joined));
+            let marks: Vec<String> = marks.collect();
+            if !marks.is_empty() {
+                let (class, name) = fate.words(analyzer);
+                paths.push((class, marks.concat()));
+                words.push(format!("{} {name}", marks.len()));
             }
         }
         let words = if words.is_empty() {
@@ -136,67 +111,71 @@ impl Strip {
     }
 }
 
-/// One mark of each state, for a legend.
-pub fn legend(analyzer: bool) -> Vec<(&'static str, String, &'static str)> {
-    let mark = |fate: Fate| {
-        let mut path = String::new();
-        let merged = fate == Fate::Merged;
-        fate.draw(0, merged, &mut path);
-        if merged {
-            fate.draw(1, false, &mut path);
-        }
-        (fate.class(), path, fate.name(analyzer))
-    };
-    Fate::ALL.into_iter().map(mark).collect()
-}
-
 /// The numbers of slots of each sort.
-#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All slots.
-    pub all: u64,
+    pub all: usize,
     /// The slots that were released or handed over.
-    pub done: u64,
+    pub done: usize,
     /// The slots of more than one epoch.
-    pub merged: u64,
-    pub waiting: u64,
-    pub dropped: u64,
-    short: u64,
-    budget: u64,
-    keys: u64,
+    pub merged: usize,
+    pub waiting: usize,
+    pub dropped: usize,
+    /// The reasons why slots were dropped, in words, each with its number of slots.
+    pub reasons: Vec<String>,
 }
 
 impl Counts {
-    /// Counts these slots.
-    pub fn of(slots: &[Slot]) -> Self {
-        let mut counts = Self { all: slots.len() as u64, ..Self::default() };
-        for slot in slots {
-            match Fate::of(slot) {
-                Fate::Merged => (counts.done, counts.merged) = (counts.done + 1, counts.merged + 1),
-                Fate::Done => counts.done += 1,
-                Fate::Dropped => counts.dropped += 1,
-                _ => counts.waiting += 1,
-            }
-            if let Stage::Dropped { why, .. } = slot.stage {
-                match why {
-                    Why::Short => counts.short += 1,
-                    Why::Budget => counts.budget += 1,
-                    Why::Keys => counts.keys += 1,
-                }
-            }
+    fn of<'a>(slots: &(impl Iterator<Item = &'a Slot> + Clone)) -> Self {
+        let count = |fate| slots.clone().filter(|slot| Fate::of(slot) == fate).count();
+        let reason = |(of, words): (Why, &str)| {
+            let is = |slot: &&Slot| matches!(slot.stage, Stage::Dropped { why, .. } if why == of);
+            let count = slots.clone().filter(is).count();
+            (count > 0).then(|| format!("{count}: {words}"))
+        };
+        let reasons = [
+            (Why::Short, "fewer reports than a crowd"),
+            (Why::Budget, "the budget is spent"),
+            (Why::Keys, "the keys were gone"),
+        ];
+        Self {
+            all: slots.clone().count(),
+            done: count(Fate::Done) + count(Fate::Merged),
+            merged: count(Fate::Merged),
+            waiting: count(Fate::Waiting),
+            dropped: count(Fate::Dropped),
+            reasons: reasons.into_iter().filter_map(reason).collect(),
         }
-        counts
+    }
+}
+
+impl Place {
+    /// The strip of the last epochs up to now.
+    pub fn strip(&self) -> Strip {
+        let Self { route, slots, now, .. } = self;
+        let end = route.schedule.epoch_at(*now).map_or(0, |epoch| (epoch + 1).min(route.epochs));
+        let fate = |epoch: u64| {
+            let slot = slots.iter().find(|slot| (slot.first..=slot.last).contains(&epoch));
+            match slot {
+                Some(slot) => (Fate::of(slot), epoch < slot.last),
+                None if *now < route.schedule.deadline(epoch) => (Fate::Running, false),
+                None => (Fate::Missing, false),
+            }
+        };
+        let fates: Vec<_> = (end.saturating_sub(SHOWN)..end).map(fate).collect();
+        Strip::of(&fates, end, self.is_last())
     }
 
-    /// The reasons why slots were dropped, in words, each with its number of slots.
-    pub fn reasons(&self) -> Vec<String> {
-        let reasons = [
-            (self.short, "fewer reports than a crowd"),
-            (self.budget, "the budget is spent"),
-            (self.keys, "the keys were gone"),
-        ];
-        let there = reasons.iter().filter(|(count, _)| *count > 0);
-        there.map(|(count, reason)| format!("{count}: {reason}")).collect()
+    /// The counts of its slots.
+    pub fn counts(&self) -> Counts {
+        Counts::of(&self.slots.iter())
+    }
+}
+
+impl Site {
+    /// The counts of all slots.
+    pub fn counts(&self) -> Counts {
+        Counts::of(&self.places.iter().flat_map(|place| &place.slots))
     }
 }
 
@@ -225,10 +204,10 @@ mod tests {
             slot(5, 5, dropped(Why::Budget)),
             slot(6, 6, Stage::Closing),
         ];
-        let counts = Counts::of(&slots);
+        let counts = Counts::of(&slots.iter());
         assert_eq!((counts.all, counts.done, counts.merged), (6, 2, 1));
         assert_eq!((counts.waiting, counts.dropped), (1, 3));
-        assert_eq!(counts.reasons(), ["2: fewer reports than a crowd", "1: the budget is spent"]);
+        assert_eq!(counts.reasons, ["2: fewer reports than a crowd", "1: the budget is spent"]);
     }
 
     #[test]

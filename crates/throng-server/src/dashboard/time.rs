@@ -9,12 +9,10 @@ pub struct Moment(pub u64);
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(time) = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(self.0)) else {
-            return f.write_str("never");
-        };
         if self.0 > LAST {
             return f.write_str("never");
         }
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(self.0);
         let text = humantime::format_rfc3339_seconds(time).to_string();
         let (day, rest) = text.split_once('T').unwrap_or((&text, ""));
         write!(f, "{day} {}", rest.get(..5).unwrap_or(rest))
@@ -42,6 +40,11 @@ impl fmt::Display for Span {
         let count = self.0 / each;
         write!(f, "{count} {unit}{}", if count == 1 { "" } else { "s" })
     }
+}
+
+/// The state of a schedule of which no epoch is running.
+pub fn rest(schedule: &Schedule, now: u64) -> String {
+    if now < schedule.start { format!("begins {}", Moment(schedule.start)) } else { "over".into() }
 }
 
 /// The part of an epoch that is over, from 0 to 1.

@@ -13,8 +13,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use throng_mix::Progress;
-use throng_mix::Slot;
+use throng_mix::{Progress, Slot};
 
 /// `GET /healthz`: the process is up.
 pub async fn health() -> &'static str {
@@ -38,6 +37,11 @@ pub async fn metrics(
     _: Operator,
 ) -> ([(HeaderName, &'static str); 1], String) {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], node.metrics.render(&node))
+}
+
+/// `GET /openapi.json`: the description of all paths.
+pub async fn openapi() -> ([(HeaderName, &'static str); 1], &'static str) {
+    ([(CONTENT_TYPE, "application/json")], OPENAPI)
 }
 
 /// `GET /v1/collections`: the list of collections.
@@ -135,3 +139,6 @@ fn missing(party: &Party, now: u64) -> Option<Value> {
     let id = party.id().to_string();
     Some(json!({ "collection": id, "window": window, "keys": keys, "signatures": signatures }))
 }
+
+/// The description of all paths in OpenAPI 3.1.
+pub const OPENAPI: &str = include_str!("../../openapi.json");

@@ -9,9 +9,8 @@
 //!
 //! Addresses of peers are dropped where they come in.
 
-use super::door::{Door, Visits};
+use super::door::{Visits, enter};
 use super::routes::routes;
-use super::tls::Tls;
 use crate::server::Node;
 use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -25,13 +24,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::select;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use tower::service_fn;
 
 /// Accepts connections until it is stopped, and then waits for those there are, but not longer than
 /// a client may take for a request.
 pub(crate) async fn serve(
     listener: TcpListener,
-    tls: Option<Tls>,
+    tls: Option<TlsAcceptor>,
     node: Arc<Node>,
     stopping: CancellationToken,
 ) {
@@ -80,7 +81,7 @@ pub(crate) async fn serve(
 struct Connections {
     http: auto::Builder<TokioExecutor>,
     routes: Router,
-    tls: Option<Tls>,
+    tls: Option<TlsAcceptor>,
     requests: Arc<Semaphore>,
     patience: Duration,
     stopping: CancellationToken,
@@ -93,7 +94,7 @@ impl Connections {
         // Answers are short; waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else { return self.http(stream).await };
-        let handshake = timeout(self.patience, tls.acceptor().accept(stream));
+        let handshake = timeout(self.patience, tls.accept(stream));
         if let Some(Ok(Ok(stream))) = self.stopping.run_until_cancelled(handshake).await {
             self.http(stream).await;
         }
@@ -101,25 +102,20 @@ impl Connections {
 
     async fn http(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let visits = Arc::new(Visits::default());
-        let door = Door {
-            routes: self.routes.clone(),
-            room: Arc::clone(&self.requests),
-            visits: Arc::clone(&visits),
-        };
+        let (mut routes, room) = (self.routes.clone(), Arc::clone(&self.requests));
+        let seen = Arc::clone(&visits);
+        let door = service_fn(move |request| enter(request, &mut routes, &room, &seen));
         let service = TowerToHyperService::new(door);
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
-        select! {
-            _ = connection.as_mut() => return,
-            () = self.stopping.cancelled() => {}
-            () = sleep(self.patience) => {}
-        }
-        if !visits.any() {
-            return;
-        }
-        select! {
-            _ = connection.as_mut() => return,
-            () = self.stopping.cancelled() => {}
-            () = sleep(AGE) => {}
+        for wait in [self.patience, AGE] {
+            select! {
+                _ = connection.as_mut() => return,
+                () = self.stopping.cancelled() => {}
+                () = sleep(wait) => {}
+            }
+            if !visits.any() {
+                return;
+            }
         }
         connection.as_mut().graceful_shutdown();
         loop {

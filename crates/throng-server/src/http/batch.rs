@@ -4,13 +4,14 @@ use super::path::{Here, Place};
 use super::problem::Problem;
 use super::upload::next;
 use crate::Error;
+use crate::metrics::{RECEIVED, REPEATED};
 use crate::party::Party;
 use crate::server::Node;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use std::sync::Arc;
 use std::time::Duration;
-use throng_mix::{Incoming, Intake};
+use throng_mix::Intake;
 use throng_wire::{Receipt, SignedManifest};
 use tokio::time::timeout;
 
@@ -22,16 +23,15 @@ pub async fn receive(
     place: Place,
     body: Body,
 ) -> Result<Vec<u8>, Problem> {
-    let taken = take(&node, &party, &place, body).await;
-    let taken = taken.map_err(|refusal| match refusal {
+    let taken = take(&node, &party, &place, body).await.map(|receipt| receipt.encode());
+    taken.map_err(|refusal| match refusal {
         Refusal::Body(problem) => problem,
         Refusal::Batch(error) => {
             let problem = Problem::from(&error);
             node.metrics.refused_batch(&party, &error, problem.name);
             problem
         }
-    });
-    taken.map(|receipt| receipt.encode())
+    })
 }
 
 /// The refusal of a batch, either for the way its body came or for its content.
@@ -46,14 +46,8 @@ impl From<Problem> for Refusal {
     }
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self::Batch(error)
-    }
-}
-
-impl From<throng_mix::Error> for Refusal {
-    fn from(error: throng_mix::Error) -> Self {
+impl<E: Into<Error>> From<E> for Refusal {
+    fn from(error: E) -> Self {
         Self::Batch(error.into())
     }
 }
@@ -85,35 +79,26 @@ async fn take(
             while let Some(piece) = body.piece().await? {
                 left = left.checked_sub(piece.len() as u64).ok_or(throng_mix::Error::TooLarge)?;
             }
-            node.metrics.repeated();
+            node.metrics.count(REPEATED, "");
             Ok(receipt)
         }
-        Intake::New(incoming) => {
-            let incoming = write(node, incoming, &mut body).await?;
+        Intake::New(mut incoming) => {
+            while let Some(piece) = body.piece().await? {
+                let write = move |_: &_| incoming.write(&piece).map(|()| incoming);
+                incoming = node.blocking(write).await?;
+            }
             let at = Arc::clone(party);
-            let receipt = node.blocking(move |_| at.keep(incoming)).await?;
-            node.metrics.batch();
+            let keep = move |_: &_| {
+                let kept = at.course.keep(incoming);
+                at.work.notify_one();
+                kept
+            };
+            let receipt = node.blocking(keep).await?;
+            node.metrics.count(RECEIVED, "");
             tracing::info!(collection = %party.id(), first = place.first, "received a batch");
             Ok(receipt)
         }
     }
-}
-
-/// Writes all records as they come.
-async fn write(
-    node: &Arc<Node>,
-    mut incoming: Incoming,
-    body: &mut Pieces,
-) -> Result<Incoming, Refusal> {
-    while let Some(piece) = body.piece().await? {
-        incoming = node
-            .blocking(move |_| {
-                incoming.write(&piece)?;
-                Ok::<_, throng_mix::Error>(incoming)
-            })
-            .await?;
-    }
-    Ok(incoming)
 }
 
 /// A body in pieces of a size that is worth writing.

@@ -1,6 +1,7 @@
 //! The way into and out of every handler: a bound on requests at once, and the headers of every
 //! answer.
 
+use super::pages::{person, told};
 use super::problem::Problem;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{
@@ -10,21 +11,10 @@ use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
 use axum::{BoxError, Router};
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use tokio::sync::Semaphore;
 use tower::Service;
-
-/// One connection's way to the routes.
-#[derive(Clone)]
-pub struct Door {
-    pub routes: Router,
-    /// One permit per request, among all connections.
-    pub room: Arc<Semaphore>,
-    pub visits: Arc<Visits>,
-}
 
 /// The requests of one connection.
 #[derive(Default)]
@@ -45,34 +35,28 @@ impl Visits {
     }
 }
 
-impl<B> Service<Request<B>> for Door
+/// Lets a request of a connection to the routes, if there is room among all connections.
+pub fn enter<B>(
+    request: Request<B>,
+    routes: &mut Router,
+    room: &Arc<Semaphore>,
+    visits: &Arc<Visits>,
+) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<B>
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let visit = Visit::begin(&self.visits);
-        let reader = super::pages::person(&request);
-        let watched = WATCHED.contains(&request.uri().path());
-        let permit = Arc::clone(&self.room).try_acquire_owned().ok();
-        if permit.is_none() && !watched {
-            let busy = Problem::from(throng_mix::Error::Busy).into_response();
-            return Box::pin(async { Ok(dressed(super::pages::told(busy, reader))) });
-        }
-        let answer = self.routes.call(request);
-        Box::pin(async move {
-            let answer = answer.await;
-            drop((permit, visit));
-            answer.map(|answer| dressed(super::pages::told(answer, reader)))
-        })
+    let (visit, person) = (Visit::begin(visits), person(&request));
+    let permit = Arc::clone(room).try_acquire_owned().ok();
+    let admitted = permit.is_some() || WATCHED.contains(&request.uri().path());
+    let answer = admitted.then(|| routes.call(request));
+    async move {
+        let answer = match answer {
+            Some(answer) => answer.await?,
+            None => Problem::from(throng_mix::Error::Busy).into_response(),
+        };
+        drop((permit, visit));
+        Ok(dressed(told(answer, person)))
     }
 }
 

@@ -3,12 +3,11 @@
 //! Everything on them is from this server: no script, style, font or picture of others, nothing
 //! inline.
 
-use super::guard::Viewer;
+use super::guard::{Viewer, Visitor};
 use super::path::Here;
-use super::problem::{Explanation, Problem};
+use super::problem::Problem;
 use super::upload::whole;
 use crate::dashboard::{self, Ask, Asset, Frame, Leaf, PAGES};
-use crate::party::Party;
 use crate::server::Node;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
@@ -30,26 +29,21 @@ pub fn dashboard() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
     paths.into_iter().map(|path| (path, at(path))).collect()
 }
 
-/// `GET` a page, of a collection where the path names one.
 fn at(path: &'static str) -> MethodRouter<Arc<Node>> {
-    if path.contains("{id}") {
-        get(move |State(node), viewer: Viewer, Here(party): Here, RawQuery(query): RawQuery| {
-            page(path, node, viewer, Some(party), query)
-        })
-    } else {
-        get(move |State(node), viewer: Viewer, RawQuery(query): RawQuery| {
-            page(path, node, viewer, None, query)
-        })
-    }
+    get(move |State(node), viewer: Viewer, here: Result<Here, Problem>, RawQuery(query)| {
+        page(path, node, viewer, here, query)
+    })
 }
 
+/// `GET` a page, of a collection where the path names one.
 async fn page(
     path: &'static str,
     node: Arc<Node>,
     Viewer(visitor): Viewer,
-    party: Option<Arc<Party>>,
+    here: Result<Here, Problem>,
     query: Option<String>,
 ) -> Result<Page, Problem> {
+    let party = if path.contains("{id}") { Some(here?.0) } else { None };
     let page = dashboard::Page::at(path, node.role).ok_or(Problem::NO_PATH)?;
     if visitor.reader < page.reader {
         return Err(Problem::OPERATOR);
@@ -57,9 +51,9 @@ async fn page(
     if !page.is_of(node.role) {
         return Err(throng_mix::Error::WrongPlace.into());
     }
-    let frame = Frame::new(node.role, node.guard.is_open(), Some(visitor), page.under);
+    let frame = frame(&node, Some(visitor), page.under());
     let query = query.unwrap_or_default();
-    let render = move |node: &Node| (page.show)(&Ask::new(node, party.as_deref(), &query), frame);
+    let render = move |node: &Node| page.render(&Ask::new(node, party.as_deref(), &query), frame);
     Ok(Page(node.page(render).await?))
 }
 
@@ -88,8 +82,7 @@ pub async fn book(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let visitor = node.guard.visitor(&headers, node.now());
-    let frame = Frame::new(node.role, node.guard.is_open(), visitor, "/docs");
-    match dashboard::book(&path, frame)? {
+    match dashboard::book(&path, frame(&node, visitor, "/docs"))? {
         Leaf::Page(html) => Ok(Page(html).into_response()),
         Leaf::Picture(svg) => {
             // Its colours are inside it, for light and dark.
@@ -102,7 +95,8 @@ pub async fn book(
 
 /// `GET /login`: asks for a token.
 pub async fn ask(State(node): State<Arc<Node>>, RawQuery(query): RawQuery) -> Page {
-    Page(dashboard::login(frame_of_nobody(&node), &next(&query.unwrap_or_default()), false))
+    let next = field(query.unwrap_or_default().as_bytes(), "next");
+    Page(dashboard::login(frame(&node, None, ""), &local(next.as_deref()), false))
 }
 
 /// `POST /login`: a token in, a session out.
@@ -114,16 +108,12 @@ pub async fn login(
     own(&headers)?;
     let patience = Duration::from_secs(node.limits.patience);
     let form = timeout(patience, whole(body, FORM)).await.unwrap_or(Err(Problem::SLOW))?;
-    let field = |name: &str| {
-        let mut fields = form_urlencoded::parse(&form);
-        fields.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
-    };
-    let token = zeroize::Zeroizing::new(field("token").unwrap_or_default());
-    let to = local(field("next").as_deref());
+    let token = zeroize::Zeroizing::new(field(&form, "token").unwrap_or_default());
+    let to = local(field(&form, "next").as_deref());
     if let Some(cookie) = node.guard.begin(token.trim(), &headers, node.now()) {
         return Ok(see(&to, Some(cookie)));
     }
-    let page = dashboard::login(frame_of_nobody(&node), &to, true);
+    let page = dashboard::login(frame(&node, None, ""), &to, true);
     Ok((StatusCode::FORBIDDEN, Page(page)).into_response())
 }
 
@@ -153,31 +143,21 @@ impl IntoResponse for Page {
     }
 }
 
-/// A person who is to be told of a problem on a page, and where they were going.
-#[derive(Clone)]
-pub struct Person {
-    to: String,
-}
-
-/// The person who asks, if it is no machine: browsers say that they take pages.
-pub fn person<B>(request: &Request<B>) -> Option<Person> {
+/// The address that a person asks for, if it is no machine: browsers say that they take pages.
+pub fn person<B>(request: &Request<B>) -> Option<String> {
     let accept = request.headers().get(ACCEPT)?.to_str().ok()?;
     let looks = accept.contains("text/html") && request.method() == Method::GET;
     let to = request.uri().path_and_query().map_or("/", |to| to.as_str());
-    looks.then(|| Person { to: to.to_owned() })
+    looks.then(|| to.to_owned())
 }
 
-/// Makes a page of a problem, and asks for a token where one is missing.
-pub fn told(mut response: Response<Body>, person: Option<Person>) -> Response<Body> {
-    let (Some(Person { to }), Some(said)) =
-        (person, response.extensions_mut().remove::<Explanation>())
-    else {
-        return response;
-    };
+/// Makes a page of a problem for the person who asked, and asks for a token where one is missing.
+pub fn told(mut response: Response<Body>, person: Option<String>) -> Response<Body> {
+    let problem = response.extensions_mut().remove::<Problem>();
+    let (Some(to), Some(said)) = (person, problem) else { return response };
     if said.status == StatusCode::UNAUTHORIZED {
-        let query =
-            form_urlencoded::Serializer::new(String::new()).append_pair("next", &to).finish();
-        return see(&format!("/login?{query}"), None);
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        return see(&format!("/login?{}", query.append_pair("next", &to).finish()), None);
     }
     (said.status, Page(dashboard::problem(said.status.as_u16(), &said.title))).into_response()
 }
@@ -189,25 +169,22 @@ fn own(headers: &HeaderMap) -> Result<(), Problem> {
     if foreign { Err(Problem::FOREIGN) } else { Ok(()) }
 }
 
-fn frame_of_nobody(node: &Node) -> Frame {
-    Frame::new(node.role, node.guard.is_open(), None, "")
+fn frame(node: &Node, visitor: Option<Visitor>, here: &'static str) -> Frame {
+    Frame::new(node.role, node.guard.is_open(), visitor, here)
 }
 
 /// Redirects to another address by GET.
 fn see(to: &str, cookie: Option<HeaderValue>) -> Response<Body> {
-    let mut response = StatusCode::SEE_OTHER.into_response();
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/"));
-    response.headers_mut().insert(LOCATION, to);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Some(cookie) = cookie {
-        response.headers_mut().insert(SET_COOKIE, cookie);
-    }
-    response
+    let head = [(LOCATION, to), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    let cookie = cookie.map(|cookie| (SET_COOKIE, cookie));
+    let head: HeaderMap = head.into_iter().chain(cookie).collect();
+    (StatusCode::SEE_OTHER, head).into_response()
 }
 
-fn next(query: &str) -> String {
-    let to = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "next");
-    local(to.as_ref().map(|(_, to)| &**to))
+/// The value of a field of a form.
+fn field(form: &[u8], name: &str) -> Option<String> {
+    form_urlencoded::parse(form).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
 /// The path of this server that a text names, or that of its first page for anything else.

@@ -27,8 +27,7 @@ impl FromRequestParts<Arc<Node>> for Here {
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
         let params = params(parts, node).await?;
-        let id: Option<CollectionId> = named(&params, &["id"]);
-        let party = id.and_then(|id| node.parties.get(&id));
+        let party = named(&params, &["id"]).ok().and_then(|id: CollectionId| node.parties.get(&id));
         Ok(Self(Arc::clone(party.ok_or(throng_mix::Error::UnknownCollection)?)))
     }
 }
@@ -38,7 +37,7 @@ impl FromRequestParts<Arc<Node>> for Number {
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
         let params = params(parts, node).await?;
-        named(&params, &["epoch", "window", "round"]).map(Self).ok_or(Problem::NO_PATH)
+        named(&params, &["epoch", "window", "round"]).map(Self)
     }
 }
 
@@ -47,12 +46,8 @@ impl FromRequestParts<Arc<Node>> for Place {
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
         let params = params(parts, node).await?;
-        let place = || {
-            let hop = named(&params, &["hop"])?;
-            let (first, last) = (named(&params, &["first"])?, named(&params, &["last"])?);
-            Some(Self { hop, first, last })
-        };
-        place().ok_or(Problem::NO_PATH)
+        let (first, last) = (named(&params, &["first"])?, named(&params, &["last"])?);
+        Ok(Self { hop: named(&params, &["hop"])?, first, last })
     }
 }
 
@@ -60,6 +55,7 @@ async fn params(parts: &mut Parts, node: &Arc<Node>) -> Result<RawPathParams, Pr
     RawPathParams::from_request_parts(parts, node).await.map_err(|_| Problem::NO_PATH)
 }
 
-fn named<T: FromStr>(params: &RawPathParams, names: &[&str]) -> Option<T> {
-    params.iter().find(|(name, _)| names.contains(name))?.1.parse().ok()
+fn named<T: FromStr>(params: &RawPathParams, names: &[&str]) -> Result<T, Problem> {
+    let found = params.iter().find(|(name, _)| names.contains(name));
+    found.and_then(|(_, text)| text.parse().ok()).ok_or(Problem::NO_PATH)
 }

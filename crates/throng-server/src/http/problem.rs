@@ -8,15 +8,18 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::borrow::Cow;
-use throng_mix::store::StoreError;
+use throng_mix::Error as Mix;
 
-/// The answer in place of what was asked for.
-#[derive(Debug)]
+/// The answer in place of what was asked for. It is attached to its response, so that a page can
+/// tell people the same.
+#[derive(Debug, Clone)]
 pub struct Problem {
-    status: StatusCode,
+    /// The status.
+    pub status: StatusCode,
     /// A stable word for machines.
     pub name: &'static str,
-    title: Cow<'static, str>,
+    /// The title, a sentence.
+    pub title: Cow<'static, str>,
 }
 
 impl Problem {
@@ -52,90 +55,58 @@ impl Problem {
         "without tokens this server answers to localhost only; behind a proxy, set tokens",
     );
 
-    /// The problem of an error inside, of which nothing is told.
-    fn internal() -> Self {
-        let title = "the server cannot do this";
-        Self::fixed(StatusCode::INTERNAL_SERVER_ERROR, "internal", title)
-    }
+    /// The disk fails, of which nothing more is told.
+    const STORE: Self = Self::fixed(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "store",
+        "the server cannot write or read its disk",
+    );
+    /// An error is inside, of which nothing is told.
+    const INTERNAL: Self =
+        Self::fixed(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server cannot do this");
 
     const fn fixed(status: StatusCode, name: &'static str, title: &'static str) -> Self {
         Self { status, name, title: Cow::Borrowed(title) }
     }
 }
 
-/// The status and title of a problem, attached to its response so that a page can tell people the
-/// same.
-#[derive(Clone)]
-pub struct Explanation {
-    /// The status.
-    pub status: StatusCode,
-    /// The title, a sentence.
-    pub title: Cow<'static, str>,
-}
-
 /// This is the one place where an error becomes a status.
 impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
         let (status, name) = match error {
-            Error::Mix(error) => return error.into(),
+            Error::Mix(Mix::UnknownCollection) => (StatusCode::NOT_FOUND, "unknown-collection"),
+            Error::Mix(Mix::WrongPlace) => (StatusCode::NOT_FOUND, "wrong-place"),
+            Error::Mix(Mix::NoKeys) => (StatusCode::NOT_FOUND, "no-keys"),
+            Error::Mix(Mix::KeysDestroyed) => (StatusCode::GONE, "keys-destroyed"),
+            Error::Mix(Mix::EpochClosed) => (StatusCode::CONFLICT, "epoch-closed"),
+            Error::Mix(Mix::Conflict) => (StatusCode::CONFLICT, "conflict"),
+            Error::Mix(Mix::Length) => (StatusCode::BAD_REQUEST, "length"),
+            Error::Mix(Mix::TooLarge) => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
+            Error::Mix(Mix::Batch(_)) => (StatusCode::BAD_REQUEST, "batch"),
+            Error::Mix(Mix::Notice(_)) => (StatusCode::BAD_REQUEST, "notice"),
+            Error::Mix(Mix::Busy) => (StatusCode::TOO_MANY_REQUESTS, "busy"),
+            Error::Mix(Mix::Store(_)) => return Self::STORE,
             Error::IsBoard => (StatusCode::NOT_FOUND, "is-board"),
             Error::IsQuestion => (StatusCode::NOT_FOUND, "is-question"),
             Error::NoRound => (StatusCode::NOT_FOUND, "no-round"),
             Error::NotYet => (StatusCode::NOT_FOUND, "not-yet"),
             Error::Dropped(_) => (StatusCode::GONE, "dropped"),
-            Error::Interrupted
+            Error::Mix(Mix::Wire(_))
+            | Error::Interrupted
             | Error::Rollback { .. }
             | Error::Setting { .. }
             | Error::File { .. }
             | Error::Listen { .. }
             | Error::Collection(_)
-            | Error::Account(_) => return Self::internal(),
+            | Error::Account(_) => return Self::INTERNAL,
         };
         Self { status, name, title: error.to_string().into() }
     }
 }
 
-/// This does the same for the errors that a mix and an analyzer share.
-impl From<&throng_mix::Error> for Problem {
-    fn from(error: &throng_mix::Error) -> Self {
-        use throng_mix::Error;
-        let (status, name) = match error {
-            Error::UnknownCollection => (StatusCode::NOT_FOUND, "unknown-collection"),
-            Error::WrongPlace => (StatusCode::NOT_FOUND, "wrong-place"),
-            Error::NoKeys => (StatusCode::NOT_FOUND, "no-keys"),
-            Error::KeysDestroyed => (StatusCode::GONE, "keys-destroyed"),
-            Error::EpochClosed => (StatusCode::CONFLICT, "epoch-closed"),
-            Error::Conflict => (StatusCode::CONFLICT, "conflict"),
-            Error::Length => (StatusCode::BAD_REQUEST, "length"),
-            Error::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
-            Error::Batch(_) => (StatusCode::BAD_REQUEST, "batch"),
-            Error::Notice(_) => (StatusCode::BAD_REQUEST, "notice"),
-            Error::Busy => (StatusCode::TOO_MANY_REQUESTS, "busy"),
-            Error::Store(_) => {
-                let title = "the server cannot write or read its disk";
-                return Self::fixed(StatusCode::SERVICE_UNAVAILABLE, "store", title);
-            }
-            Error::Wire(_) => return Self::internal(),
-        };
-        Self { status, name, title: error.to_string().into() }
-    }
-}
-
-impl From<throng_mix::Error> for Problem {
-    fn from(error: throng_mix::Error) -> Self {
-        Self::from(&error)
-    }
-}
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Self {
-        Self::from(&error)
-    }
-}
-
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        Self::from(Error::from(error))
+impl<E: Into<Error>> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self::from(&error.into())
     }
 }
 
@@ -152,11 +123,11 @@ impl IntoResponse for Problem {
             let how = HeaderValue::from_static("Bearer realm=\"throng\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, how);
         }
-        response.extensions_mut().insert(Explanation { status: self.status, title: self.title });
         let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
         if later.contains(&self.status) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(LATER));
         }
+        response.extensions_mut().insert(self);
         response
     }
 }
@@ -168,6 +139,7 @@ const LATER: &str = "1";
 mod tests {
     use super::*;
     use std::io::ErrorKind;
+    use throng_mix::store::StoreError;
 
     #[test]
     fn a_full_queue_is_429_with_a_time_to_come_back() {

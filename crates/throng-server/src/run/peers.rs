@@ -6,7 +6,6 @@ use crate::Error;
 use crate::config::wrong;
 use crate::pieces::pieces;
 use reqwest::{Body, Certificate, Client, Response, StatusCode, Url, redirect};
-use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 use throng_mix::store::Blob;
@@ -21,27 +20,20 @@ pub(crate) struct Peers {
 }
 
 /// The reason why there is no answer. It holds no address, and nothing of what was said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
     /// Nobody is there, or not who should be.
+    #[error("the party cannot be reached")]
     Unreachable,
     /// Nothing came for too long.
+    #[error("the party takes too long")]
     Slow,
     /// The connection ended, or more came than there can be.
+    #[error("the party's answer broke off or makes no sense")]
     Broken,
     /// The status is another than 200.
+    #[error("the party answers with status {0}")]
     Status(u16),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreachable => f.write_str("the party cannot be reached"),
-            Self::Slow => f.write_str("the party takes too long"),
-            Self::Broken => f.write_str("the party's answer broke off or makes no sense"),
-            Self::Status(status) => write!(f, "the party answers with status {status}"),
-        }
-    }
 }
 
 /// The address in the error is left out.

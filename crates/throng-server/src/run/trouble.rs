@@ -1,12 +1,16 @@
 //! Failures that repeat themselves: they are logged once, and tried again less and less often.
 
+use super::peers::Failure;
+use crate::Error;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use throng_wire::CollectionId;
 use tokio::time::Instant;
 
 /// The state of something that is tried again and again.
 pub struct Trouble {
-    task: &'static str,
+    /// The name of the task that tries.
+    pub task: &'static str,
     collection: CollectionId,
     /// The reason of the last failure, if it has not worked since.
     reason: Option<String>,
@@ -48,6 +52,46 @@ impl Trouble {
         }
         self.delay = FIRST;
         self.again = Instant::now();
+    }
+}
+
+/// The states of several things that are tried again, each by itself and under its number.
+pub struct Troubles {
+    task: &'static str,
+    collection: CollectionId,
+    each: BTreeMap<u64, Trouble>,
+}
+
+impl Troubles {
+    /// Things of which nothing is wrong yet.
+    pub fn new(task: &'static str, collection: CollectionId) -> Self {
+        Self { task, collection, each: BTreeMap::new() }
+    }
+
+    /// Forgets all things but these.
+    pub fn keep(&mut self, numbers: &[u64]) {
+        self.each.retain(|number, _| numbers.contains(number));
+    }
+
+    /// The state of a thing, if it is time to try it.
+    pub fn due(&mut self, number: u64) -> Option<&mut Trouble> {
+        let new = || Trouble::new(self.task, self.collection);
+        Some(self.each.entry(number).or_insert_with(new)).filter(|trouble| trouble.due())
+    }
+}
+
+/// The reason why an attempt failed, with the other party or here.
+#[derive(Debug, thiserror::Error)]
+pub enum Obstacle {
+    #[error(transparent)]
+    Peer(#[from] Failure),
+    #[error(transparent)]
+    Here(Error),
+}
+
+impl<E: Into<Error>> From<E> for Obstacle {
+    fn from(error: E) -> Self {
+        Self::Here(error.into())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::party::Party;
 use crate::server::Node;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use throng_mix::{Progress, lock};
 use throng_wire::CollectionId;
@@ -19,13 +19,10 @@ use tokio::time::{sleep, timeout};
 
 /// The last answers of the other parties.
 #[derive(Default)]
-pub(crate) struct Watch(Mutex<Answers>);
-
-#[derive(Default)]
-struct Answers {
+pub(crate) struct Watch {
     /// The health of the parties, by address.
-    parties: BTreeMap<String, Health>,
-    open: BTreeMap<CollectionId, Progress>,
+    parties: Mutex<BTreeMap<String, Health>>,
+    open: Mutex<BTreeMap<CollectionId, Progress>>,
 }
 
 /// The health of a party: whether it answers.
@@ -42,35 +39,31 @@ pub(crate) struct Health {
 impl Watch {
     /// The health of the party at an address, once it was asked.
     pub fn party(&self, url: &str) -> Option<Health> {
-        self.lock().parties.get(url).copied()
+        lock(&self.parties).get(url).copied()
     }
 
     /// The progress of the running epoch of a collection, if the first mix tells it.
     pub fn progress(&self, collection: &CollectionId) -> Option<Progress> {
-        self.lock().open.get(collection).copied()
+        lock(&self.open).get(collection).copied()
     }
 
     fn heard(&self, url: &str, answer: Result<(), Failure>, now: u64) {
-        let mut heard = self.lock();
-        let before = heard.parties.get(url).copied();
+        let mut parties = lock(&self.parties);
+        let before = parties.get(url).copied();
         let trouble = answer.err();
         let same = before.filter(|health| health.trouble.is_some() == trouble.is_some());
         let last = before.and_then(|health| health.answered);
         let answered = if trouble.is_none() { Some(now) } else { last };
         let since = same.map_or(now, |health| health.since);
-        heard.parties.insert(url.to_owned(), Health { trouble, since, answered });
+        parties.insert(url.to_owned(), Health { trouble, since, answered });
     }
 
     fn told(&self, collection: CollectionId, progress: Option<Progress>) {
-        let mut heard = self.lock();
+        let mut open = lock(&self.open);
         match progress {
-            Some(progress) => heard.open.insert(collection, progress),
-            None => heard.open.remove(&collection),
+            Some(progress) => open.insert(collection, progress),
+            None => open.remove(&collection),
         };
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Answers> {
-        lock(&self.0)
     }
 }
 
@@ -86,7 +79,7 @@ pub async fn watch(node: Arc<Node>, peers: Peers) {
 
 async fn round(node: &Arc<Node>, peers: &Peers) {
     let others = node.parties.values().flat_map(|party| party.others());
-    let urls: BTreeSet<String> = others.map(|(_, party)| party.url).collect();
+    let urls: BTreeSet<String> = others.map(|(_, party)| party.url.clone()).collect();
     let health = urls.into_iter().map(Ask::Health);
     let own = node.parties.values().filter(|_| node.role == Role::Analyzer);
     let running = own.filter(|party| party.route().epoch_at(node.now()).is_some());

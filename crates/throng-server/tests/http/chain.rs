@@ -65,26 +65,27 @@ async fn too_few_are_dropped_and_the_next_epoch_goes_on() {
     assert_eq!((&release["first"], &release["reports"]), (&1.into(), &CROWD.into()));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_party_that_comes_back_gets_what_waits_for_it() {
+/// A world whose first mix has a batch of 25 reports, and whose second is away.
+async fn sealed_for_nobody() -> World {
     let mut world = World::new(limits()).await;
     let reports = world.reports(0, 25).await;
     assert_eq!(world.post(0, reports.concat()).await, 202);
     world.stop(1).await;
     world.clock.set(START + 110);
     world.slot(0, 0, "sealed").await;
+    world
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_party_that_comes_back_gets_what_waits_for_it() {
+    let mut world = sealed_for_nobody().await;
     world.start(1).await;
     assert_eq!(world.releases(1).await[0]["reports"], 25);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_takes_is_given_up_and_its_keys_are_destroyed() {
-    let mut world = World::new(limits()).await;
-    let reports = world.reports(0, 25).await;
-    assert_eq!(world.post(0, reports.concat()).await, 202);
-    world.stop(1).await;
-    world.clock.set(START + 110);
-    world.slot(0, 0, "sealed").await;
+    let world = sealed_for_nobody().await;
     world.clock.set(START + 110 + 1_000);
     let slot = world.slot(0, 0, "keys").await;
     assert_eq!(slot["reports"], 25);

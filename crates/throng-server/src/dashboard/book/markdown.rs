@@ -6,6 +6,7 @@ use pulldown_cmark::{
 use std::collections::BTreeMap;
 
 /// A page that can be shown.
+#[derive(Default)]
 pub struct Chapter {
     /// The first heading.
     pub title: String,
@@ -19,8 +20,7 @@ pub struct Chapter {
 pub fn chapter(source: &str, target: impl Fn(&str) -> Option<String>) -> Chapter {
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
     let events: Vec<Event> = Parser::new_ext(source, options).collect();
-    let mut page = Chapter { title: String::new(), sections: Vec::new(), html: String::new() };
-    let mut writer = Writer::default();
+    let (mut page, mut writer) = (Chapter::default(), Writer::default());
     let mut out = Vec::with_capacity(events.len());
     for (place, event) in events.iter().enumerate() {
         match event {

@@ -64,22 +64,17 @@ impl Choice {
             self.number("epsilon"),
             self.number("delta"),
         );
-        let mut more = |flag: &str, value: f64| {
+        let sized = !matches!(self.value, Kind::Bit | Kind::Real);
+        let more = [
+            ("size", sized.then(|| self.size().into())),
+            ("changes", (self.value == Kind::State).then(|| self.number("changes"))),
+            ("corrupt", Some(self.number("corrupt")).filter(|share| *share > 0.0)),
+            ("max-messages", Some(self.number("max_messages"))),
+            ("local-floor", Some(self.number("local_floor")).filter(|floor| floor.is_finite())),
+        ];
+        for (flag, value) in more.into_iter().filter_map(|(flag, value)| Some((flag, value?))) {
             // Writing to a string does not fail.
             let _ = write!(command, " --{flag} {value}");
-        };
-        if !matches!(self.value, Kind::Bit | Kind::Real) {
-            more("size", self.size().into());
-        }
-        if self.value == Kind::State {
-            more("changes", self.number("changes"));
-        }
-        if self.number("corrupt") > 0.0 {
-            more("corrupt", self.number("corrupt"));
-        }
-        more("max-messages", self.number("max_messages"));
-        if self.number("local_floor").is_finite() {
-            more("local-floor", self.number("local_floor"));
         }
         if self.fragile {
             command += " --fragile";
@@ -141,6 +136,19 @@ impl Choice {
 }
 
 impl Dial {
+    const fn new(
+        name: &'static str,
+        label: &'static str,
+        steps: &'static [f64],
+        usual: f64,
+    ) -> Self {
+        Self { name, label, only: "", steps, usual }
+    }
+
+    const fn only(self, kinds: &'static str) -> Self {
+        Self { only: kinds, ..self }
+    }
+
     /// All steps as people read them, without spaces.
     pub fn words(&self) -> Vec<String> {
         self.steps.iter().map(|step| words(*step)).collect()
@@ -153,16 +161,13 @@ impl Dial {
         let typed = query.get(self.name).and_then(|text| text.trim().replace(',', "").parse().ok());
         if let Some(number) = typed.filter(|number: &f64| number.is_finite()) {
             let number = number.clamp(least, most);
-            let number = if self.is_whole() { number.round() } else { number };
+            let whole = self.steps.iter().all(|step| step.fract() == 0.0);
+            let number = if whole { number.round() } else { number };
             return Setting { number, exact: true };
         }
         let step = query.get(&format!("{}_step", self.name)).and_then(|text| text.parse().ok());
         let step = step.and_then(|step: usize| self.steps.get(step)).copied();
         Setting { number: step.unwrap_or(self.usual), exact: false }
-    }
-
-    fn is_whole(&self) -> bool {
-        matches!(self.name, "n" | "size" | "changes" | "max_messages")
     }
 }
 
@@ -177,44 +182,14 @@ fn words(number: f64) -> String {
 
 /// Every quantity with a slider. The ends of the lists bound what a query can ask for.
 pub const DIALS: [Dial; 8] = [
-    Dial { name: "n", label: "Reports in one release", only: "", steps: &CROWDS, usual: 1e5 },
-    Dial { name: "epsilon", label: "ε to reach", only: "", steps: &EPSILONS, usual: 1.0 },
-    Dial {
-        name: "delta",
-        label: "δ, what may be added to e^ε",
-        only: "",
-        steps: &DELTAS,
-        usual: 1e-6,
-    },
-    Dial {
-        name: "size",
-        label: "Answers, things, periods or bits",
-        only: "sized",
-        steps: &SIZES,
-        usual: 10.0,
-    },
-    Dial { name: "changes", label: "Changes followed", only: "state", steps: &CHANGES, usual: 1.0 },
-    Dial {
-        name: "corrupt",
-        label: "Share of reports that may be the adversary’s",
-        only: "",
-        steps: &CORRUPT,
-        usual: 0.0,
-    },
-    Dial {
-        name: "max_messages",
-        label: "Messages in a report at most",
-        only: "",
-        steps: &MESSAGES,
-        usual: 16.0,
-    },
-    Dial {
-        name: "local_floor",
-        label: "ε of a report by itself at most",
-        only: "",
-        steps: &FLOORS,
-        usual: f64::INFINITY,
-    },
+    Dial::new("n", "Reports in one release", &CROWDS, 1e5),
+    Dial::new("epsilon", "ε to reach", &EPSILONS, 1.0),
+    Dial::new("delta", "δ, what may be added to e^ε", &DELTAS, 1e-6),
+    Dial::new("size", "Answers, things, periods or bits", &SIZES, 10.0).only("sized"),
+    Dial::new("changes", "Changes followed", &CHANGES, 1.0).only("state"),
+    Dial::new("corrupt", "Share of reports that may be the adversary’s", &CORRUPT, 0.0),
+    Dial::new("max_messages", "Messages in a report at most", &MESSAGES, 16.0),
+    Dial::new("local_floor", "ε of a report by itself at most", &FLOORS, f64::INFINITY),
 ];
 
 const CROWDS: [f64; 22] = [

@@ -65,7 +65,7 @@ impl Desk {
         let missing = |state: &State| jobs.iter().any(|job| !state.known.contains_key(&job.id));
         if missing(&state) {
             state.queue(&jobs);
-            (0..LANES).for_each(|lane| self.run(&mut state, lane));
+            (0..state.lanes.len()).for_each(|lane| self.run(&mut state, lane));
         }
         if state.waiting < WAITING {
             state.waiting += 1;
@@ -150,7 +150,6 @@ impl Job {
     }
 }
 
-const LANES: usize = 2;
 /// The most jobs that wait in a lane.
 const QUEUE: usize = 32;
 /// The most requests that wait for an answer; others are told at once what is known.

@@ -94,28 +94,11 @@ const LEAST: f64 = 1e-3;
 const KEPT: usize = 256;
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
-    use throng_account::Delta;
-    use throng_collection::{Promise, Prompt, Spent};
-    use throng_mechanism::{Ask, Key, Question};
-
-    /// A count of bits, promised at (1, 10⁻⁶) among 1,000.
-    pub fn terms(key: Key) -> Terms {
-        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
-        let ask = Ask::new(Question::Bit, Crowd::new(1_000).unwrap(), epsilon, delta)
-            .with_max_messages(9);
-        let promise = Promise {
-            epsilon: ask.epsilon,
-            delta: ask.delta,
-            crowd: ask.crowd,
-            corrupt: 0.0,
-            epochs: 4,
-            lifetime: (Epsilon::new(9.0).unwrap(), Delta::new(1e-3).unwrap()),
-        };
-        let question = Prompt::new("Is it <b>?");
-        Terms { question, promise, mechanism: ask.calibrate(key).unwrap() }
-    }
+    use crate::dashboard::privacy::tests::terms;
+    use throng_collection::Spent;
+    use throng_mechanism::Key;
 
     #[test]
     fn a_curve_is_the_profile_at_the_numbers_that_are_shown() {

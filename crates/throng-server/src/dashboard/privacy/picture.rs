@@ -4,6 +4,7 @@ use super::curve::Curve;
 use super::trade::Bound;
 use crate::Entry;
 use crate::dashboard::time::Epochs;
+use throng_account::Band;
 use throng_account::show::{Count, Lower, Near, Upper};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_collection::{Promise, Release, Terms};
@@ -15,6 +16,16 @@ pub struct Picture {
     pub rows: Vec<Vec<String>>,
     /// The number of rows that were left out of the table.
     pub left_out: usize,
+}
+
+impl Picture {
+    fn new(chart: &Chart, id: &str, head: &[&'static str], rows: Vec<Vec<String>>) -> Self {
+        Self { svg: chart.page(id), head: head.to_vec(), rows, left_out: 0 }
+    }
+}
+
+fn axis(label: &str, scale: Scale, range: Option<(f64, f64)>) -> Axis {
+    Axis { label: label.into(), scale, range }
 }
 
 /// δ against ε, with the points of the release and of the promise.
@@ -40,39 +51,32 @@ pub fn profile(curve: &Curve, terms: &Terms, release: &Release) -> Picture {
     }
     let chart = Chart {
         title: "δ at every ε".into(),
-        x: Axis { label: "ε".into(), scale: Scale::Linear, range: Some((0.0, end)) },
-        y: Axis { label: "δ".into(), scale: Scale::Log, range: None },
+        x: axis("ε", Scale::Linear, Some((0.0, end))),
+        y: axis("δ", Scale::Log, None),
         series,
     };
-    let mut head = vec!["ε", "δ at most"];
-    if lower {
-        head.push("δ at least");
-    }
+    // Without a lower bound its column is left out.
+    let columns = if lower { 3 } else { 2 };
     let row = |place: &super::curve::Place| {
-        let mut row = vec![Upper(place.epsilon).to_string(), Upper(place.delta.upper).to_string()];
-        if lower {
-            row.push(Lower(place.delta.lower).to_string());
-        }
-        row
+        let Band { lower, upper } = place.delta;
+        let epsilon = Upper(place.epsilon).to_string();
+        let row = [epsilon, Upper(upper).to_string(), Lower(lower).to_string()];
+        row[..columns].to_vec()
     };
-    Picture {
-        svg: chart.page("profile"),
-        head,
-        rows: curve.0.iter().map(row).collect(),
-        left_out: 0,
-    }
+    let head = ["ε", "δ at most", "δ at least"];
+    let rows = curve.0.iter().map(row).collect();
+    Picture::new(&chart, "profile", &head[..columns], rows)
 }
 
 /// Missed detections against false alarms, and a sentence about it.
 pub fn trade_off(curve: &Curve) -> (Picture, String) {
     let bound = Bound::new(curve);
     let guess = Series::new("pure guessing", Stroke::Dashed, vec![(0.0, 1.0), (1.0, 0.0)]);
-    let axis =
-        |label: &str| Axis { label: label.into(), scale: Scale::Linear, range: Some((0.0, 1.0)) };
+    let share = |label: &str| axis(label, Scale::Linear, Some((0.0, 1.0)));
     let chart = Chart {
         title: "How well anybody can tell two answers apart".into(),
-        x: axis("false alarms, α"),
-        y: axis("missed, β"),
+        x: share("false alarms, α"),
+        y: share("missed, β"),
         series: vec![Series::new("misses at least", Stroke::Solid, bound.0.clone()), guess],
     };
     let row = |alpha: &f64| {
@@ -84,13 +88,9 @@ pub fn trade_off(curve: &Curve) -> (Picture, String) {
          5 of 100 cases, misses at least {} of 100; who guesses misses 95.",
         Lower(100.0 * bound.beta(0.05))
     );
-    let picture = Picture {
-        svg: chart.page("trade"),
-        head: vec!["false alarms, α", "missed at least, β", "by guessing"],
-        rows: ALPHAS.iter().map(row).collect(),
-        left_out: 0,
-    };
-    (picture, meaning)
+    let head = ["false alarms, α", "missed at least, β", "by guessing"];
+    let rows = ALPHAS.iter().map(row).collect();
+    (Picture::new(&chart, "trade", &head, rows), meaning)
 }
 
 /// The rest of the lifetime's ε after each release.
@@ -109,12 +109,8 @@ pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
     let last = ledger.last()?.last;
     let chart = Chart {
         title: "What is left of the budget".into(),
-        x: Axis {
-            label: "epoch".into(),
-            scale: Scale::Whole,
-            range: Some((0.0, last.max(1) as f64)),
-        },
-        y: Axis { label: "ε left".into(), scale: Scale::Linear, range: Some((0.0, 1.1 * limit)) },
+        x: axis("epoch", Scale::Whole, Some((0.0, last.max(1) as f64))),
+        y: axis("ε left", Scale::Linear, Some((0.0, 1.1 * limit))),
         series: vec![series, Series::limit("the whole lifetime", limit)],
     };
     let row = |entry: &Entry| {
@@ -125,12 +121,10 @@ pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
             Lower(left(entry)).to_string(),
         ]
     };
-    Some(Picture {
-        svg: chart.page("budget"),
-        head: vec!["epoch", "honest reports", "ε spent in all", "ε left"],
-        rows: ledger.iter().rev().take(ROWS).map(row).collect(),
-        left_out: ledger.len().saturating_sub(ROWS),
-    })
+    let head = ["epoch", "honest reports", "ε spent in all", "ε left"];
+    let rows = ledger.iter().rev().take(ROWS).map(row).collect();
+    let picture = Picture::new(&chart, "budget", &head, rows);
+    Some(Picture { left_out: ledger.len().saturating_sub(ROWS), ..picture })
 }
 
 const ALPHAS: [f64; 15] =
