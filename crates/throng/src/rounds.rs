@@ -2,7 +2,6 @@
 
 mod and;
 mod attack;
-mod boards;
 mod computation;
 mod hall;
 mod keys;

@@ -1,8 +1,8 @@
 //! `throng rounds attack`: a one-round protocol, paused after half of its users and asked many
 //! times.
 
-use super::hall::Hall;
-use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
+use super::hall::one_round;
+use super::{draw, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::Attack;
 use crate::collection::Usage;
 use crate::parallel::fresh_generator;
@@ -10,10 +10,8 @@ use crate::report::{Report, Rows, digits};
 use anyhow::{Result, bail};
 use chacha20::ChaCha12Rng;
 use serde_json::json;
-use std::collections::BTreeMap;
 use throng_account::Epsilon;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
-use throng_collection::Board;
 use throng_mechanism::sample;
 use throng_rounds::RobustXorSum;
 use throng_rounds::pause::{
@@ -68,21 +66,11 @@ async fn ask(attack: &mut Reconstruction<'_>, questions: usize, rng: &mut ChaCha
 }
 
 async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Result<PausedRun> {
-    let crowd = truth.len() as u64;
-    let payload = RobustXorSum::MESSAGE_LEN as u32;
-    let about = "Parities in one round".into();
-    let make =
-        |schedule, chain| Board { about, messages: 1, payload, crowd, rounds: 1, schedule, chain };
-    let (servers, [board]) = boards::start(request.mixes.mixes, [make]).await?;
     let mut rng = fresh_generator()?;
-    let mut posts = BTreeMap::new();
-    for (user, &bit) in truth.iter().enumerate() {
-        let message = protocol.encode(user as u32, bit, 0, &mut rng);
-        posts.insert(user, vec![message.to_vec()]);
-    }
-    let round = Hall::new(&servers, board)?.round(0, posts).await?;
-    servers.stop().await;
-    let bag = round.bulletin.bag().iter().map(<[u8]>::to_vec).collect();
+    let message = |(user, &bit)| protocol.encode(user, bit, 0, &mut rng).to_vec();
+    let reports = (0..).zip(truth).map(message).collect();
+    let bulletin = one_round(request.mixes.mixes, reports).await?;
+    let bag = bulletin.bag().iter().map(<[u8]>::to_vec).collect();
     Ok(PausedRun::new(protocol, bag, truth.len() as u32))
 }
 

@@ -1,9 +1,9 @@
 //! `throng rounds xor-sum`: the number of groups with an odd number of ones, by several rounds and
 //! by one.
 
-use super::computation::{Computation, Cost};
-use super::hall::Hall;
-use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
+use super::computation::{Cost, compute};
+use super::hall::one_round;
+use super::{draw, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::XorSum;
 use crate::collection::Usage;
 use crate::parallel::{fresh_generator, generator, seed};
@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use throng_account::show::Upper;
 use throng_account::{Delta, Epsilon};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
-use throng_collection::Board;
 use throng_mechanism::sample;
 use throng_rounds::{
     Circuit, Committee, Input, LaplaceNoise, RobustXorSum, Seat, pause::error_floor, xor_sum,
@@ -146,10 +145,8 @@ impl Setting<'_> {
             })
             .collect();
         let values = inputs.iter().map(|&(group, bit)| vec![Input::Choice(bit.then_some(group))]);
-        let values = values.collect();
-        let leaves = BTreeMap::new();
-        let mixes = self.request.mixes.mixes;
-        let done = Computation { circuit, values, leaves, mixes }.run().await?;
+        let (values, mixes): (Vec<_>, _) = (values.collect(), self.request.mixes.mixes);
+        let done = compute(circuit, &values, &BTreeMap::new(), mixes).await?;
         let outcome = done.outcomes.get(&Seat(0)).context("nobody was shown a sum")?;
         let shown = answers.iter().map(|answer| outcome.number(*answer));
         Ok((shown.collect::<Option<_>>().context("an answer is missing")?, done.cost))
@@ -157,23 +154,14 @@ impl Setting<'_> {
 
     /// The one-round protocol, also through the mixes.
     async fn one_round(&self, inputs: &[(u32, bool)]) -> Result<Vec<f64>> {
-        let repeat = self.request.repeat;
-        let (messages, payload) = (u32::from(repeat), RobustXorSum::MESSAGE_LEN as u32);
-        let crowd = inputs.len() as u64;
-        let about = "Parities in one round".into();
-        let make =
-            |schedule, chain| Board { about, messages, payload, crowd, rounds: 1, schedule, chain };
-        let (servers, [board]) = boards::start(self.request.mixes.mixes, [make]).await?;
         let mut rng = fresh_generator()?;
-        let mut posts = BTreeMap::new();
-        for (user, &(group, bit)) in inputs.iter().enumerate() {
-            let messages =
-                (0..repeat).map(|repeat| self.one_round.encode(group, bit, repeat, &mut rng));
-            posts.insert(user, vec![messages.flatten().collect()]);
-        }
-        let round = Hall::new(&servers, board)?.round(0, posts).await?;
-        servers.stop().await;
-        let sums = self.one_round.estimate(round.bulletin.bag());
+        let report = |&(group, bit): &(u32, bool)| {
+            let repeats = 0..self.request.repeat;
+            repeats.flat_map(|repeat| self.one_round.encode(group, bit, repeat, &mut rng)).collect()
+        };
+        let reports = inputs.iter().map(report).collect();
+        let bulletin = one_round(self.request.mixes.mixes, reports).await?;
+        let sums = self.one_round.estimate(bulletin.bag());
         Ok(sums.sums.iter().map(|sum| sum.value).collect())
     }
 }
