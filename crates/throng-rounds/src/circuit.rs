@@ -299,6 +299,11 @@ impl Circuit {
         &self.gates
     }
 
+    /// The wires of everybody's bits.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &u32> {
+        self.dealers.values().flat_map(|dealer| &dealer.wires)
+    }
+
     /// The outputs that `seat` is shown.
     pub(crate) fn shown(&self, seat: Seat) -> impl Iterator<Item = (Output, &Reveal)> {
         let numbered = self.reveals.iter().enumerate();
@@ -339,20 +344,15 @@ impl Circuit {
 
     fn push(&mut self, gate: Gate) -> u32 {
         let wire = self.gates.len() as u32;
-        let known = |operand: u32| operand < wire;
-        let (fits, product) = match gate {
-            Gate::Input | Gate::Constant(_) => (true, false),
-            Gate::Scale(a, _) => (known(a), false),
-            Gate::Add(a, b) | Gate::Sub(a, b) => (known(a) && known(b), false),
-            Gate::Multiply(a, b) => (known(a) && known(b), true),
-        };
-        if !fits || wire >= MAX_WIRES {
+        if gate.operands().any(|operand| operand >= wire) || wire >= MAX_WIRES {
             self.mistake("a wire", || {
                 format!("one of this circuit, which has at most {MAX_WIRES}")
             });
             return 0;
         }
-        let depth = self.depth_of(gate) + u32::from(product);
+        let deepest = gate.operands().map(|operand| self.depths[operand as usize]).max();
+        let product = matches!(gate, Gate::Multiply(..));
+        let depth = deepest.unwrap_or(0) + u32::from(product);
         self.gates.push(gate);
         self.depths.push(depth);
         if self.layers.len() <= depth as usize {
@@ -365,16 +365,6 @@ impl Circuit {
             _ => layer.local.push(wire),
         }
         wire
-    }
-
-    /// The depth of the deepest operand.
-    fn depth_of(&self, gate: Gate) -> u32 {
-        let depth = |operand: u32| self.depths[operand as usize];
-        match gate {
-            Gate::Input | Gate::Constant(_) => 0,
-            Gate::Scale(a, _) => depth(a),
-            Gate::Add(a, b) | Gate::Sub(a, b) | Gate::Multiply(a, b) => depth(a).max(depth(b)),
-        }
     }
 
     fn seated(&mut self, seat: Seat) -> bool {

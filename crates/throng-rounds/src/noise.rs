@@ -82,12 +82,11 @@ impl LaplaceNoise {
     ///
     /// ε from 1e-6 to 16, Δ from 1 to 2²⁰, and δ from 1e-12: below that, rounding would show.
     pub fn new(epsilon: Epsilon, sensitivity: u32, delta: Delta) -> Result<Self, Error> {
-        let refuse = |name, range: String| Err(Error::Parameter { name, range });
         if !(1e-6..=16.0).contains(&epsilon.get()) {
-            return refuse("epsilon of a noise", "from 0.000001 to 16".into());
+            return Err(Error::parameter("epsilon of a noise", "from 0.000001 to 16"));
         }
         if !(1..=1 << 20).contains(&sensitivity) {
-            return refuse("sensitivity", "from 1 to 1048576".into());
+            return Err(Error::parameter("sensitivity", "from 1 to 1048576"));
         }
         let (ideal, half) = (Ideal::new(epsilon, sensitivity), 0.5 * delta.get());
         let drawn =
@@ -100,7 +99,8 @@ impl LaplaceNoise {
             });
         let Some(mut noise) = enough.filter(|_| delta.get() >= MIN_DELTA) else {
             let least = MIN_DELTA.max(ideal.least());
-            return refuse("delta of a noise", format!("at least {least:e} for this epsilon"));
+            let range = format!("at least {least:e} for this epsilon");
+            return Err(Error::parameter("delta of a noise", range));
         };
         let digits = noise.thresholds.len() as u32;
         while let Some(fewer) = drawn(digits, noise.bits - 1).filter(|fewer| fewer.delta <= delta) {

@@ -371,10 +371,10 @@ pub fn curve(
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<Point>, Error> {
     if users < 2 || !users.is_multiple_of(2) {
-        return Err(Error::Parameter { name: "users", range: "even, and at least 2".into() });
+        return Err(Error::parameter("users", "even, and at least 2"));
     }
     if queries == 0 {
-        return Err(Error::Parameter { name: "queries", range: "at least 1".into() });
+        return Err(Error::parameter("queries", "at least 1"));
     }
     let protocols = epsilons.iter().map(|&epsilon| RobustXorSum::new(epsilon));
     protocols.map(|protocol| Ok(point(protocol?, users, queries, rng))).collect()

@@ -212,7 +212,7 @@ fn with_bits(circuit: &Arc<Circuit>, values: &Values, seat: Seat, bits: &[i64]) 
     let player = |own: Seat| {
         let values = values.get(&own).map_or(&[][..], |values| values);
         let mut player = Player::new(Arc::clone(circuit), own, values).unwrap();
-        if let (Turn::Send(role), true) = (&mut player.turn, own == seat) {
+        if let (Some(role), true) = (&mut player.role, own == seat) {
             assert_eq!(role.bits.len(), bits.len());
             *role.bits = bits.iter().map(|&bit| Element::from_signed(bit)).collect();
         }
