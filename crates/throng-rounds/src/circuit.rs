@@ -251,12 +251,6 @@ impl Circuit {
         self.reveals.iter().flat_map(|reveal| reveal.to.iter().copied()).collect()
     }
 
-    /// The number of values that `seat` has to give.
-    pub fn arity(&self, seat: Seat) -> usize {
-        let declared = |dealer: &Dealer| dealer.kinds.iter().filter(|&&k| k != Kind::Coin).count();
-        self.dealers.get(&seat).map_or(0, declared)
-    }
-
     /// Multiplications of secrets, those that prove inputs included.
     pub fn multiplications(&self) -> usize {
         self.layers.iter().map(|layer| layer.products.len()).sum()

@@ -205,16 +205,6 @@ impl Player {
         self.role = None;
     }
 
-    /// The number of rounds in which it sends and receives.
-    pub fn rounds(&self) -> usize {
-        self.circuit.rounds()
-    }
-
-    /// The number of rounds behind it.
-    pub fn round(&self) -> usize {
-        self.round
-    }
-
     /// The step of this round and what is held, if it is the turn to send or, once sent, to receive.
     /// It is held no more: whoever goes on puts it back.
     fn turn(&mut self, sent: bool) -> Result<(Step, Role), Error> {
@@ -290,18 +280,19 @@ impl Player {
     ) -> Result<Outcome, Error> {
         let shown: Vec<_> = self.circuit.shown(self.own).collect();
         let mut used = member.map(|member| member.dealers.clone());
-        let mut opened = BTreeMap::new();
+        let mut outcome = Outcome { shown: BTreeMap::new(), absent: Vec::new() };
         if !shown.is_empty() {
             let (places, shares) = self.output_shares(member, incoming, &mut used)?;
             let opening = Opening::new(&places, self.circuit.committee().corrupt())?;
             for (index, (output, reveal)) in shown.into_iter().enumerate() {
                 let column: Vec<_> = shares.iter().map(|shares| shares[index]).collect();
-                opened.insert(output, OutputValue::new(opening.open(&column)?, reveal.is_bit)?);
+                let value = OutputValue::new(opening.open(&column)?, reveal.is_bit)?;
+                outcome.shown.insert(output, value);
             }
         }
         let dealers = self.circuit.dealers().zip(used.into_iter().flatten());
-        let absent = dealers.filter(|&(_, used)| !used).map(|(seat, _)| seat).collect();
-        Ok(Outcome::new(opened, absent))
+        outcome.absent.extend(dealers.filter(|&(_, used)| !used).map(|(seat, _)| seat));
+        Ok(outcome)
     }
 
     /// The shares that each member sent of what this seat is shown. All have to have used the same

@@ -119,11 +119,6 @@ impl LaplaceNoise {
         self.delta
     }
 
-    /// The sensitivity Δ.
-    pub fn sensitivity(&self) -> u32 {
-        self.sensitivity
-    }
-
     /// The standard deviation of what is drawn: √(2·Σ 4^k·pₖ·(1 − pₖ)).
     pub fn standard_deviation(&self) -> f64 {
         let variance = |(k, p): (i32, f64)| 4_f64.powi(k) * p * (1.0 - p);
@@ -421,7 +416,7 @@ mod tests {
     /// δ over all shifts and both directions, in the plainest way.
     fn brute_force(noise: &LaplaceNoise) -> f64 {
         let (reach, growth) = (noise.reach(), noise.epsilon().get().exp());
-        let most = i64::from(noise.sensitivity());
+        let most = i64::from(noise.sensitivity);
         let mut worst = 0.0_f64;
         for shift in (-most..=most).filter(|&shift| shift != 0) {
             let excess = |x: i64| noise.probability(x) - growth * noise.probability(x - shift);

@@ -167,11 +167,6 @@ impl PausedRun {
         (2.0 * m * kappa * kappa * -failure.get().ln()).ceil() as usize
     }
 
-    /// Users of the first half.
-    pub fn users(&self) -> u32 {
-        self.users
-    }
-
     /// A uniform query and its answer.
     fn ask(&self, rng: &mut impl CryptoRng) -> (Vec<bool>, f64) {
         let y = uniform_bits(self.users, rng);

@@ -46,12 +46,10 @@ async fn fetch_all(request: &Results, analyzer: &Analyzer) -> Result<Report> {
         }
         let question = &subjects.collection().terms.question.text;
         report = report.say("collection", id).say("question", question);
-        if releases.is_empty() {
-            report = report.say("releases", "none yet");
-        }
-        if let Some(latest) = releases.last() {
-            report = privacy(report, latest);
-        }
+        report = match releases.last() {
+            Some(latest) => privacy(report, latest),
+            None => report.say("releases", "none yet"),
+        };
         let rows = releases.iter().flat_map(rows).collect();
         report = report.table(Rows {
             head: vec!["epochs", "reports", "what", "estimate", "error", "low", "high", "epsilon"],
@@ -102,16 +100,11 @@ fn rows(release: &Release) -> Vec<Vec<String>> {
         format!("{} to {}", release.first, release.last)
     };
     let row = |answer: &Answer| {
-        vec![
-            epochs.clone(),
-            release.reports.to_string(),
-            answer.what.to_string(),
-            known(answer.value),
-            known(answer.standard_error),
-            known(answer.low),
-            known(answer.high),
-            digits(Upper(release.guarantee.epsilon.get())),
-        ]
+        let numbers = [answer.value, answer.standard_error, answer.low, answer.high];
+        let mut row = vec![epochs.clone(), release.reports.to_string(), answer.what.to_string()];
+        row.extend(numbers.map(known));
+        row.push(digits(Upper(release.guarantee.epsilon.get())));
+        row
     };
     release.estimates.iter().map(row).collect()
 }

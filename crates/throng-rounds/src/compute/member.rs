@@ -1,6 +1,6 @@
 //! A member's part: shares of everything, and what it says and hears of them.
 
-use super::challenge::Challenge;
+use super::challenge::challenge;
 use super::message::{RANDOM, Shape, Step, VIEW, decode, encode, from_bitmap, to_bitmap};
 use crate::circuit::{Gate, Reveal};
 use crate::shamir::{Opening, Shares, at_zero, share_all};
@@ -230,18 +230,19 @@ impl Member {
     /// Its shares of the three sums: of what is wrong with products, of what is wrong with inputs,
     /// and of everything behind a mask.
     fn sums(&self) -> [Element; 3] {
-        let mut challenge = Challenge::new([self.opened[SEEDS], self.opened[SEEDS + 1]]);
+        let mut challenge = challenge([self.opened[SEEDS], self.opened[SEEDS + 1]]);
+        let mut draw = || challenge.next().expect("there is no end of coefficients");
         let (r, mut products, mut any) = (self.opened[R], Element::ZERO, self.random[COVER]);
         let multiplied = self.circuit.layers.iter().flat_map(|layer| &layer.products);
         for &wire in self.circuit.inputs().chain(multiplied) {
             let [value, lifted] = self.wires[wire as usize];
-            products = products + challenge.next() * (lifted - r * value);
-            any = any + challenge.next() * value + challenge.next() * lifted;
+            products = products + draw() * (lifted - r * value);
+            any = any + draw() * value + draw() * lifted;
         }
         let mut inputs = Element::ZERO;
         for check in &self.circuit.checks {
             let [x, square] = [check.wire, check.square].map(|wire| self.wires[wire as usize][X]);
-            inputs = inputs + challenge.next() * (square - x);
+            inputs = inputs + draw() * (square - x);
         }
         [products, inputs, any]
     }
@@ -281,16 +282,13 @@ impl Member {
                 used.iter_mut().zip(&heard).for_each(|(used, &heard)| *used &= heard);
                 views.push((self.members_of(&heard), &[][..]));
             } else {
-                let (members, digest) = head.split_at(8);
-                let members = members.iter().rev().fold(0, |set, &byte| set << 8 | u64::from(byte));
-                views.push((members, digest));
+                let (members, digest) =
+                    head.split_first_chunk().ok_or(Error::Malformed { seat })?;
+                views.push((u64::from_le_bytes(*members), digest));
             }
         }
         let own = self.head(step);
-        let own = match step {
-            Step::Lift => (self.active, &[][..]),
-            _ => (self.active, &own[8..]),
-        };
+        let own = (self.active, if step == Step::Lift { &[] } else { &own[8..] });
         if views.iter().all(|&view| view == own) {
             self.dealers = used;
             return Ok(true);
