@@ -2,119 +2,49 @@
 
 mod plain;
 
-use crate::args::{Account, CrowdArgs, FlipArgs, Query, Randomizer};
-use crate::report::{Report, Rows, digits};
-use anyhow::Context;
+use crate::args::{Account, Amplify, ByKey, CrowdArgs, FlipArgs, Query, Randomizer};
+use crate::report::{Printable, Report};
+use anyhow::{Context, Result};
+use serde_json::Value;
 use throng_account::profile::{
     BitSum, Blanket, Bound, Longitudinal, Rappor, RealSum, Shuffled, TwoMessageCount,
 };
+use throng_account::published;
 use throng_account::show::{Lower, Near, Upper};
 use throng_account::spend::{closed_form, shuffled_rounds};
 use throng_account::tradeoff::TradeOff;
-use throng_account::{Crowd, Delta, Epsilon, Error, Guarantee, Probability, Profile, published};
+use throng_account::{Crowd, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem};
 
 /// Answers one query.
-pub fn run(query: Account) -> anyhow::Result<Report> {
+pub fn run(query: Account) -> Result<Report> {
     match query {
         Account::BitSum { crowd, noise, query, alpha } => bit_sum(&crowd, &noise, &query, &alpha),
         Account::TwoMessageCount { crowd, p, query } => two_message_count(&crowd, p, &query),
         Account::RealSum { crowd, noise, r, query } => real_sum(&crowd, &noise, r, &query),
-        Account::Plain(query) => plain::run(query),
+        Account::Plain(ByKey(query)) => plain::run(query),
         Account::SplitAndMix { crowd, noise_epsilon, noise_delta, size, query } => {
             plain::split_and_mix(&crowd, (noise_epsilon, noise_delta), size, &query)
         }
         Account::Collection { file, n, query } => plain::collection(&file, n, &query),
-        Account::Amplify {
-            crowd,
-            epsilon0,
-            mechanism,
-            k,
-            size,
-            g,
-            collision,
-            keep,
-            set,
-            query,
-        } => {
-            if mechanism == Randomizer::General {
-                return general(&crowd, epsilon0.context(needs("epsilon0"))?, &query);
-            }
-            let reports = crowd.crowd()?;
-            let local =
-                || Epsilon::new(epsilon0.context(needs("epsilon0"))?).map_err(anyhow::Error::from);
-            let (name, blanket) = match mechanism {
-                Randomizer::KaryResponse | Randomizer::General => {
-                    let k = k.context(needs("k"))?;
-                    if k == 2 {
-                        return binary_response(&crowd, local()?, &query);
-                    }
-                    ("kary-response", Blanket::kary_response(reports, local()?, k)?)
-                }
-                Randomizer::SubsetSelection => {
-                    let (k, size) = (k.context(needs("k"))?, size.context(needs("size"))?);
-                    ("subset-selection", Blanket::subset_selection(reports, local()?, k, size)?)
-                }
-                Randomizer::LocalHashing => {
-                    let g = g.context(needs("g"))?;
-                    ("local-hashing", Blanket::local_hashing(reports, local()?, g, collision)?)
-                }
-                Randomizer::UnaryEncoding => {
-                    let keep = Probability::new("keep", keep.context(needs("keep"))?)?;
-                    let set = Probability::new("set", set.context(needs("set"))?)?;
-                    ("unary-encoding", Blanket::unary_encoding(reports, keep, set)?)
-                }
-            };
-            let report =
-                crowd.header(name).line("epsilon0", "local epsilon0", Upper(epsilon0_of(&blanket)));
-            let report = answer(report, &blanket, &query)?;
-            match query.delta {
-                Some(delta) => blanket_bounds(report, &blanket, reports, Delta::new(delta)?),
-                None => Ok(report),
-            }
-        }
+        Account::Amplify(query) => amplify(&query),
         Account::Compose { crowd, epsilon0, delta, rounds } => {
-            composed(&crowd, epsilon0, delta, rounds)
+            compose(&crowd, epsilon0, delta, rounds)
         }
-        Account::Rappor { f, p, q, hashes, reports } => {
-            let [f, p, q] =
-                [("f", f), ("p", p), ("q", q)].map(|(name, x)| Probability::new(name, x));
-            let rappor = Rappor::new(hashes, f?, p?, q?)?;
-            Ok(Report::default()
-                .line("mechanism", "mechanism", "rappor")
-                .field("hashes", hashes)
-                .line("epsilon_one", "epsilon of one report", Upper(rappor.one_report().get()))
-                .line("reports", "reports on one value", reports)
-                .line(
-                    "epsilon_reports",
-                    "epsilon of that many",
-                    Upper(rappor.reports(reports).get()),
-                )
-                .line("epsilon_forever", "epsilon for ever", Upper(rappor.forever().get()))
-                .note(
-                    "Per distinct value: a value that changes costs again. Local guarantees, \
-                     without shuffling.",
-                ))
-        }
+        Account::Rappor { f, p, q, hashes, reports } => rappor([f, p, q], hashes, reports),
         Account::Longitudinal { periods, epsilon0, n, delta } => {
             longitudinal(periods, epsilon0, n, delta)
         }
     }
 }
 
-fn bit_sum(
-    crowd: &CrowdArgs,
-    noise: &FlipArgs,
-    query: &Query,
-    alpha: &[f64],
-) -> anyhow::Result<Report> {
+fn bit_sum(crowd: &CrowdArgs, noise: &FlipArgs, query: &Query, alpha: &[f64]) -> Result<Report> {
     let reports = crowd.crowd()?;
     let protocol = BitSum::with_flip(reports, noise.flip(crowd.n)?)?;
-    let mut report = crowd
+    let report = crowd
         .header("bit-sum")
         .line("lambda", "lambda", Near(noise.lambda.unwrap_or(protocol.lambda())))
         .line("flip", "flip probability", Near(protocol.flip()));
-    report = answer(report, &protocol, query)?;
-    report = report.line("local_floor", "local floor", Upper(epsilon0_of(&protocol)));
+    let mut report = floored(answer(report, &protocol, query)?, &protocol);
     if let Some(delta) = query.delta {
         report = match published::bit_sum_closed(reports, protocol.lambda(), Delta::new(delta)?) {
             Ok(epsilon) => {
@@ -128,96 +58,98 @@ fn bit_sum(
     }
     let curve = TradeOff::new(&protocol)?;
     let betas = alpha.iter().map(|&a| curve.beta(a)).collect::<Result<Vec<_>, _>>()?;
-    let rows =
-        alpha.iter().zip(&betas).map(|(a, b)| vec![digits(Near(*a)), digits(Lower(*b))]).collect();
+    let row = |(a, b): (&f64, &f64)| {
+        let row = Report::default().line("alpha", "type I error", Near(*a));
+        row.line("beta", "least type II error", Lower(*b))
+    };
     Ok(report
         .field("alpha", alpha.to_vec())
-        .field("beta", betas)
+        .field("beta", betas.clone())
         .line("mu", "smallest GDP mu", Upper(curve.mu()))
-        .table(Rows { head: vec!["type I error", "least type II error"], rows }))
+        .table(alpha.iter().zip(&betas).map(row).collect::<Vec<_>>()))
 }
 
-fn two_message_count(crowd: &CrowdArgs, p: f64, query: &Query) -> anyhow::Result<Report> {
+fn two_message_count(crowd: &CrowdArgs, p: f64, query: &Query) -> Result<Report> {
     let protocol = TwoMessageCount::new(crowd.crowd()?, Probability::new("p", p)?);
-    let report = crowd.header("two-message-count").line("p", "p", Near(p)).line(
-        "delta_least",
-        "least delta of any epsilon",
-        Upper(protocol.least_delta()),
-    );
-    let report = answer(report, &protocol, query)?;
-    Ok(report.line("local_floor", "local floor", "infinity"))
+    let least = Upper(protocol.least_delta());
+    let report = crowd.header("two-message-count").line("p", "p", Near(p));
+    let report = report.line("delta_least", "least delta of any epsilon", least);
+    Ok(floored(answer(report, &protocol, query)?, &protocol))
 }
 
-fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> anyhow::Result<Report> {
+fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> Result<Report> {
     let protocol = RealSum::with_flip(crowd.crowd()?, noise.flip(crowd.n)?, r)?;
     let lambda = noise.lambda.unwrap_or(2.0 * crowd.n as f64 * protocol.flip());
-    let mut report = crowd.header("real-sum").line("lambda", "lambda", Near(lambda)).line(
-        "r",
-        "bits per user",
-        r,
-    );
+    let report = crowd.header("real-sum").line("lambda", "lambda", Near(lambda));
+    let report = report.line("r", "bits per user", r);
     // What Cheu et al., Theorem 23, would ask of each of the r bit-sums for the same promise.
-    let (epsilon, delta) = if let Some(delta) = query.delta {
+    let (report, epsilon, delta) = if let Some(delta) = query.delta {
         let found = protocol.epsilon(Delta::new(delta)?)?;
-        report = with_guarantee(report, &found);
-        (found.epsilon, Ok(found.delta))
+        (with_guarantee(report, &found), found.epsilon, Ok(found.delta))
     } else {
-        report = answer(report, &protocol, query)?;
+        let report = answer(report, &protocol, query)?;
         let epsilon = Epsilon::new(query.epsilon.unwrap_or(0.0))?;
-        (epsilon, Delta::new(protocol.delta(epsilon).upper))
+        (report, epsilon, Delta::new(protocol.delta(epsilon).upper))
     };
-    report = report.line("local_floor", "local floor of a report", Upper(epsilon0_of(&protocol)));
+    let floor = Upper(or_infinity(protocol.pure()));
+    let report = report.line("local_floor", "local floor of a report", floor);
     let split = delta.and_then(|delta| published::real_sum_split(epsilon, delta, r));
-    report = match split {
+    Ok(match split {
         Ok((each, _)) => {
             report.line("epsilon_per_bit_published", "per bit by Theorem 23", Near(each))
         }
         Err(why) => report.field("epsilon_per_bit_published", why.to_string()),
-    };
-    Ok(report)
-}
-
-fn general(crowd: &CrowdArgs, epsilon0: f64, query: &Query) -> anyhow::Result<Report> {
-    let mechanism = Shuffled::new(crowd.crowd()?, Epsilon::new(epsilon0)?)?;
-    let report = crowd.header("general").line("epsilon0", "local epsilon0", Upper(epsilon0));
-    let report = answer(report, &mechanism, query)?;
-    Ok(match query.delta {
-        Some(delta) => bounds(report, &mechanism.bounds(Delta::new(delta)?)?),
-        None => report,
     })
 }
 
-fn binary_response(crowd: &CrowdArgs, local: Epsilon, query: &Query) -> anyhow::Result<Report> {
+/// A randomizer in a crowd, beside what holds for every randomizer with the same ε₀.
+fn amplify(asked: &Amplify) -> Result<Report> {
+    let Amplify { crowd, mechanism, epsilon0, k, collision, query, .. } = asked;
     let reports = crowd.crowd()?;
-    let protocol = BitSum::from_local(reports, local)?;
-    let report = crowd.header("kary-response").field("k", 2).line(
-        "epsilon0",
-        "local epsilon0",
-        Upper(local.get()),
-    );
-    let report = answer(report, &protocol, query)?;
+    let local = || anyhow::Ok(Epsilon::new(needed(*epsilon0, "epsilon0")?)?);
+    let binary = *mechanism == Randomizer::KaryResponse && *k == Some(2);
+    let (name, profile): (_, Box<dyn Profile>) = match mechanism {
+        Randomizer::General => ("general", Box::new(Shuffled::new(reports, local()?)?)),
+        // Two categories have an exact account of their own.
+        Randomizer::KaryResponse if binary => {
+            ("kary-response", Box::new(BitSum::from_local(reports, local()?)?))
+        }
+        Randomizer::KaryResponse => {
+            let k = needed(*k, "k")?;
+            ("kary-response", Box::new(Blanket::kary_response(reports, local()?, k)?))
+        }
+        Randomizer::SubsetSelection => {
+            let (k, size) = (needed(*k, "k")?, needed(asked.size, "size")?);
+            ("subset-selection", Box::new(Blanket::subset_selection(reports, local()?, k, size)?))
+        }
+        Randomizer::LocalHashing => {
+            let g = needed(asked.g, "g")?;
+            ("local-hashing", Box::new(Blanket::local_hashing(reports, local()?, g, *collision)?))
+        }
+        Randomizer::UnaryEncoding => {
+            let keep = Probability::new("keep", needed(asked.keep, "keep")?)?;
+            let set = Probability::new("set", needed(asked.set, "set")?)?;
+            ("unary-encoding", Box::new(Blanket::unary_encoding(reports, keep, set)?))
+        }
+    };
+    let epsilon0 = if binary { local()?.get() } else { or_infinity(profile.pure()) };
+    let report = crowd.header(name);
+    let report = if binary { report.field("k", 2) } else { report };
+    let report = report.line("epsilon0", "local epsilon0", Upper(epsilon0));
+    let report = answer(report, &*profile, query)?;
     let Some(delta) = query.delta else { return Ok(report) };
     let delta = Delta::new(delta)?;
-    let exact = protocol.epsilon(delta)?;
-    let mut all = Shuffled::new(reports, local)?.bounds(delta)?;
-    all.insert(0, Bound { theorem: exact.theorem, epsilon: Ok(exact.epsilon) });
-    Ok(bounds(report, &all))
+    let mut all = Shuffled::new(reports, Epsilon::new(epsilon0)?)?.bounds(delta)?;
+    if *mechanism != Randomizer::General {
+        let own = profile.epsilon(delta)?;
+        all.insert(0, Bound { theorem: own.theorem, epsilon: Ok(own.epsilon) });
+    }
+    let told =
+        |Bound { theorem, epsilon }| (theorem.name(), epsilon.map(Epsilon::get), theorem.source());
+    Ok(bounds(report, "bound", all.into_iter().map(told)))
 }
 
-/// The blanket beside what holds for every randomizer with the same ε₀.
-fn blanket_bounds(
-    report: Report,
-    blanket: &Blanket,
-    crowd: Crowd,
-    delta: Delta,
-) -> anyhow::Result<Report> {
-    let own = blanket.epsilon(delta)?;
-    let mut all = Shuffled::new(crowd, Epsilon::new(epsilon0_of(blanket))?)?.bounds(delta)?;
-    all.insert(0, Bound { theorem: own.theorem, epsilon: Ok(own.epsilon) });
-    Ok(bounds(report, &all))
-}
-
-fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow::Result<Report> {
+fn compose(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> Result<Report> {
     let (reports, local, delta) = (crowd.crowd()?, Epsilon::new(epsilon0)?, Delta::new(delta)?);
     if rounds == 0 {
         let range = "1 or more";
@@ -232,35 +164,35 @@ fn composed(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> anyhow
     let basic = closed_form::basic(per_round, each.get(), rounds).0;
     let unshuffled = rounds as f64 * epsilon0;
     let renyi = published::swap_renyi_rounds(reports, local, rounds, delta).min(unshuffled);
-    let report = crowd
-        .header("compose")
-        .line("epsilon0", "local epsilon0", Upper(epsilon0))
-        .line("rounds", "rounds", rounds);
-    let report = with_guarantee(report, &found);
+    let report = crowd.header("compose").line("epsilon0", "local epsilon0", Upper(epsilon0));
+    let report = with_guarantee(report.line("rounds", "rounds", rounds), &found);
     let others = [
-        ("basic", basic, "each round at delta/2T, epsilons added"),
-        ("advanced", advanced, "Dwork, Rothblum, Vadhan (2010)"),
-        ("swap-renyi", renyi, "Erlingsson et al. (2019), Remark 1, composed"),
-        ("local", unshuffled, "without shuffling"),
+        ("basic", Ok(basic), "each round at delta/2T, epsilons added"),
+        ("advanced", Ok(advanced), "Dwork, Rothblum, Vadhan (2010)"),
+        ("swap-renyi", Ok(renyi), "Erlingsson et al. (2019), Remark 1, composed"),
+        ("local", Ok(unshuffled), "without shuffling"),
     ];
-    let json: Vec<_> = others
-        .iter()
-        .map(|(name, epsilon, source)| {
-            serde_json::json!({"name": name, "epsilon": epsilon, "valid": true, "source": source})
-        })
-        .collect();
-    let rows = others
-        .iter()
-        .map(|(name, epsilon, source)| {
-            vec![(*name).into(), digits(Upper(*epsilon)), (*source).into()]
-        })
-        .collect();
-    Ok(report
-        .field("bounds", json)
-        .table(Rows { head: vec!["for comparison", "epsilon", "source"], rows }))
+    Ok(bounds(report, "for comparison", others))
 }
 
-fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> anyhow::Result<Report> {
+fn rappor([f, p, q]: [f64; 3], hashes: u32, reports: u64) -> Result<Report> {
+    let [f, p, q] = [("f", f), ("p", p), ("q", q)].map(|(name, x)| Probability::new(name, x));
+    let rappor = Rappor::new(hashes, f?, p?, q?)?;
+    let many = Upper(rappor.reports(reports).get());
+    Ok(Report::default()
+        .line("mechanism", "mechanism", "rappor")
+        .field("hashes", hashes)
+        .line("epsilon_one", "epsilon of one report", Upper(rappor.one_report().get()))
+        .line("reports", "reports on one value", reports)
+        .line("epsilon_reports", "epsilon of that many", many)
+        .line("epsilon_forever", "epsilon for ever", Upper(rappor.forever().get()))
+        .note(
+            "Per distinct value: a value that changes costs again. Local guarantees, without \
+             shuffling.",
+        ))
+}
+
+fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> Result<Report> {
     let protocol = Longitudinal::new(periods, Epsilon::new(epsilon0)?)?;
     let levels = protocol.levels();
     let found = protocol.shuffled(Crowd::new(n)?)?.epsilon(Delta::new(delta)?)?;
@@ -278,7 +210,7 @@ fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> anyhow::Resu
 }
 
 /// δ at ε, or ε at δ, with its lower bound.
-fn answer(report: Report, profile: &dyn Profile, query: &Query) -> anyhow::Result<Report> {
+fn answer(report: Report, profile: &dyn Profile, query: &Query) -> Result<Report> {
     if let Some(delta) = query.delta {
         return Ok(with_guarantee(report, &profile.epsilon(Delta::new(delta)?)?));
     }
@@ -295,60 +227,61 @@ fn answer(report: Report, profile: &dyn Profile, query: &Query) -> anyhow::Resul
 }
 
 fn with_guarantee(report: Report, found: &Guarantee) -> Report {
-    let mut report = report.line("delta", "delta", Upper(found.delta.get())).line(
-        "epsilon_upper",
-        "epsilon, at most",
-        Upper(found.epsilon.get()),
-    );
-    match &found.lower {
-        Some(witness) => {
-            report = report
-                .line("epsilon_lower", "epsilon, at least", Lower(witness.epsilon.get()))
-                .line("dataset", "reached where", witness.dataset.to_string());
-        }
-        None => report = report.field("epsilon_lower", 0.0),
-    }
+    let report = report.line("delta", "delta", Upper(found.delta.get()));
+    let report = report.line("epsilon_upper", "epsilon, at most", Upper(found.epsilon.get()));
+    let report = match &found.lower {
+        Some(witness) => report
+            .line("epsilon_lower", "epsilon, at least", Lower(witness.epsilon.get()))
+            .line("dataset", "reached where", witness.dataset.to_string()),
+        None => report.field("epsilon_lower", 0.0),
+    };
     provenance(report, found.theorem)
 }
 
-fn provenance(report: Report, theorem: throng_account::Theorem) -> Report {
+fn provenance(report: Report, theorem: Theorem) -> Report {
     report
         .field("neighbours", "replace-one")
         .line("theorem", "by", theorem.name())
         .field("source", theorem.source())
 }
 
-fn bounds(report: Report, all: &[Bound]) -> Report {
-    let mut json = Vec::new();
-    let mut rows = Vec::new();
-    for Bound { theorem, epsilon } in all {
-        let (name, source) = (theorem.name(), theorem.source());
-        match epsilon {
-            Ok(epsilon) => {
-                let value = epsilon.get();
-                json.push(serde_json::json!(
-                    {"name": name, "epsilon": value, "valid": true, "source": source}
-                ));
-                rows.push(vec![name.into(), digits(Upper(value)), source.into()]);
-            }
-            Err(why) => {
-                let why = why.to_string();
-                json.push(serde_json::json!(
-                    {"name": name, "epsilon": null, "valid": false, "source": source, "why": why}
-                ));
-                rows.push(vec![name.into(), "-".into(), why]);
-            }
+/// Adds what one report keeps by itself.
+fn floored(report: Report, profile: &dyn Profile) -> Report {
+    let floor = Printable::bounded(or_infinity(profile.pure()), "infinity");
+    report.line("local_floor", "local floor", floor)
+}
+
+/// Adds bounds on one ε, each with its name and source, in a table whose first column is `head`.
+fn bounds(
+    report: Report,
+    head: &'static str,
+    all: impl IntoIterator<Item = (&'static str, Result<f64, Error>, &'static str)>,
+) -> Report {
+    let row = |(name, epsilon, source): (_, Result<f64, Error>, _)| {
+        let row = Report::default().line("name", head, name);
+        match epsilon.map_err(|why| why.to_string()) {
+            Ok(epsilon) => row
+                .line("epsilon", "epsilon", Upper(epsilon))
+                .field("valid", true)
+                .line("source", "source", source),
+            Err(why) => row
+                .line("epsilon", "epsilon", Printable::new(Value::Null, "-"))
+                .field("valid", false)
+                .line("source", "source", Printable::new(source, &why))
+                .field("why", why),
         }
-    }
-    report.field("bounds", json).table(Rows { head: vec!["bound", "epsilon", "source"], rows })
+    };
+    report.rows("bounds", all.into_iter().map(row).collect())
 }
 
-fn epsilon0_of(profile: &dyn Profile) -> f64 {
-    profile.pure().map_or(f64::INFINITY, Epsilon::get)
+/// An ε as a number, infinite where there is none.
+pub fn or_infinity(epsilon: Option<Epsilon>) -> f64 {
+    epsilon.map_or(f64::INFINITY, Epsilon::get)
 }
 
-fn needs(flag: &str) -> String {
-    format!("this mechanism needs --{flag}")
+/// The value of a flag that the mechanism asked for cannot do without.
+fn needed<T>(value: Option<T>, flag: &str) -> Result<T> {
+    value.with_context(|| format!("this mechanism needs --{flag}"))
 }
 
 impl CrowdArgs {
@@ -359,9 +292,8 @@ impl CrowdArgs {
 
     /// A report that starts with the mechanism and its crowd.
     pub fn header(&self, mechanism: &str) -> Report {
-        let report = Report::default()
-            .line("mechanism", "mechanism", mechanism)
-            .line("n", "reports", self.n);
+        let report = Report::default().line("mechanism", "mechanism", mechanism);
+        let report = report.line("n", "reports", self.n);
         match self.crowd() {
             Ok(honest) if self.corrupt > 0.0 => {
                 report.line("honest", "honest reports", honest.get())

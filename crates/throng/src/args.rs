@@ -1,6 +1,7 @@
 //! The arguments, as typed by the user.
 
 mod account;
+mod by_key;
 mod chain;
 mod collection;
 mod operate;
@@ -8,9 +9,10 @@ mod plan;
 pub mod rounds;
 
 pub use account::Plain;
+pub use by_key::ByKey;
 pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use collection::{Below, Collection, NewCollection, Words};
-pub use operate::{Doctor, Manual, Token};
+pub use operate::{Doctor, Token};
 pub use plan::{Audit, FittedMechanism, Limits, LooseWish, Plan, Simulate, ValuesArgs, Wish};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -38,13 +40,11 @@ pub enum Command {
     Demo(Demo),
     /// How private is it? Epsilon at a delta, or delta at an epsilon
     #[command(subcommand)]
-    #[command(after_help = "Example:
-  throng account amplify --n 1e6 --epsilon0 1 --delta 1e-6")]
+    #[command(after_help = example("account amplify --n 1e6 --epsilon0 1 --delta 1e-6"))]
     Account(Account),
     /// How much noise does a promise need?
     #[command(subcommand)]
-    #[command(after_help = "Example:
-  throng calibrate bit-sum --n 1e6 --epsilon 1 --delta 1e-6")]
+    #[command(after_help = example("calibrate bit-sum --n 1e6 --epsilon 1 --delta 1e-6"))]
     Calibrate(Calibrate),
     /// Every mechanism for a question, calibrated: error, messages, bytes, local floor
     Plan(Plan),
@@ -53,27 +53,21 @@ pub enum Command {
     /// Measure from outside how private a mechanism is: a lower bound on epsilon
     Audit(Audit),
     /// Run one party of a chain
-    #[command(subcommand)]
-    #[command(after_help = "Example:
-  throng serve mix --config mix-north.toml")]
+    #[command(subcommand, after_help = example("serve mix --config mix-north.toml"))]
     Serve(Serve),
     /// Report the rows of a file to a running chain
     Send(Send),
     /// Show what an analyzer has published
     Results(Results),
     /// What a crowd can do when it answers more than once: keys, sums, secret computation
-    #[command(subcommand)]
-    #[command(after_help = "Example:
-  throng rounds and --alice yes --bob no")]
+    #[command(subcommand, after_help = example("rounds and --alice yes --bob no"))]
     Rounds(rounds::Rounds),
     /// Check this machine, a party or a chain, and say what to do
     Doctor(Doctor),
     /// Let somebody read at an analyzer or a mix
     Token(Token),
     /// Write, verify and state the promise of a collection
-    #[command(subcommand)]
-    #[command(after_help = "Example:
-  throng collection show crashes.toml")]
+    #[command(subcommand, after_help = example("collection show crashes.toml"))]
     Collection(Collection),
     /// Make the identity of a mix or an analyzer
     #[command(after_help = "Examples:
@@ -88,25 +82,27 @@ pub enum Command {
         show: Option<PathBuf>,
     },
     /// Draw the figures of the papers, corrected, as SVG and CSV
-    #[command(after_help = "Example:
-  throng figures --out figures")]
+    #[command(after_help = example("figures --out figures"))]
     Figures {
         /// Directory to write to; created if missing
         #[arg(long)]
         out: PathBuf,
     },
     /// Measure speed, side by side with a limit of the same run
-    #[command(after_help = "Example:
-  throng bench account")]
+    #[command(after_help = example("bench account"))]
     Bench {
         /// What to measure
         target: BenchTarget,
     },
     /// Write the manual pages
-    Manual(Manual),
+    #[command(after_help = example("manual --out man   # then: man -l man/throng-plan.1"))]
+    Manual {
+        /// Directory to write to; created if missing
+        #[arg(long)]
+        out: PathBuf,
+    },
     /// Print a completion script for a shell
-    #[command(after_help = "Example:
-  throng completions bash > throng.bash")]
+    #[command(after_help = example("completions bash > throng.bash"))]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -135,8 +131,7 @@ pub enum BenchTarget {
 #[derive(Subcommand)]
 pub enum Account {
     /// Everyone sends one bit, flipped now and then: exact over all datasets
-    #[command(after_help = "Example:
-  throng account bit-sum --n 1e4 --lambda 68 --delta 1e-6")]
+    #[command(after_help = example("account bit-sum --n 1e4 --lambda 68 --delta 1e-6"))]
     BitSum {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -149,8 +144,7 @@ pub enum Account {
         alpha: Vec<f64>,
     },
     /// Everyone sends the true bit and a separate noise bit: exact
-    #[command(after_help = "Example:
-  throng account two-message-count --n 1e4 --p 0.0035 --epsilon 1")]
+    #[command(after_help = example("account two-message-count --n 1e4 --p 0.0035 --epsilon 1"))]
     TwoMessageCount {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -161,8 +155,7 @@ pub enum Account {
         query: Query,
     },
     /// Everyone sends r flipped bits into one untagged bag: exact over all datasets
-    #[command(after_help = "Example:
-  throng account real-sum --n 1e4 --lambda 2373 --r 100 --delta 1e-6")]
+    #[command(after_help = example("account real-sum --n 1e4 --lambda 2373 --r 100 --delta 1e-6"))]
     RealSum {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -175,7 +168,7 @@ pub enum Account {
         query: Query,
     },
     #[command(flatten)]
-    Plain(Plain),
+    Plain(ByKey<Plain>),
     /// Sums split into random shares: a crowd's promise, and the messages it takes
     #[command(after_help = "Example:
   throng account split-and-mix --n 1e4 --noise-epsilon 1 --noise-delta 1e-9 \\
@@ -196,8 +189,7 @@ pub enum Account {
         query: Query,
     },
     /// Any mechanism, as written in a collection file
-    #[command(after_help = "Example:
-  throng account collection plan.toml --delta 1e-6")]
+    #[command(after_help = example("account collection plan.toml --delta 1e-6"))]
     Collection {
         /// The file, as written by throng plan --write
         file: PathBuf,
@@ -212,39 +204,10 @@ pub enum Account {
   throng account amplify --n 1e6 --epsilon0 1 --delta 1e-6
   throng account amplify --n 1e6 --epsilon0 4 --delta 1e-8 \\
       --mechanism kary-response --k 100")]
-    Amplify {
-        #[command(flatten)]
-        crowd: CrowdArgs,
-        /// Local epsilon of the randomizer (not for unary-encoding, which has its own)
-        #[arg(long, required_unless_present = "keep")]
-        epsilon0: Option<f64>,
-        /// What is known of the randomizer
-        #[arg(long, value_enum, default_value_t = Randomizer::General)]
-        mechanism: Randomizer,
-        /// Categories (kary-response, subset-selection)
-        #[arg(long, value_parser = whole)]
-        k: Option<u64>,
-        /// Size of the subsets (subset-selection)
-        #[arg(long, value_parser = whole)]
-        size: Option<u64>,
-        /// Buckets (local-hashing)
-        #[arg(long, value_parser = whole)]
-        g: Option<u64>,
-        /// Proven lower bound on the probability that two values collide (local-hashing)
-        #[arg(long, default_value_t = 0.0)]
-        collision: f64,
-        /// Probability that a 1 stays a 1 (unary-encoding)
-        #[arg(long)]
-        keep: Option<f64>,
-        /// Probability that a 0 becomes a 1 (unary-encoding)
-        #[arg(long)]
-        set: Option<f64>,
-        #[command(flatten)]
-        query: Query,
-    },
+    Amplify(Amplify),
     /// Several rounds of a shuffled randomizer together
-    #[command(after_help = "Example:
-  throng account compose --n 1e6 --epsilon0 4 --delta 1e-6 --rounds 1000")]
+    #[command(after_help = example(
+        "account compose --n 1e6 --epsilon0 4 --delta 1e-6 --rounds 1000"))]
     Compose {
         #[command(flatten)]
         crowd: CrowdArgs,
@@ -259,8 +222,8 @@ pub enum Account {
         rounds: u64,
     },
     /// RAPPOR: one report, several, and all reports on one value
-    #[command(after_help = "Example:
-  throng account rappor --f 0.5 --p 0.5 --q 0.75 --hashes 2 --reports 10")]
+    #[command(after_help = example(
+        "account rappor --f 0.5 --p 0.5 --q 0.75 --hashes 2 --reports 10"))]
     Rappor {
         /// Probability that the permanent response replaces a bit by a coin
         #[arg(long)]
@@ -279,8 +242,8 @@ pub enum Account {
         reports: u64,
     },
     /// A bit followed over many periods: the lifetime guarantee, local and shuffled
-    #[command(after_help = "Example:
-  throng account longitudinal --periods 64 --epsilon0 1 --n 1e6 --delta 1e-6")]
+    #[command(after_help = example(
+        "account longitudinal --periods 64 --epsilon0 1 --n 1e6 --delta 1e-6"))]
     Longitudinal {
         /// Periods, a power of two
         #[arg(long, value_parser = whole)]
@@ -295,6 +258,39 @@ pub enum Account {
         #[arg(long)]
         delta: f64,
     },
+}
+
+/// The randomizer that is shuffled.
+#[derive(Args)]
+pub struct Amplify {
+    #[command(flatten)]
+    pub crowd: CrowdArgs,
+    /// Local epsilon of the randomizer (not for unary-encoding, which has its own)
+    #[arg(long, required_unless_present = "keep")]
+    pub epsilon0: Option<f64>,
+    /// What is known of the randomizer
+    #[arg(long, value_enum, default_value_t = Randomizer::General)]
+    pub mechanism: Randomizer,
+    /// Categories (kary-response, subset-selection)
+    #[arg(long, value_parser = whole)]
+    pub k: Option<u64>,
+    /// Size of the subsets (subset-selection)
+    #[arg(long, value_parser = whole)]
+    pub size: Option<u64>,
+    /// Buckets (local-hashing)
+    #[arg(long, value_parser = whole)]
+    pub g: Option<u64>,
+    /// Proven lower bound on the probability that two values collide (local-hashing)
+    #[arg(long, default_value_t = 0.0)]
+    pub collision: f64,
+    /// Probability that a 1 stays a 1 (unary-encoding)
+    #[arg(long)]
+    pub keep: Option<f64>,
+    /// Probability that a 0 becomes a 1 (unary-encoding)
+    #[arg(long)]
+    pub set: Option<f64>,
+    #[command(flatten)]
+    pub query: Query,
 }
 
 /// A randomizer, as far as it is known.
@@ -316,16 +312,14 @@ pub enum Randomizer {
 #[derive(Subcommand)]
 pub enum Calibrate {
     /// The least lambda of bit-sum
-    #[command(after_help = "Example:
-  throng calibrate bit-sum --n 1e6 --epsilon 1 --delta 1e-6")]
+    #[command(after_help = example("calibrate bit-sum --n 1e6 --epsilon 1 --delta 1e-6"))]
     BitSum(Promise),
     /// The least p of two-message-count
-    #[command(after_help = "Example:
-  throng calibrate two-message-count --n 1e4 --epsilon 1 --delta 1e-6")]
+    #[command(after_help = example("calibrate two-message-count --n 1e4 --epsilon 1 --delta 1e-6"))]
     TwoMessageCount(Promise),
     /// The least lambda of real-sum
-    #[command(after_help = "Example:
-  throng calibrate real-sum --n 1e3 --epsilon 1 --delta 1e-6 --max-messages 8")]
+    #[command(after_help = example(
+        "calibrate real-sum --n 1e3 --epsilon 1 --delta 1e-6 --max-messages 8"))]
     RealSum {
         #[command(flatten)]
         promise: Promise,
@@ -337,8 +331,8 @@ pub enum Calibrate {
         max_messages: Option<u64>,
     },
     /// The largest local epsilon of k-ary response
-    #[command(after_help = "Example:
-  throng calibrate kary-response --k 10 --n 1e4 --epsilon 0.1 --delta 1e-6")]
+    #[command(after_help = example(
+        "calibrate kary-response --k 10 --n 1e4 --epsilon 0.1 --delta 1e-6"))]
     KaryResponse {
         #[command(flatten)]
         promise: Promise,
@@ -347,18 +341,16 @@ pub enum Calibrate {
         k: u64,
     },
     /// The largest local epsilon of binary randomized response
-    #[command(after_help = "Example:
-  throng calibrate randomized-response --n 1e4 --epsilon 0.1 --delta 1e-6")]
+    #[command(after_help = example(
+        "calibrate randomized-response --n 1e4 --epsilon 0.1 --delta 1e-6"))]
     RandomizedResponse(Promise),
     #[command(flatten)]
-    FittedMechanism(FittedMechanism),
+    FittedMechanism(ByKey<FittedMechanism>),
     /// The largest local epsilon of any randomizer
-    #[command(after_help = "Example:
-  throng calibrate general --n 1e4 --epsilon 0.1 --delta 1e-6")]
+    #[command(after_help = example("calibrate general --n 1e4 --epsilon 0.1 --delta 1e-6"))]
     General(Promise),
     /// The smallest crowd for a given local epsilon
-    #[command(after_help = "Example:
-  throng calibrate crowd --epsilon0 1 --epsilon 0.1 --delta 1e-6")]
+    #[command(after_help = example("calibrate crowd --epsilon0 1 --epsilon 0.1 --delta 1e-6"))]
     Crowd {
         /// Local epsilon of the randomizer
         #[arg(long)]
@@ -418,6 +410,11 @@ pub struct Query {
     /// Ask for epsilon at this delta
     #[arg(long)]
     pub delta: Option<f64>,
+}
+
+/// The last section of the help of a command: a line that works.
+fn example(line: &str) -> String {
+    format!("Example:\n  throng {line}")
 }
 
 /// A whole number, also written 1e6 or 1_000_000.

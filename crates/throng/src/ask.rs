@@ -46,13 +46,9 @@ impl Limits {
     pub fn question(&self, kind: Kind) -> Result<Question> {
         let size = |what: &'static str| -> Result<u32> {
             let size = self.size.with_context(|| format!("--size is needed: how many {what}?"))?;
-            let range = "from 1 to 1000000";
-            let out = || Error::OutOfRange { name: "size", value: size as f64, range };
-            u32::try_from(size)
-                .ok()
-                .filter(|s| (1..=1_000_000).contains(s))
-                .ok_or_else(out)
-                .map_err(Into::into)
+            let (value, range) = (size as f64, "from 1 to 1000000");
+            let fits = u32::try_from(size).ok().filter(|size| (1..=1_000_000).contains(size));
+            Ok(fits.ok_or(Error::OutOfRange { name: "size", value, range })?)
         };
         Ok(match kind {
             Kind::Bit => Question::Bit,
@@ -64,11 +60,11 @@ impl Limits {
                 cohorts: self.cohorts,
             },
             Kind::Attributes => {
-                let count = size("attributes")?;
-                let range = "at most 10000 attributes";
+                let (count, range) = (size("attributes")?, "at most 10000 attributes");
                 if count > 10_000 {
-                    let value = f64::from(count);
-                    return Err(Error::OutOfRange { name: "size", value, range }.into());
+                    return Err(
+                        Error::OutOfRange { name: "size", value: count.into(), range }.into()
+                    );
                 }
                 Question::Attributes { count }
             }

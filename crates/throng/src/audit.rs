@@ -6,7 +6,7 @@ use crate::report::{Report, Rows, digits};
 use anyhow::{Result, bail};
 use throng_account::Delta;
 use throng_account::show::{Lower, Near, Upper};
-use throng_mechanism::{Attack, Audit};
+use throng_mechanism::{Attack, Audit, Finding};
 
 /// Runs both worlds many times and compares what can be told apart with what is claimed.
 pub fn run(request: &Request) -> Result<Report> {
@@ -33,7 +33,15 @@ pub fn run(request: &Request) -> Result<Report> {
     let audit = Audit::judge(&world(0), &world(1), &*claim, ask.delta, failure)?;
     let epsilon_claimed = claim.epsilon(ask.delta)?.epsilon.get();
     let caught = audit.broken().next().is_some() || audit.epsilon_lower > epsilon_claimed;
-    let shown = audit.findings.iter().step_by(5);
+    let head = vec!["epsilon", "delta measured, at least", "delta claimed, at most"];
+    let row = |found: &Finding| {
+        Report::default()
+            .line("epsilon", head[0], Near(found.epsilon))
+            .line("delta_lower", head[1], Lower(found.delta_lower))
+            .line("delta_claimed", head[2], Upper(found.delta_claimed))
+            .field("broken", found.broken())
+    };
+    let shown: Vec<Report> = audit.findings.iter().step_by(5).map(row).collect();
     let report = Report::default()
         .line("mechanism", "mechanism", request.mechanism.name())
         .line("n", "reports", ask.reports)
@@ -43,36 +51,13 @@ pub fn run(request: &Request) -> Result<Report> {
         .line("epsilon_claimed", "epsilon claimed, at most", Upper(epsilon_claimed))
         .line("epsilon_lower", "epsilon measured, at least", Lower(audit.epsilon_lower))
         .line("confidence", "confidence", Near(audit.confidence))
-        .field("seed", seed)
-        .say("seed", seed.to_string())
+        .line("seed", "seed", seed)
         .line("consistent", "consistent with the claim", !caught)
-        .field(
-            "profile",
-            audit
-                .findings
-                .iter()
-                .map(|f| {
-                    serde_json::json!({"epsilon": f.epsilon, "delta_lower": f.delta_lower,
-                    "delta_claimed": f.delta_claimed, "broken": f.broken()})
-                })
-                .collect::<Vec<_>>(),
-        )
-        .table(Rows {
-            head: vec!["epsilon", "delta measured, at least", "delta claimed, at most"],
-            rows: shown
-                .map(|f| {
-                    vec![
-                        digits(Near(f.epsilon)),
-                        digits(Lower(f.delta_lower)),
-                        digits(Upper(f.delta_claimed)),
-                    ]
-                })
-                .collect(),
-        });
-    if let Some(worst) = audit.broken().max_by(|a, b| {
-        let excess = |f: &throng_mechanism::Finding| f.delta_lower - f.delta_claimed;
-        excess(a).total_cmp(&excess(b))
-    }) {
+        .field("profile", audit.findings.iter().map(row).collect::<Vec<_>>())
+        // The head stands there even where nothing was found.
+        .table(Rows { head, ..shown.into() });
+    let excess = |found: &Finding| found.delta_lower - found.delta_claimed;
+    if let Some(worst) = audit.broken().max_by(|a, b| excess(a).total_cmp(&excess(b))) {
         let text = format!(
             "CAUGHT: at epsilon {} delta is at least {}, but at most {} is claimed.",
             digits(Near(worst.epsilon)),

@@ -1,14 +1,14 @@
 //! `throng calibrate`: how much noise does a promise need?
 
-use crate::args::{Calibrate, FittedMechanism, Promise, Wish};
-use crate::plan;
-use crate::report::{Report, digits};
+use crate::account::or_infinity;
+use crate::args::{ByKey, Calibrate, FittedMechanism, Promise};
+use crate::report::{Printable, Report};
 use anyhow::Result;
+use serde_json::Value;
 use throng_account::calibrate::{self, Calibrated};
 use throng_account::profile::{BitSum, ClonePair};
 use throng_account::show::{Lower, Near, Upper};
 use throng_account::{Crowd, Delta, Epsilon, Error, Probability, Profile};
-use throng_mechanism::Key;
 
 /// Answers one request.
 pub fn run(request: Calibrate) -> Result<Report> {
@@ -22,14 +22,11 @@ pub fn run(request: Calibrate) -> Result<Report> {
         Calibrate::TwoMessageCount(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
             let found = calibrate::two_message_count(crowd, epsilon, delta)?;
-            let report =
-                promise.header("two-message-count").line("p", "p", Near(found.coin.probability()));
+            let p = Near(found.coin.probability());
+            let report = promise.header("two-message-count").line("p", "p", p);
+            let error = Near(found.mechanism.standard_error());
             Ok(coin(report, &found, "noise 1 if u64 <")
-                .line(
-                    "standard_error",
-                    "standard error of the count",
-                    Near(found.mechanism.standard_error()),
-                )
+                .line("standard_error", "standard error of the count", error)
                 .line("local_floor", "local floor", "infinity"))
         }
         Calibrate::RealSum { promise, r, max_messages } => {
@@ -37,15 +34,16 @@ pub fn run(request: Calibrate) -> Result<Report> {
             let wanted = (epsilon.get() * (crowd.get() as f64).sqrt()).ceil().max(1.0) as u64;
             let bits = r.unwrap_or(wanted).min(max_messages.unwrap_or(u64::MAX));
             let found = calibrate::real_sum(crowd, bits, epsilon, delta)?;
-            let (noise, rounding) =
-                (found.mechanism.standard_error(), found.mechanism.rounding_error());
+            let noise = found.mechanism.standard_error();
+            let rounding = found.mechanism.rounding_error();
+            let floor = Upper(or_infinity(found.mechanism.pure()));
             let report = promise.header("real-sum").line("r", "bits per user", bits);
             let report = flips(report, &promise, found.mechanism.flip());
             Ok(coin(report, &found, "flip if u64 <")
                 .line("noise_error", "noise in the sum", Near(noise))
                 .line("rounding_error", "rounding in the sum, at most", Upper(rounding))
                 .line("standard_error", "standard error, at most", Upper(noise.hypot(rounding)))
-                .line("local_floor", "local floor of a report", Upper(pure(&found.mechanism))))
+                .line("local_floor", "local floor of a report", floor))
         }
         Calibrate::KaryResponse { promise, k } => {
             let (crowd, epsilon, delta) = promise.parts()?;
@@ -54,12 +52,9 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 return binary_response(&promise, "kary-response");
             }
             let found = calibrate::kary_response(crowd, k, epsilon, delta)?;
-            let local = pure(&found.mechanism);
-            let report = promise.header("kary-response").line("k", "categories", k).line(
-                "epsilon0",
-                "local epsilon0",
-                Upper(local),
-            );
+            let local = or_infinity(found.mechanism.pure());
+            let report = promise.header("kary-response").line("k", "categories", k);
+            let report = report.line("epsilon0", "local epsilon0", Upper(local));
             // Of a category that nobody holds: each report says it with probability 1/(e^eps0+k-1).
             let (n, rest) = (crowd.get() as f64, local.exp() + k as f64 - 1.0);
             let error = (n / rest * (1.0 - 1.0 / rest)).sqrt() * rest / local.exp_m1();
@@ -68,7 +63,7 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 .line("local_floor", "local floor", Upper(local)))
         }
         Calibrate::RandomizedResponse(promise) => binary_response(&promise, "randomized-response"),
-        Calibrate::FittedMechanism(FittedMechanism { key, wish }) => fitted(key, &wish),
+        Calibrate::FittedMechanism(ByKey(asked)) => fitted(&asked),
         Calibrate::General(promise) => {
             let (crowd, epsilon, delta) = promise.parts()?;
             let local = calibrate::local_epsilon(crowd, epsilon, delta)?;
@@ -95,37 +90,29 @@ pub fn run(request: Calibrate) -> Result<Report> {
 }
 
 /// A mechanism as a list of integers, with the guarantees that follow from them.
-fn fitted(key: Key, wish: &Wish) -> Result<Report> {
-    let ask = wish.about(key)?;
-    let mechanism = ask.calibrate(key)?;
+fn fitted(FittedMechanism { key, wish }: &FittedMechanism) -> Result<Report> {
+    let ask = wish.about(*key)?;
+    let mechanism = ask.calibrate(*key)?;
     let delta = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
+    let half_width = mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?);
+    let floor = or_infinity(mechanism.local_floor());
+    let floor = Printable::bounded(floor, "infinite: a report by itself shows the value");
     let mut report = wish
         .promise
         .header(key.name())
         .line("delta_upper", "delta, at most", Upper(delta))
         .line("standard_error", "standard error", Near(mechanism.standard_error(ask.reports)))
-        .line(
-            "half_width",
-            "95 % interval, to each side",
-            Near(mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?)),
-        )
+        .line("half_width", "95 % interval, to each side", Near(half_width))
         .line("messages", "messages per report", mechanism.messages())
-        .field("local_floor", plan::floor(&mechanism))
-        .say(
-            "local floor",
-            mechanism
-                .local_floor()
-                .map_or("infinite: a report by itself shows the value".into(), |e| {
-                    digits(Upper(e.get()))
-                }),
-        );
+        .line("local_floor", "local floor", floor);
     // Floats are what was asked for, bit by bit.
     let asked = |name: &str| mechanism.floats().contains(&name);
     for (name, integers) in mechanism.parameters().into_iter().filter(|(name, _)| !asked(name)) {
-        report = match &integers[..] {
-            [one] => report.line(name, name, *one),
-            many => report.line(name, name, many.to_vec()),
+        let value = match integers[..] {
+            [one] => Value::from(one),
+            _ => Value::from(integers),
         };
+        report = report.line(name, name, Printable::new(value.clone(), value.to_string()));
     }
     Ok(report
         .note("Integers that are probabilities are out of 2^64: they are what the sampler uses."))
@@ -136,7 +123,7 @@ fn binary_response(promise: &Promise, name: &str) -> Result<Report> {
     let found = calibrate::bit_sum(crowd, epsilon, delta)?;
     let report = promise
         .header(name)
-        .line("epsilon0", "local epsilon0", Upper(pure(&found.mechanism)))
+        .line("epsilon0", "local epsilon0", Upper(or_infinity(found.mechanism.pure())))
         .line("flip", "flip probability", Near(found.mechanism.flip()));
     Ok(bit_sum(report, &found))
 }
@@ -146,7 +133,7 @@ fn bit_sum(report: Report, found: &Calibrated<BitSum>) -> Report {
     let error = found.mechanism.standard_error();
     coin(report, found, "flip if u64 <")
         .line("standard_error", "standard error of the count", Near(error))
-        .line("local_floor", "local floor", Upper(pure(&found.mechanism)))
+        .line("local_floor", "local floor", Upper(or_infinity(found.mechanism.pure())))
 }
 
 /// The flipped bits: how many are in doubt among all reports, and how often one is.
@@ -155,16 +142,10 @@ fn flips(report: Report, promise: &Promise, flip: f64) -> Report {
     report.line("lambda", "lambda", Near(lambda)).line("flip", "flip probability", Near(flip))
 }
 
-fn coin<M>(report: Report, found: &Calibrated<M>, label: &str) -> Report {
-    report.line("threshold", label, found.coin.get()).line(
-        "delta_upper",
-        "delta, at most",
-        Upper(found.delta),
-    )
-}
-
-fn pure(profile: &impl Profile) -> f64 {
-    profile.pure().map_or(f64::INFINITY, Epsilon::get)
+/// Adds the coin that the sampler throws, and δ.
+fn coin<M>(report: Report, found: &Calibrated<M>, label: &'static str) -> Report {
+    let report = report.line("threshold", label, found.coin.get());
+    report.line("delta_upper", "delta, at most", Upper(found.delta))
 }
 
 impl Promise {
@@ -173,10 +154,7 @@ impl Promise {
     }
 
     fn header(&self, mechanism: &str) -> Report {
-        self.crowd.header(mechanism).line("epsilon", "epsilon", Upper(self.epsilon)).line(
-            "delta",
-            "delta",
-            Upper(self.delta),
-        )
+        let report = self.crowd.header(mechanism).line("epsilon", "epsilon", Upper(self.epsilon));
+        report.line("delta", "delta", Upper(self.delta))
     }
 }

@@ -1,16 +1,14 @@
 //! `throng collection`: write, verify and state the promise of a collection; `throng keygen`.
 
-use crate::args::{
-    Below as BelowArg, Collection as Request, NewCollection, Promise as PromiseArgs,
-};
-use crate::args::{CrowdArgs, Wish, Words};
-use crate::plan::{bytes, finite};
-use crate::report::{Printable, Report};
+use crate::account::or_infinity;
+use crate::args::{self, CrowdArgs, NewCollection, Wish, Words};
+use crate::local::fresh_identity;
+use crate::plan::bytes;
+use crate::report::{Printable, Report, finite};
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
-use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use serde_json::{Map, Value, json};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
@@ -18,20 +16,13 @@ use throng_account::show::Upper;
 use throng_collection::{Board, Collection, Error, Promise, Prompt, Spent, Terms, duration_text};
 use throng_mechanism::{Ask, Kind, Mechanism, Plan, Spending};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
-use zeroize::Zeroizing;
 
 /// Writes, verifies or shows a collection.
-pub fn run(request: Request) -> Result<Report> {
+pub fn run(request: args::Collection) -> Result<Report> {
     match request {
-        Request::New(request) => new(&request),
-        Request::Check { file } => match board(&file)? {
-            Some(board) => Ok(check_board(&board)),
-            None => Ok(check(&read(&file)?)),
-        },
-        Request::Show { file } => match board(&file)? {
-            Some(board) => Ok(show_board(&board)),
-            None => Ok(show(&read(&file)?)),
-        },
+        args::Collection::New(request) => new(&request),
+        args::Collection::Check { file } => told(&file, check_board, check),
+        args::Collection::Show { file } => told(&file, show_board, show),
     }
 }
 
@@ -39,9 +30,7 @@ pub fn run(request: Request) -> Result<Report> {
 pub fn keygen(out: Option<&Path>, show: Option<&Path>) -> Result<Report> {
     let (identity, file) = match (out, show) {
         (Some(file), _) => {
-            let mut seed = Zeroizing::new([0; 32]);
-            getrandom::fill(&mut *seed)?;
-            let identity = Identity::from_seed(&seed);
+            let identity = fresh_identity()?;
             identity.write(file)?;
             (identity, file)
         }
@@ -74,28 +63,18 @@ pub fn draft(ask: &Ask, mechanism: Mechanism, corrupt: f64) -> Terms {
 
 /// Writes a new file; refuses to replace one.
 pub fn write_new(file: &Path, text: &str) -> Result<()> {
-    let mut options = OpenOptions::new();
-    match options.write(true).create_new(true).open(file) {
-        Ok(mut new) => new.write_all(text.as_bytes()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+    match File::create_new(file).and_then(|mut new| new.write_all(text.as_bytes())) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!("{} exists already; remove it or choose another name", file.display())
         }
-        Err(error) => Err(error),
+        written => written.with_context(|| format!("cannot write {}", file.display())),
     }
-    .with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// An argument that is not valid.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct Usage(pub String);
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
 
 fn new(request: &NewCollection) -> Result<Report> {
     let mut terms = match &request.terms {
@@ -107,10 +86,10 @@ fn new(request: &NewCollection) -> Result<Report> {
     promise.corrupt = request.corrupt.unwrap_or(promise.corrupt);
     promise.epochs = times.epochs.unwrap_or(promise.epochs);
     let below = match (times.below, times.window) {
-        (BelowArg::Merge, Some(window)) => Below::Merge { window },
-        (BelowArg::Merge, None) => bail!(Usage("--window is needed with --below merge".into())),
-        (BelowArg::Expire, Some(_)) => bail!(Usage("--window goes with --below merge".into())),
-        (BelowArg::Expire, None) => Below::Expire,
+        (args::Below::Merge, Some(window)) => Below::Merge { window },
+        (args::Below::Merge, None) => bail!(Usage("--window is needed with --below merge".into())),
+        (args::Below::Expire, Some(_)) => bail!(Usage("--window goes with --below merge".into())),
+        (args::Below::Expire, None) => Below::Expire,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let start = times.start.unwrap_or(now - now % times.every.clamp(1, 60));
@@ -137,7 +116,7 @@ fn calibrated(request: &NewCollection) -> Result<Terms> {
         bail!(Usage("--n, --epsilon and --delta are needed, or --terms".into()));
     };
     let corrupt = request.corrupt.unwrap_or(0.0);
-    let promise = PromiseArgs { crowd: CrowdArgs { n, corrupt }, epsilon, delta };
+    let promise = args::Promise { crowd: CrowdArgs { n, corrupt }, epsilon, delta };
     let wish = Wish { promise, limits: request.limits.clone() };
     let (ask, mechanism) = match (request.mechanism, request.value) {
         (Some(key), _) => {
@@ -169,49 +148,48 @@ impl Words {
     }
 }
 
+/// What is told of a file, be it one of a board or of a collection.
+fn told(
+    file: &Path,
+    of_board: fn(&Board) -> Report,
+    of_collection: fn(&Collection) -> Report,
+) -> Result<Report> {
+    let text = text_of(file)?;
+    let not = |what| format!("{} is not a {what} that can be run", file.display());
+    if Board::is_in(&text) {
+        return Ok(of_board(&Board::parse(&text).with_context(|| not("board"))?));
+    }
+    Ok(of_collection(&Collection::parse(&text).with_context(|| not("collection"))?))
+}
+
 fn check(collection: &Collection) -> Report {
-    let lines = numbers(collection).into_iter();
-    lines
-        .fold(Report::default(), |report, (key, label, value)| report.line(key, label, value))
-        .field("kept", true)
-        .note("It keeps its promise.")
+    numbers(collection).field("kept", true).note("It keeps its promise.")
 }
 
 fn show(collection: &Collection) -> Report {
     let Terms { question, mechanism, promise } = &collection.terms;
-    let mut parameters = serde_json::Map::new();
-    for (name, integers) in mechanism.parameters() {
-        let text = integers.iter().map(|n| Value::String(n.to_string())).collect();
-        parameters.insert(name.into(), Value::Array(text));
-    }
+    let text = |integers: Vec<u64>| integers.iter().map(u64::to_string).collect::<Vec<_>>().into();
+    let parameters = mechanism.parameters().into_iter();
+    let parameters: Map<_, _> = parameters.map(|(name, list)| (name.into(), text(list))).collect();
     let spending = match collection.terms.spending() {
         Spending::PerEpoch => "per-epoch",
         Spending::Lifetime => "lifetime",
         Spending::Memoized => "memoized",
     };
-    let chain = &collection.chain;
-    let plain = collection.plain();
-    let lines = numbers(collection).into_iter();
-    let report = lines
-        .fold(Report::default(), |report, (key, _, value)| report.field(key, value.json))
-        .field(
-            "question",
-            json!({"text": question.text, "value": mechanism.kind().name(),
-                "low": question.low, "high": question.high, "unit": question.unit,
-                "labels": question.labels}),
-        )
+    let question = json!({"text": question.text, "value": mechanism.kind().name(),
+        "low": question.low, "high": question.high, "unit": question.unit,
+        "labels": question.labels});
+    let report = numbers(collection)
+        .for_programs()
+        .field("question", question)
         .field("parameters", parameters)
         .field("corrupt", promise.corrupt)
         .field("spending", spending)
         .field("merged", merged(collection))
         .field("influence", finite(mechanism.influence()))
         .field("standard_error", mechanism.standard_error(collection.quorum()))
-        .field("schedule", schedule(&collection.schedule))
-        .field("mix", chain.mixes.iter().map(party).collect::<Vec<_>>())
-        .field("analyzer", party(&chain.analyzer))
-        .field("plain", plain.clone())
         .say("collection", collection.id().to_string());
-    plain.into_iter().fold(report, Report::note)
+    shown(report, &collection.schedule, &collection.chain, collection.plain())
 }
 
 fn check_board(board: &Board) -> Report {
@@ -233,39 +211,46 @@ fn check_board(board: &Board) -> Report {
 }
 
 fn show_board(board: &Board) -> Report {
-    let Chain { mixes, analyzer } = &board.chain;
-    let report = check_board(board)
-        .field("schedule", schedule(&board.schedule))
-        .field("mix", mixes.iter().map(party).collect::<Vec<_>>())
-        .field("analyzer", party(analyzer))
-        .field("plain", board.plain());
-    board.plain().into_iter().fold(report, Report::note)
+    shown(check_board(board), &board.schedule, &board.chain, board.plain())
 }
 
-/// The numbers that programs and operators ask for, each with its key and its label.
-fn numbers(collection: &Collection) -> Vec<(&'static str, &'static str, Printable)> {
+/// Adds who runs it and when, and what it says in plain words.
+fn shown(report: Report, schedule: &Schedule, chain: &Chain, plain: Vec<String>) -> Report {
+    let (below, window) = match schedule.below {
+        Below::Expire => ("expire", Value::Null),
+        Below::Merge { window } => ("merge", window.into()),
+    };
+    let schedule = json!({"start": schedule.start, "every": duration_text(schedule.every),
+        "grace": duration_text(schedule.grace), "below": below, "window": window});
+    let party = |party: &Party| json!({"name": party.name, "url": party.url, "identity": party.identity.to_string()});
+    let report = report
+        .field("schedule", schedule)
+        .field("mix", chain.mixes.iter().map(party).collect::<Vec<_>>())
+        .field("analyzer", party(&chain.analyzer))
+        .field("plain", plain.clone());
+    plain.into_iter().fold(report, Report::note)
+}
+
+/// The numbers that programs and operators ask for.
+fn numbers(collection: &Collection) -> Report {
     let Terms { promise, mechanism, .. } = &collection.terms;
     let shape = collection.shape();
-    let local = match mechanism.local_floor() {
-        Some(floor) => Upper(floor.get()).into(),
-        None => "infinity".into(),
-    };
-    vec![
-        ("id", "id", collection.id().to_string().into()),
-        ("mechanism", "mechanism", mechanism.key().name().into()),
-        ("mixes", "mixes", u64::from(shape.mixes).into()),
-        ("messages", "messages per report", shape.messages.into()),
-        ("payload", "bytes per message", shape.payload.into()),
-        ("bytes_per_report", "bytes per report", shape.report_bytes().into()),
-        ("quorum", "reports needed", collection.quorum().into()),
-        ("crowd", "honest ones among them", promise.crowd.get().into()),
-        ("epsilon", "epsilon", Upper(promise.epsilon.get()).into()),
-        ("delta", "delta", Upper(promise.delta.get()).into()),
-        ("epochs", "epochs", promise.epochs.into()),
-        ("lifetime_epsilon", "epsilon of all epochs", Upper(promise.lifetime.0.get()).into()),
-        ("lifetime_delta", "delta of all epochs", Upper(promise.lifetime.1.get()).into()),
-        ("local_floor", "local floor", local),
-    ]
+    let floor = Printable::bounded(or_infinity(mechanism.local_floor()), "infinity");
+    Report::default()
+        .line("id", "id", collection.id().to_string())
+        .line("mechanism", "mechanism", mechanism.key().name())
+        .line("mixes", "mixes", u64::from(shape.mixes))
+        .line("messages", "messages per report", shape.messages)
+        .line("payload", "bytes per message", shape.payload)
+        .line("bytes_per_report", "bytes per report", shape.report_bytes())
+        .line("quorum", "reports needed", collection.quorum())
+        .line("crowd", "honest ones among them", promise.crowd.get())
+        .line("epsilon", "epsilon", Upper(promise.epsilon.get()))
+        .line("delta", "delta", Upper(promise.delta.get()))
+        .line("epochs", "epochs", promise.epochs)
+        .line("lifetime_epsilon", "epsilon of all epochs", Upper(promise.lifetime.0.get()))
+        .line("lifetime_delta", "delta of all epochs", Upper(promise.lifetime.1.get()))
+        .line("local_floor", "local floor", floor)
 }
 
 /// The epsilon and delta that cover the reports of one person in one merged release.
@@ -275,34 +260,6 @@ fn merged(collection: &Collection) -> Value {
     collection.terms.cost(spent).map_or(Value::Null, |(epsilon, delta)| {
         json!({"epochs": window, "epsilon": epsilon.get(), "delta": delta.get()})
     })
-}
-
-fn schedule(schedule: &Schedule) -> Value {
-    let (below, window) = match schedule.below {
-        Below::Expire => ("expire", Value::Null),
-        Below::Merge { window } => ("merge", window.into()),
-    };
-    json!({"start": schedule.start, "every": duration_text(schedule.every),
-        "grace": duration_text(schedule.grace), "below": below, "window": window})
-}
-
-fn party(party: &Party) -> Value {
-    json!({"name": party.name, "url": party.url, "identity": party.identity.to_string()})
-}
-
-/// The board in a file, if the file is one of a board.
-fn board(file: &Path) -> Result<Option<Board>> {
-    let text = text_of(file)?;
-    if !Board::is_in(&text) {
-        return Ok(None);
-    }
-    let board = Board::parse(&text);
-    board.map(Some).with_context(|| format!("{} is not a board that can be run", file.display()))
-}
-
-fn read(file: &Path) -> Result<Collection> {
-    Collection::parse(&text_of(file)?)
-        .with_context(|| format!("{} is not a collection that can be run", file.display()))
 }
 
 fn text_of(file: &Path) -> Result<String> {

@@ -1,10 +1,8 @@
 //! Many simulated clients: randomize, seal and upload, each through the real client.
 
-use crate::parallel::{fresh_generator, generator};
+use crate::parallel::{bar, cores, fresh_generator, generator};
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
-use std::thread;
 use throng_client::{Client, Report, Uploader};
 use throng_mechanism::Values;
 use throng_wire::SignedDirectory;
@@ -34,27 +32,26 @@ impl Population {
         uploader: &Arc<Uploader>,
         bulk: bool,
     ) -> Result<u64> {
-        let bar = bar(self.clients.len() as u64, "sealing and sending");
+        let bar = bar(self.clients.len() as u64, "sealing and sending", SPEED);
+        let job = Job {
+            values: values.clone(),
+            directory: directory.clone(),
+            uploader: uploader.clone(),
+            seed: self.seed,
+            epoch,
+            bulk,
+        };
         let mut waiting = std::mem::take(&mut self.clients).into_iter().enumerate();
         let mut under_way = JoinSet::new();
         let mut back = Vec::with_capacity(values.len());
-        let mut sent = 0;
-        let lanes = 2 * thread::available_parallelism().map_or(1, usize::from);
+        let (mut sent, lanes) = (0, 2 * cores());
         loop {
             while under_way.len() < lanes {
                 let some: Vec<(usize, Client)> = waiting.by_ref().take(TOGETHER).collect();
                 if some.is_empty() {
                     break;
                 }
-                let job = Job {
-                    values: values.clone(),
-                    directory: directory.clone(),
-                    uploader: uploader.clone(),
-                    seed: self.seed,
-                    epoch,
-                    bulk,
-                };
-                under_way.spawn(job.run(some));
+                under_way.spawn(job.clone().run(some));
             }
             let Some(done) = under_way.join_next().await else { break };
             let (clients, reported) = done.context("a client's task")??;
@@ -70,6 +67,7 @@ impl Population {
 }
 
 /// One task of an epoch, which seals and sends for some of the clients.
+#[derive(Clone)]
 struct Job {
     values: Arc<Values>,
     directory: Arc<SignedDirectory>,
@@ -123,12 +121,6 @@ impl Job {
     }
 }
 
-/// A progress bar on standard error.
-pub fn bar(total: u64, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new(total).with_prefix(what);
-    let style = "{prefix} {wide_bar} {pos} of {len}, {per_sec}, {eta} left";
-    bar.with_style(ProgressStyle::with_template(style).expect("a constant template"))
-}
-
 /// Clients that are sealed and sent together.
 const TOGETHER: usize = 64;
+const SPEED: &str = "{pos} of {len}, {per_sec}, {eta} left";

@@ -11,7 +11,8 @@ use throng_account::profile::{BitSum, RealSum, Shuffled, TwoMessageCount};
 use throng_account::spend::{Composition, closed_form, shuffled_rounds};
 use throng_account::tradeoff::{TradeOff, gaussian_beta, gaussian_delta, least_beta};
 use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, Theorem, calibrate, published};
-use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+use throng_chart::Stroke::{self, Dashed, Dotted, Markers, Solid};
+use throng_chart::{Axis, Chart, Scale, Series};
 
 /// Draws every figure into `out`, one SVG and one CSV each, saying on standard error how far it is.
 pub fn write(out: &Path) -> Result<Report> {
@@ -73,18 +74,13 @@ fn bit_sum_trade_off() -> Result<Chart> {
     let epsilon = published::bit_sum_closed(crowd, 58.0, delta)?;
     Ok(trade_off_chart(
         "Telling one user's bit: bit-sum, n = 100, λ = 58 (Chen & Long, Figure 1a)",
-        vec![
-            series("exact, worst dataset", Stroke::Solid, alphas(), |a| curve.beta(a).ok()),
-            series("Gaussian, exact μ* = 0.1114", Stroke::Dashed, alphas(), |a| {
-                Some(gaussian_beta(curve.mu(), a))
+        &[
+            ("exact, worst dataset", Solid, &|a| curve.beta(a).ok()),
+            ("Gaussian, exact μ* = 0.1114", Dashed, &|a| Some(gaussian_beta(curve.mu(), a))),
+            ("Chen & Long Theorem 2 (not a bound in general)", Dotted, &|a| {
+                published::chen_long_curve(100, 58.0, a).ok()
             }),
-            series(
-                "Chen & Long Theorem 2 (not a bound in general)",
-                Stroke::Dotted,
-                alphas(),
-                |a| published::chen_long_curve(100, 58.0, a).ok(),
-            ),
-            series("Cheu et al. Corollary 17, δ = 0.0635", Stroke::Dashed, alphas(), |a| {
+            ("Cheu et al. Corollary 17, δ = 0.0635", Dashed, &|a| {
                 Some(least_beta(epsilon, delta.get(), a))
             }),
         ],
@@ -97,42 +93,33 @@ fn bit_sum_profile() -> Result<Chart> {
     let protocol = BitSum::new(crowd, 58.0)?;
     let mu = TradeOff::new(&protocol)?.mu();
     let printed = TwoMessageCount::new(crowd, Probability::new("flip", protocol.flip())?);
-    Ok(profile_chart(
-        "Privacy profile: bit-sum, n = 100, λ = 58 (Chen & Long, Figure 1b)",
-        vec![
-            series("exact, worst dataset", Stroke::Solid, grid(0.0, 1.2, 121), |e| {
-                delta_at(&protocol, e)
-            }),
-            series("Gaussian, exact μ* = 0.1114", Stroke::Dashed, grid(0.0, 1.2, 121), |e| {
-                Some(gaussian_delta(mu, e))
-            }),
-            series("Chen & Long Theorem 2, as δ(ε)", Stroke::Dotted, grid(0.0, 1.2, 121), |e| {
-                delta_at(&printed, e)
-            }),
-            closed_form_profile(|delta| published::bit_sum_closed(crowd, 58.0, delta).ok()),
+    let mut series = curves(
+        &grid(0.0, 1.2, 121),
+        &[
+            ("exact, worst dataset", Solid, &|e| delta_at(&protocol, e)),
+            ("Gaussian, exact μ* = 0.1114", Dashed, &|e| Some(gaussian_delta(mu, e))),
+            ("Chen & Long Theorem 2, as δ(ε)", Dotted, &|e| delta_at(&printed, e)),
         ],
-    ))
+    );
+    series.push(closed_form_profile("Cheu et al. Corollary 17, where valid", |delta| {
+        published::bit_sum_closed(crowd, 58.0, Delta::new(delta).ok()?).ok()
+    }));
+    let title = "Privacy profile: bit-sum, n = 100, λ = 58 (Chen & Long, Figure 1b)";
+    Ok(profile_chart(title, series))
 }
 
 /// Chen and Long, Figure 1(c): r = 10 bits per user in one bag.
 fn real_sum_trade_off() -> Result<Chart> {
     let (bag, printed, mu) = ten_bits()?;
     let columns = Composition::new().and(&printed, 10);
-    let lines = |delta: &dyn Fn(f64) -> Option<f64>, points: usize| -> Vec<(f64, f64)> {
-        grid(0.0, 4.0, points).into_iter().filter_map(|e| Some((e, delta(e)?))).collect()
-    };
-    let exact = lines(&|e| delta_at(&bag, e), 161);
-    let theirs = lines(&|e| composed_delta(&columns, e), 81);
+    let exact = sampled(&grid(0.0, 4.0, 161), |e| delta_at(&bag, e));
+    let theirs = sampled(&grid(0.0, 4.0, 81), |e| composed_delta(&columns, e));
     Ok(trade_off_chart(
         "Telling ten bits: real-sum, n = 100, λ = 58, r = 10 (Chen & Long, Figure 1c)",
-        vec![
-            series("exact, one bag", Stroke::Solid, alphas(), |a| envelope(&exact, a)),
-            series("Gaussian, √10·μ* (valid, looser)", Stroke::Dashed, alphas(), |a| {
-                Some(gaussian_beta(mu, a))
-            }),
-            series("Chen & Long Theorem 3, as printed", Stroke::Dotted, alphas(), |a| {
-                envelope(&theirs, a)
-            }),
+        &[
+            ("exact, one bag", Solid, &|a| envelope(&exact, a)),
+            ("Gaussian, √10·μ* (valid, looser)", Dashed, &|a| Some(gaussian_beta(mu, a))),
+            ("Chen & Long Theorem 3, as printed", Dotted, &|a| envelope(&theirs, a)),
         ],
     ))
 }
@@ -143,39 +130,32 @@ fn real_sum_profile() -> Result<Chart> {
     let one = BitSum::new(Crowd::new(100)?, 58.0)?;
     let (columns, theirs) =
         (Composition::new().and(&one, 10), Composition::new().and(&printed, 10));
-    Ok(profile_chart(
-        "Privacy profile: real-sum, n = 100, λ = 58, r = 10 (Chen & Long, Figure 1d)",
-        vec![
-            series("exact, one bag", Stroke::Solid, grid(0.0, 2.0, 81), |e| delta_at(&bag, e)),
-            series("ten separate columns, composed", Stroke::Markers, grid(0.0, 2.0, 21), |e| {
-                composed_delta(&columns, e)
-            }),
-            series("Gaussian, √10·μ*", Stroke::Dashed, grid(0.0, 2.0, 81), |e| {
-                Some(gaussian_delta(mu, e))
-            }),
-            series("Chen & Long Theorem 3, as printed", Stroke::Dotted, grid(0.0, 2.0, 41), |e| {
-                composed_delta(&theirs, e)
-            }),
-        ],
-    ))
+    let over = |points, curve: Curve<'_>| curves(&grid(0.0, 2.0, points), &[curve]);
+    let series = [
+        over(81, ("exact, one bag", Solid, &|e| delta_at(&bag, e))),
+        over(21, ("ten separate columns, composed", Markers, &|e| composed_delta(&columns, e))),
+        over(81, ("Gaussian, √10·μ*", Dashed, &|e| Some(gaussian_delta(mu, e)))),
+        over(41, ("Chen & Long Theorem 3, as printed", Dotted, &|e| composed_delta(&theirs, e))),
+    ];
+    let title = "Privacy profile: real-sum, n = 100, λ = 58, r = 10 (Chen & Long, Figure 1d)";
+    Ok(profile_chart(title, series.concat()))
 }
 
 /// Chen and Long, Figure 2(a): a sum with 50 fair coins added.
 fn coins_trade_off() -> Result<Chart> {
     let coins = fifty_coins()?;
-    let lines: Vec<(f64, f64)> =
-        grid(0.0, 8.0, 801).into_iter().filter_map(|e| Some((e, delta_at(&coins, e)?))).collect();
+    let lines = sampled(&grid(0.0, 8.0, 801), |e| delta_at(&coins, e));
     // Claim 14 speaks of δ/2.
     let delta = published::coins_least_delta(50)?;
     let epsilon = published::coins_closed(50, delta)?;
     Ok(trade_off_chart(
         "A sum with 50 fair coins added (Chen & Long, Figure 2a)",
-        vec![
-            series("exact", Stroke::Solid, alphas(), |a| envelope(&lines, a)),
-            series("Chen & Long Claim B.4, printed steps", Stroke::Dotted, alphas(), |a| {
+        &[
+            ("exact", Solid, &|a| envelope(&lines, a)),
+            ("Chen & Long Claim B.4, printed steps", Dotted, &|a| {
                 published::coins_curve(50, a).ok()
             }),
-            series("Cheu et al. Claim 14, δ = 0.0077", Stroke::Dashed, alphas(), |a| {
+            ("Cheu et al. Claim 14, δ = 0.0077", Dashed, &|a| {
                 Some(least_beta(epsilon, 0.5 * delta.get(), a))
             }),
         ],
@@ -185,18 +165,12 @@ fn coins_trade_off() -> Result<Chart> {
 /// Chen and Long, Figure 2(b): the same as δ(ε).
 fn coins_profile() -> Result<Chart> {
     let coins = fifty_coins()?;
-    Ok(profile_chart(
-        "A sum with 50 fair coins added, as δ(ε) (Chen & Long, Figure 2b)",
-        vec![
-            series("exact", Stroke::Solid, grid(0.0, 2.5, 126), |e| delta_at(&coins, e)),
-            Series {
-                name: "Cheu et al. Claim 14, where valid".into(),
-                ..closed_form_profile(|delta| {
-                    published::coins_closed(50, Delta::new(2.0 * delta.get()).ok()?).ok()
-                })
-            },
-        ],
-    ))
+    let mut series = curves(&grid(0.0, 2.5, 126), &[("exact", Solid, &|e| delta_at(&coins, e))]);
+    series.push(closed_form_profile("Cheu et al. Claim 14, where valid", |delta| {
+        published::coins_closed(50, Delta::new(2.0 * delta).ok()?).ok()
+    }));
+    let title = "A sum with 50 fair coins added, as δ(ε) (Chen & Long, Figure 2b)";
+    Ok(profile_chart(title, series))
 }
 
 /// ε after shuffling against the crowd, every bound, at one ε₀.
@@ -212,10 +186,7 @@ fn amplification(local: f64) -> Result<Chart> {
             // A bound that says no more than ε₀ is left to the line of ε₀ itself.
             let useful = |e: &Epsilon| *e < epsilon0 || bound.theorem == Theorem::Local;
             let y = bound.epsilon.ok().filter(useful).map_or(f64::NAN, Epsilon::get);
-            match upper.iter_mut().find(|series| series.name == name) {
-                Some(series) => series.points.push((n, y)),
-                None => upper.push(Series::new(name, Stroke::Dashed, vec![(n, y)])),
-            }
+            add_point(&mut upper, name, Dashed, (n, y));
         }
         if let Some(witness) = mechanism.epsilon(delta)?.lower {
             lower.push((n, witness.epsilon.get()));
@@ -225,15 +196,11 @@ fn amplification(local: f64) -> Result<Chart> {
     // Bounds are listed by size, which changes with n: fix an order for the legend.
     upper.sort_by(|a, b| last(a).total_cmp(&last(b)));
     if let Some(best) = upper.first_mut() {
-        best.stroke = Stroke::Solid;
+        best.stroke = Solid;
     }
-    upper.insert(0, Series::new("lower bound", Stroke::Dotted, lower));
-    Ok(Chart {
-        title: format!("Amplification by shuffling, ε₀ = {local}, δ = 10⁻⁶"),
-        x: axis("reports in the crowd, n", Scale::Log),
-        y: axis("ε after shuffling", Scale::Log),
-        series: upper,
-    })
+    upper.insert(0, Series::new("lower bound", Dotted, lower));
+    let title = format!("Amplification by shuffling, ε₀ = {local}, δ = 10⁻⁶");
+    Ok(log_chart(title, ("reports in the crowd, n", "ε after shuffling"), upper))
 }
 
 /// Standard error of a count at (1, 10⁻⁶) in the three models.
@@ -241,78 +208,67 @@ fn count_error() -> Result<Chart> {
     let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
     // Lemma 18 stops just short of ε = 1.
     let below = Epsilon::new(1.0 - 1e-9)?;
-    let crowds = || logarithmic(100.0, 1e8, 25);
-    let error = |crowd: Crowd, lambda: f64| Some(BitSum::new(crowd, lambda).ok()?.standard_error());
-    Ok(Chart {
-        title: "Counting ones at ε = 1, δ = 10⁻⁶: standard error of the count".into(),
-        x: axis("users, n", Scale::Log),
-        y: axis("standard error", Scale::Log),
-        series: vec![
-            series("local: randomized response", Stroke::Solid, crowds(), |n| {
-                Some(published::response_error(Crowd::new(n as u64).ok()?, epsilon))
-            }),
-            series("shuffled: Cheu et al. Lemma 18", Stroke::Dashed, crowds(), |n| {
-                let crowd = Crowd::new(n as u64).ok()?;
-                error(crowd, published::bit_sum_lambda(crowd, below, delta).ok()?)
-            }),
-            series("shuffled: bit-sum, exact account", Stroke::Solid, crowds(), |n| {
-                let crowd = Crowd::new(n as u64).ok()?;
-                Some(calibrate::bit_sum(crowd, epsilon, delta).ok()?.mechanism.standard_error())
-            }),
-            series("shuffled: two-message-count, exact account", Stroke::Dashed, crowds(), |n| {
-                let crowd = Crowd::new(n as u64).ok()?;
-                let found = calibrate::two_message_count(crowd, epsilon, delta).ok()?;
-                Some(found.mechanism.standard_error())
-            }),
-            series("central: geometric noise", Stroke::Solid, crowds(), |_| {
-                Some(published::geometric_error(epsilon))
-            }),
-        ],
-    })
+    let crowd = |n: f64| Crowd::new(n as u64).ok();
+    Ok(log_chart(
+        "Counting ones at ε = 1, δ = 10⁻⁶: standard error of the count",
+        ("users, n", "standard error"),
+        curves(
+            &logarithmic(100.0, 1e8, 25),
+            &[
+                ("local: randomized response", Solid, &|n| {
+                    Some(published::response_error(crowd(n)?, epsilon))
+                }),
+                ("shuffled: Cheu et al. Lemma 18", Dashed, &|n| {
+                    let lambda = published::bit_sum_lambda(crowd(n)?, below, delta).ok()?;
+                    Some(BitSum::new(crowd(n)?, lambda).ok()?.standard_error())
+                }),
+                ("shuffled: bit-sum, exact account", Solid, &|n| {
+                    let found = calibrate::bit_sum(crowd(n)?, epsilon, delta).ok()?;
+                    Some(found.mechanism.standard_error())
+                }),
+                ("shuffled: two-message-count, exact account", Dashed, &|n| {
+                    let found = calibrate::two_message_count(crowd(n)?, epsilon, delta).ok()?;
+                    Some(found.mechanism.standard_error())
+                }),
+                ("central: geometric noise", Solid, &|_| Some(published::geometric_error(epsilon))),
+            ],
+        ),
+    ))
 }
 
 /// ε of T rounds, n = 10⁵, ε₀ = 1.
 fn composition() -> Result<Chart> {
     let (crowd, local, delta) = (Crowd::new(100_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
     let mechanism = Shuffled::new(crowd, local)?;
-    let rounds = || logarithmic(1.0, 1e4, 17);
-    let bands: Vec<(f64, throng_account::Guarantee)> = rounds()
-        .into_iter()
-        .map(|t| Ok((t, shuffled_rounds(crowd, local, t as u64, delta)?)))
-        .collect::<Result<_>>()?;
+    let rounds = logarithmic(1.0, 1e4, 17);
+    let (mut lower, mut upper) = (Vec::new(), Vec::new());
+    for &t in &rounds {
+        let found = shuffled_rounds(crowd, local, t as u64, delta)?;
+        lower.extend(found.lower.map(|witness| (t, witness.epsilon.get())));
+        upper.push((t, found.epsilon.get()));
+    }
     let each = |t: f64, share: f64| {
         Some(mechanism.epsilon(Delta::new(share * delta.get() / t).ok()?).ok()?.epsilon)
     };
-    Ok(Chart {
-        title: "T rounds together: n = 10⁵, ε₀ = 1, δ = 10⁻⁶ in all".into(),
-        x: axis("rounds, T", Scale::Log),
-        y: axis("ε of all rounds", Scale::Log),
-        series: vec![
-            Series::new(
-                "lower bound (binary response)",
-                Stroke::Dotted,
-                bands
-                    .iter()
-                    .filter_map(|(t, g)| Some((*t, g.lower.as_ref()?.epsilon.get())))
-                    .collect(),
-            ),
-            Series::new(
-                "dominating pairs, composed numerically",
-                Stroke::Solid,
-                bands.iter().map(|(t, g)| (*t, g.epsilon.get())).collect(),
-            ),
-            series("advanced composition", Stroke::Dashed, rounds(), |t| {
+    let mut series = vec![
+        Series::new("lower bound (binary response)", Dotted, lower),
+        Series::new("dominating pairs, composed numerically", Solid, upper),
+    ];
+    series.extend(curves(
+        &rounds,
+        &[
+            ("advanced composition", Dashed, &|t| {
                 Some(closed_form::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
             }),
-            series("Erlingsson et al. Remark 1 (Rényi)", Stroke::Dashed, rounds(), |t| {
+            ("Erlingsson et al. Remark 1 (Rényi)", Dashed, &|t| {
                 Some(published::swap_renyi_rounds(crowd, local, t as u64, delta))
             }),
-            series("basic composition", Stroke::Dashed, rounds(), |t| {
-                Some(t * each(t, 1.0)?.get())
-            }),
-            series("without shuffling, T·ε₀", Stroke::Dashed, rounds(), Some),
+            ("basic composition", Dashed, &|t| Some(t * each(t, 1.0)?.get())),
+            ("without shuffling, T·ε₀", Dashed, &Some),
         ],
-    })
+    ));
+    let title = "T rounds together: n = 10⁵, ε₀ = 1, δ = 10⁻⁶ in all";
+    Ok(log_chart(title, ("rounds, T", "ε of all rounds"), series))
 }
 
 /// The bag of ten bits per user, the printed law of one bit, and the exact μ of ten.
@@ -335,16 +291,14 @@ fn envelope(lines: &[(f64, f64)], alpha: f64) -> Option<f64> {
 }
 
 /// δ against ε of a closed form that is solved for ε, over the δ it is valid for.
-fn closed_form_profile(epsilon: impl Fn(Delta) -> Option<f64>) -> Series {
-    let points = logarithmic(1e-3, 0.4, 200)
-        .into_iter()
-        .filter_map(|d| Some((epsilon(Delta::new(d).ok()?)?, d)))
-        .collect();
-    Series::new("Cheu et al. Corollary 17, where valid", Stroke::Dashed, points)
+fn closed_form_profile(name: &str, epsilon: impl Fn(f64) -> Option<f64>) -> Series {
+    let points = logarithmic(1e-3, 0.4, 200).into_iter();
+    Series::new(name, Dashed, points.filter_map(|d| Some((epsilon(d)?, d))).collect())
 }
 
-fn trade_off_chart(title: &str, mut series: Vec<Series>) -> Chart {
-    series.push(Series::new("perfect privacy", Stroke::Dotted, vec![(0.0, 1.0), (1.0, 0.0)]));
+fn trade_off_chart(title: &str, all: &[Curve<'_>]) -> Chart {
+    let mut series = curves(&grid(0.0, 1.0, 201), all);
+    series.push(Series::new("perfect privacy", Dotted, vec![(0.0, 1.0), (1.0, 0.0)]));
     let unit = |label: &str| Axis { range: Some((0.0, 1.0)), ..axis(label, Scale::Linear) };
     Chart { title: title.into(), x: unit("type I error α"), y: unit("type II error β"), series }
 }
@@ -352,6 +306,11 @@ fn trade_off_chart(title: &str, mut series: Vec<Series>) -> Chart {
 fn profile_chart(title: &str, series: Vec<Series>) -> Chart {
     let y = Axis { range: Some((1e-10, 1.0)), ..axis("δ", Scale::Log) };
     Chart { title: title.into(), x: axis("ε", Scale::Linear), y, series }
+}
+
+/// A chart with two logarithmic axes.
+pub fn log_chart(title: impl Into<String>, (x, y): (&str, &str), series: Vec<Series>) -> Chart {
+    Chart { title: title.into(), x: axis(x, Scale::Log), y: axis(y, Scale::Log), series }
 }
 
 fn delta_at(profile: &dyn Profile, epsilon: f64) -> Option<f64> {
@@ -362,17 +321,32 @@ fn composed_delta(rounds: &Composition, epsilon: f64) -> Option<f64> {
     rounds.delta(Epsilon::new(epsilon).ok()?).ok()
 }
 
-fn series(name: &str, stroke: Stroke, xs: Vec<f64>, y: impl Fn(f64) -> Option<f64>) -> Series {
-    let points = xs.into_iter().map(|x| (x, y(x).unwrap_or(f64::NAN))).collect();
-    Series::new(name, stroke, points)
+/// A function by its name in the legend, `None` where it has no value.
+type Curve<'a> = (&'a str, Stroke, &'a dyn Fn(f64) -> Option<f64>);
+
+fn curves(xs: &[f64], all: &[Curve<'_>]) -> Vec<Series> {
+    let series = |(name, stroke, y): &Curve<'_>| {
+        let points = xs.iter().map(|&x| (x, y(x).unwrap_or(f64::NAN))).collect();
+        Series::new(*name, *stroke, points)
+    };
+    all.iter().map(series).collect()
+}
+
+/// The points of a function where it has a value.
+fn sampled(xs: &[f64], y: impl Fn(f64) -> Option<f64>) -> Vec<(f64, f64)> {
+    xs.iter().filter_map(|&x| Some((x, y(x)?))).collect()
+}
+
+/// Adds a point to the series of this name, which begins with its first point.
+pub fn add_point(series: &mut Vec<Series>, name: &str, stroke: Stroke, point: (f64, f64)) {
+    match series.iter_mut().find(|series| series.name == name) {
+        Some(series) => series.points.push(point),
+        None => series.push(Series::new(name, stroke, vec![point])),
+    }
 }
 
 fn axis(label: &str, scale: Scale) -> Axis {
     Axis { label: label.into(), scale, range: None }
-}
-
-fn alphas() -> Vec<f64> {
-    grid(0.0, 1.0, 201)
 }
 
 fn grid(from: f64, to: f64, points: usize) -> Vec<f64> {

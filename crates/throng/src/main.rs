@@ -51,7 +51,7 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Rounds(request) => rounds::run(&request)?,
         Command::Doctor(request) => doctor::run(&request)?,
         Command::Token(request) => return token::run(&request, cli.json),
-        Command::Manual(request) => manual::write(&request.out)?,
+        Command::Manual { out } => manual::write(&out)?,
         Command::Account(query) => account::run(query)?,
         Command::Calibrate(request) => calibrate::run(request)?,
         Command::Plan(request) => plan::run(&request)?,

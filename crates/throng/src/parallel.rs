@@ -16,30 +16,44 @@ pub fn spread<T: Send>(
     seed: u64,
     work: impl Fn(u64, &mut ChaCha12Rng) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let bar = ProgressBar::new(units).with_prefix(what);
-    let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent} %, {eta} left");
-    bar.set_style(style.expect("a constant template"));
+    let bar = bar(units, what, "{percent} %, {eta} left");
     let next = AtomicU64::new(0);
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let mut done: Vec<(u64, Result<T>)> = thread::scope(|scope| {
-        let run = || {
-            let mut mine = Vec::new();
-            loop {
-                let unit = next.fetch_add(1, Ordering::Relaxed);
-                if unit >= units {
-                    return mine;
-                }
-                let mut rng = generator(seed, unit);
-                mine.push((unit, work(unit, &mut rng)));
-                bar.inc(1);
+    let run = |_| {
+        let mut mine = Vec::new();
+        loop {
+            let unit = next.fetch_add(1, Ordering::Relaxed);
+            if unit >= units {
+                return mine;
             }
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        workers.into_iter().flat_map(|w| w.join().expect("a worker that does not panic")).collect()
-    });
+            mine.push((unit, work(unit, &mut generator(seed, unit))));
+            bar.inc(1);
+        }
+    };
+    let mut done: Vec<(u64, Result<T>)> = on(cores(), run).into_iter().flatten().collect();
     bar.finish_and_clear();
     done.sort_by_key(|(unit, _)| *unit);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The results of `threads` threads that work at the same time, each given its number.
+pub fn on<T: Send>(threads: usize, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let work = &work;
+    thread::scope(|scope| {
+        let numbers = 0..threads as u64;
+        let workers: Vec<_> = numbers.map(|number| scope.spawn(move || work(number))).collect();
+        workers.into_iter().map(|w| w.join().expect("a worker that does not panic")).collect()
+    })
+}
+
+/// Cores of this machine.
+pub fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A progress bar on standard error: what is done, how far it is, and `rest`.
+pub fn bar(total: u64, what: &'static str, rest: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(&format!("{{prefix}} {{wide_bar}} {rest}"));
+    ProgressBar::new(total).with_prefix(what).with_style(style.expect("a constant template"))
 }
 
 /// The generator of one unit.

@@ -7,11 +7,11 @@ use std::fmt::Display;
 use std::io::{IsTerminal, Write, stdout};
 use throng_account::show::{Lower, Near, Upper};
 
-/// An answer, collected field by field.
+/// An answer, or a row of one, collected field by field.
 #[derive(Default)]
 pub struct Report {
     json: Map<String, Value>,
-    lines: Vec<(String, String)>,
+    lines: Vec<(&'static str, String)>,
     tables: Vec<Rows>,
     notes: Vec<String>,
     failed: bool,
@@ -33,23 +33,27 @@ impl Report {
     }
 
     /// A field for programs, shown to people under `label`.
-    pub fn line(mut self, key: &str, label: &str, value: impl Into<Printable>) -> Self {
+    pub fn line(self, key: &str, label: &'static str, value: impl Into<Printable>) -> Self {
         let Printable { json, text } = value.into();
-        self.lines.push((label.into(), text));
-        self.json.insert(key.into(), json);
-        self
+        self.field(key, json).say(label, text)
     }
 
     /// A line for people only.
-    pub fn say(mut self, label: &str, text: impl Into<String>) -> Self {
-        self.lines.push((label.into(), text.into()));
+    pub fn say(mut self, label: &'static str, text: impl Into<String>) -> Self {
+        self.lines.push((label, text.into()));
         self
     }
 
     /// A table for people only.
-    pub fn table(mut self, table: Rows) -> Self {
-        self.tables.push(table);
+    pub fn table(mut self, table: impl Into<Rows>) -> Self {
+        self.tables.push(table.into());
         self
+    }
+
+    /// Rows for programs, shown to people as a table.
+    pub fn rows(self, key: &str, rows: Vec<Self>) -> Self {
+        let objects: Vec<_> = rows.iter().map(|row| row.json.clone()).collect();
+        self.field(key, objects).table(rows)
     }
 
     /// A sentence below everything, for people only.
@@ -64,32 +68,34 @@ impl Report {
         self
     }
 
+    /// The fields without a word for people.
+    pub fn for_programs(self) -> Self {
+        Self { json: self.json, ..Self::default() }
+    }
+
     /// Prints to standard output; returns true if all is well. A closed pipe is no error.
     pub fn print(self, json: bool) -> bool {
         let failed = self.failed;
-        let text = if json { format!("{:#}\n", Value::Object(self.json)) } else { self.text() };
+        let text = if json { format!("{:#}\n", Value::from(self)) } else { self.text() };
         let _ = stdout().write_all(text.as_bytes());
         !failed
     }
 
     fn text(self) -> String {
         let fancy = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let painted = |cell: Cell| if fancy { cell.fg(Color::Cyan) } else { cell };
         let mut text = String::new();
         if !self.lines.is_empty() {
             let mut table = blank(false);
             for (label, value) in self.lines {
-                let label = Cell::new(label);
-                table
-                    .add_row([if fancy { label.fg(Color::Cyan) } else { label }, Cell::new(value)]);
+                table.add_row([painted(Cell::new(label)), Cell::new(value)]);
             }
             text = text + &table.trim_fmt() + "\n";
         }
         for rows in self.tables {
             let mut table = blank(fancy);
-            table.set_header(rows.head.iter().map(|name| {
-                let cell = Cell::new(name);
-                if fancy { cell.add_attribute(Attribute::Bold).fg(Color::Cyan) } else { cell }
-            }));
+            let bold = |cell: Cell| if fancy { cell.add_attribute(Attribute::Bold) } else { cell };
+            table.set_header(rows.head.iter().map(|name| painted(bold(Cell::new(name)))));
             for row in rows.rows {
                 table.add_row(row.into_iter().map(|cell| {
                     let number = cell.parse::<f64>().is_ok();
@@ -106,35 +112,67 @@ impl Report {
     }
 }
 
+impl From<Report> for Value {
+    fn from(report: Report) -> Self {
+        report.json.into()
+    }
+}
+
+/// The lines of all rows, under the labels of the first.
+impl From<Vec<Report>> for Rows {
+    fn from(rows: Vec<Report>) -> Self {
+        let head =
+            rows.first().map_or_else(Vec::new, |row| row.lines.iter().map(|l| l.0).collect());
+        let cells = |row: Report| row.lines.into_iter().map(|(_, text)| text).collect();
+        Self { head, rows: rows.into_iter().map(cells).collect() }
+    }
+}
+
 /// A value for programs and for people. A number that is not whole says by its type on which side
 /// of it its digits may lie, so there is no conversion from a bare `f64`.
 pub struct Printable {
-    /// The value as programs read it.
-    pub json: Value,
+    json: Value,
     text: String,
+}
+
+impl Printable {
+    /// A value that people read as `text`.
+    pub fn new(json: impl Into<Value>, text: impl Into<String>) -> Self {
+        Self { json: json.into(), text: text.into() }
+    }
+
+    /// An upper bound, or `otherwise` for people and "infinity" for programs where there is none.
+    pub fn bounded(value: f64, otherwise: &str) -> Self {
+        if value.is_finite() { Upper(value).into() } else { Self::new(finite(value), otherwise) }
+    }
+
+    /// A measured number that people read with `places` digits after the point.
+    pub fn places(value: f64, places: usize) -> Self {
+        Self::new(value, format!("{value:.places$}"))
+    }
 }
 
 impl From<Upper> for Printable {
     fn from(bound: Upper) -> Self {
-        Self { json: bound.0.into(), text: digits(bound) }
+        Self::new(bound.0, digits(bound))
     }
 }
 
 impl From<Lower> for Printable {
     fn from(bound: Lower) -> Self {
-        Self { json: bound.0.into(), text: digits(bound) }
+        Self::new(bound.0, digits(bound))
     }
 }
 
 impl From<Near> for Printable {
     fn from(number: Near) -> Self {
-        Self { json: number.0.into(), text: digits(number) }
+        Self::new(number.0, digits(number))
     }
 }
 
 impl From<String> for Printable {
     fn from(text: String) -> Self {
-        Self { json: text.clone().into(), text }
+        Self::new(text.clone(), text)
     }
 }
 
@@ -146,7 +184,7 @@ impl From<&str> for Printable {
 
 impl From<u64> for Printable {
     fn from(number: u64) -> Self {
-        Self { json: number.into(), text: number.to_string() }
+        Self::new(number, number.to_string())
     }
 }
 
@@ -162,17 +200,15 @@ impl From<usize> for Printable {
     }
 }
 
-impl From<Vec<u64>> for Printable {
-    fn from(numbers: Vec<u64>) -> Self {
-        let json = Value::from(numbers);
-        Self { text: json.to_string(), json }
+impl From<bool> for Printable {
+    fn from(truth: bool) -> Self {
+        Self::new(truth, truth.to_string())
     }
 }
 
-impl From<bool> for Printable {
-    fn from(truth: bool) -> Self {
-        Self { json: truth.into(), text: truth.to_string() }
-    }
+/// A number that may be infinite, for programs.
+pub fn finite(value: f64) -> Value {
+    if value.is_finite() { value.into() } else { "infinity".into() }
 }
 
 /// A number of six significant digits, with a power of ten where that is shorter.

@@ -28,16 +28,16 @@ impl ValuesArgs {
         } else {
             csv_table(file)
         };
-        let table = table.with_context(|| format!("cannot read {}", file.display()))?;
+        let (head, rows) = table.with_context(|| format!("cannot read {}", file.display()))?;
         let place = |name: &str| {
-            table.head.iter().position(|column| column == name).with_context(|| {
-                format!("{} has no column {name}; it has {}", file.display(), table.head.join(", "))
+            head.iter().position(|column| column == name).with_context(|| {
+                format!("{} has no column {name}; it has {}", file.display(), head.join(", "))
             })
         };
         if self.column.is_empty() {
-            bail!("--column is needed: one of {}", table.head.join(", "));
+            bail!("--column is needed: one of {}", head.join(", "));
         }
-        if table.rows.is_empty() {
+        if rows.is_empty() {
             bail!("{} has no rows", file.display());
         }
         let places: Vec<usize> = self.column.iter().map(|c| place(c)).collect::<Result<_>>()?;
@@ -45,68 +45,47 @@ impl ValuesArgs {
             bail!("several columns are for attributes and periods only");
         }
         let copies = match (self.weights.as_deref().map(place).transpose()?, n) {
-            (None, _) => vec![1; table.rows.len()],
-            (Some(place), Some(n)) => apportion(&weights(&table.rows, place)?, n),
+            (None, _) => vec![1; rows.len()],
+            (Some(place), Some(n)) => apportion(&weights(&rows, place)?, n),
             (Some(_), None) => bail!("--n is needed with --weights: how many users in all?"),
         };
-        let chosen = |row: &Vec<String>| places.iter().map(|&i| row[i].clone()).collect();
-        let rows: Vec<Vec<String>> = table.rows.iter().map(chosen).collect();
+        let chosen = |row: &Row| places.iter().map(|&i| row[i].clone()).collect();
+        let rows: Vec<Row> = rows.iter().map(chosen).collect();
         self.parse(kind, &rows, &copies)
     }
 
     /// Parses the rows. An error names the line, never the raw value.
-    fn parse(&self, kind: Kind, rows: &[Vec<String>], copies: &[u64]) -> Result<Column> {
-        let repeated = || rows.iter().enumerate().zip(copies).filter(|(_, copies)| **copies > 0);
+    fn parse(&self, kind: Kind, rows: &[Row], copies: &[u64]) -> Result<Column> {
         let mut names = Vec::new();
         let values = match kind {
-            Kind::Bit => {
-                let mut bits = Vec::new();
-                for ((line, row), &copies) in repeated() {
-                    bits.extend(vec![bit(line, &row[0])?; copies as usize]);
-                }
-                Values::Bits(bits)
-            }
+            Kind::Bit => Values::Bits(repeated(rows, copies, |line, row| bit(line, &row[0]))?),
             Kind::Real => {
                 let range = self.range()?;
-                let mut numbers = Vec::new();
-                for ((line, row), &copies) in repeated() {
-                    let number: f64 = row[0]
-                        .trim()
-                        .parse()
-                        .with_context(|| format!("line {}: not a number", line + 2))?;
-                    let unit = range.unit(number).with_context(|| format!("line {}", line + 2))?;
-                    numbers.extend(vec![unit; copies as usize]);
-                }
-                Values::Reals(numbers)
+                Values::Reals(repeated(rows, copies, |line, row| {
+                    let here = || format!("line {}", line + 2);
+                    let number: Result<f64, _> = row[0].trim().parse();
+                    let number = number.with_context(|| format!("{}: not a number", here()))?;
+                    range.unit(number).with_context(here)
+                })?)
             }
             Kind::Category => {
                 let mut known = BTreeMap::new();
-                let mut categories = Vec::new();
-                for ((_, row), &copies) in repeated() {
+                Values::Categories(repeated(rows, copies, |_, row| {
                     let next = known.len() as u32;
                     let category = *known.entry(row[0].clone()).or_insert(next);
                     if category == next {
                         names.push(row[0].clone());
                     }
-                    categories.extend(vec![category; copies as usize]);
-                }
-                Values::Categories(categories)
+                    Ok(category)
+                })?)
             }
-            Kind::Text => {
-                let mut texts = Vec::new();
-                for ((_, row), &copies) in repeated() {
-                    texts.extend(vec![row[0].clone(); copies as usize]);
-                }
-                Values::Texts(texts)
-            }
+            Kind::Text => Values::Texts(repeated(rows, copies, |_, row| Ok(row[0].clone()))?),
             Kind::Attributes | Kind::State => {
                 names.clone_from(&self.column);
-                let mut bits = Vec::new();
-                for ((line, row), &copies) in repeated() {
-                    let row: Vec<bool> =
-                        row.iter().map(|text| bit(line, text)).collect::<Result<_>>()?;
-                    (0..copies).for_each(|_| bits.extend(&row));
-                }
+                let bits = |line, row: &[String]| {
+                    row.iter().map(|text| bit(line, text)).collect::<Result<Vec<bool>>>()
+                };
+                let bits = repeated(rows, copies, bits)?.concat();
                 Values::Rows { bits, width: self.column.len() }
             }
         };
@@ -114,24 +93,35 @@ impl ValuesArgs {
     }
 }
 
-/// A file as text.
-struct Table {
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
+/// What every row says, in as many copies as there are; a row without copies is not read.
+fn repeated<T: Clone>(
+    rows: &[Row],
+    copies: &[u64],
+    mut read: impl FnMut(usize, &[String]) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    for ((line, row), &copies) in rows.iter().enumerate().zip(copies) {
+        if copies > 0 {
+            values.extend(vec![read(line, row)?; copies as usize]);
+        }
+    }
+    Ok(values)
 }
 
-fn csv_table(file: &Path) -> Result<Table> {
+/// A row of a file, as text.
+type Row = Vec<String>;
+
+/// The head of a file and its rows.
+fn csv_table(file: &Path) -> Result<(Row, Vec<Row>)> {
     let mut reader = csv::Reader::from_path(file)?;
-    let head = reader.headers()?.iter().map(String::from).collect();
-    let rows = reader
-        .records()
-        .map(|record| Ok(record?.iter().map(String::from).collect()))
-        .collect::<Result<_>>()?;
-    Ok(Table { head, rows })
+    let row = |record: &csv::StringRecord| record.iter().map(String::from).collect();
+    let head = row(reader.headers()?);
+    let rows = reader.records().map(|record| Ok(row(&record?)));
+    Ok((head, rows.collect::<Result<_>>()?))
 }
 
 #[cfg(feature = "parquet")]
-fn parquet_table(file: &Path) -> Result<Table> {
+fn parquet_table(file: &Path) -> Result<(Row, Vec<Row>)> {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let reader = SerializedFileReader::new(std::fs::File::open(file)?)?;
     let schema = reader.metadata().file_metadata().schema().get_fields().to_vec();
@@ -144,16 +134,16 @@ fn parquet_table(file: &Path) -> Result<Table> {
         };
         rows.push(row?.get_column_iter().map(|(_, field)| text(field)).collect());
     }
-    Ok(Table { head, rows })
+    Ok((head, rows))
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet_table(_: &Path) -> Result<Table> {
+fn parquet_table(_: &Path) -> Result<(Row, Vec<Row>)> {
     bail!("this build reads CSV only; build with --features parquet for Parquet files")
 }
 
-fn weights(rows: &[Vec<String>], place: usize) -> Result<Vec<f64>> {
-    let weight = |(line, row): (usize, &Vec<String>)| {
+fn weights(rows: &[Row], place: usize) -> Result<Vec<f64>> {
+    let weight = |(line, row): (usize, &Row)| {
         let weight = row[place].trim().parse().ok().filter(|w: &f64| *w >= 0.0);
         weight.with_context(|| format!("line {}: the weight is not a number from 0 on", line + 2))
     };
@@ -164,27 +154,22 @@ fn weights(rows: &[Vec<String>], place: usize) -> Result<Vec<f64>> {
 /// strings follow Zipf's law, attributes get rarer, and states begin at a random period.
 pub fn synthetic(question: Question, n: u64, rng: &mut ChaCha12Rng) -> Column {
     let n = n as usize;
+    // The place of everybody's value in a list of `kinds`.
     let zipf = |kinds: usize| {
         let weights: Vec<f64> = (1..=kinds).map(|rank| 1.0 / rank as f64).collect();
-        apportion(&weights, n as u64)
+        let counts = apportion(&weights, n as u64).into_iter().enumerate();
+        counts.flat_map(|(kind, count)| vec![kind; count as usize])
     };
     let mut names = Vec::new();
     let values = match question {
         Question::Bit => Values::Bits((0..n).map(|i| i * 10 < n * 3).collect()),
         Question::Real => Values::Reals((0..n).map(|i| (i as f64 + 0.5) / n as f64).collect()),
         Question::Category { size } => {
-            let kinds = zipf(size as usize).into_iter().enumerate();
-            Values::Categories(
-                kinds.flat_map(|(kind, count)| vec![kind as u32; count as usize]).collect(),
-            )
+            Values::Categories(zipf(size as usize).map(|kind| kind as u32).collect())
         }
         Question::Text { .. } => {
-            let kinds = zipf(100).into_iter().enumerate();
-            let name = |kind: usize| format!("string-{kind}");
-            names = (0..100).map(name).collect();
-            Values::Texts(
-                kinds.flat_map(|(kind, count)| vec![name(kind); count as usize]).collect(),
-            )
+            names = (0..100).map(|kind| format!("string-{kind}")).collect();
+            Values::Texts(zipf(100).map(|kind| names[kind].clone()).collect())
         }
         Question::Attributes { count } => {
             let width = count as usize;

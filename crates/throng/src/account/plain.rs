@@ -1,13 +1,11 @@
 //! Mechanisms that are fully described by a profile.
 
-use super::answer;
+use super::{answer, floored, or_infinity};
 use crate::args::{CrowdArgs, Plain, Query};
 use crate::collection::read_terms;
-use crate::plan;
-use crate::report::Report;
+use crate::report::{Report, finite};
 use anyhow::{Context, Result};
 use std::path::Path;
-use throng_account::show::Upper;
 use throng_account::{Delta, Epsilon, Profile};
 use throng_mechanism::{Claims, Protocol, SplitAndMix};
 
@@ -46,14 +44,10 @@ pub fn collection(file: &Path, n: Option<u64>, query: &Query) -> Result<Report> 
     let crowd = CrowdArgs { n, corrupt: 0.0 };
     let profile = terms.mechanism.profile(crowd.crowd()?)?;
     let report = answer(crowd.header(terms.mechanism.key().name()), &*profile, query)?;
-    Ok(report.field("local_floor", plan::floor(&terms.mechanism)))
+    Ok(report.field("local_floor", finite(or_infinity(terms.mechanism.local_floor()))))
 }
 
 /// The answer of a profile, and what one report keeps by itself.
 fn known(name: &str, crowd: &CrowdArgs, profile: &dyn Profile, query: &Query) -> Result<Report> {
-    let report = answer(crowd.header(name), profile, query)?;
-    Ok(match profile.pure() {
-        Some(local) => report.line("local_floor", "local floor", Upper(local.get())),
-        None => report.line("local_floor", "local floor", "infinity"),
-    })
+    Ok(floored(answer(crowd.header(name), profile, query)?, profile))
 }

@@ -1,6 +1,6 @@
 //! Arguments of the commands that run the chain: demonstration, servers, senders and readers.
 
-use super::whole;
+use super::{example, whole};
 use crate::demo::Story;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -50,12 +50,10 @@ pub struct Demo {
 #[derive(Subcommand)]
 pub enum Serve {
     /// Collect a crowd of reports, peel a layer, permute, hand over
-    #[command(after_help = "Example:
-  throng serve mix --config mix-north.toml")]
+    #[command(after_help = example("serve mix --config mix-north.toml"))]
     Mix(ServeArgs),
     /// Open, count, estimate, publish releases
-    #[command(after_help = "Example:
-  throng serve analyzer --config analyzer.toml")]
+    #[command(after_help = example("serve analyzer --config analyzer.toml"))]
     Analyzer(ServeArgs),
 }
 
@@ -72,8 +70,8 @@ pub struct ServeArgs {
 
 /// The reports to send.
 #[derive(Args)]
-#[command(after_help = "Example:
-  throng send --collection crashes.toml --values today.csv --column crashed")]
+#[command(after_help = example(
+    "send --collection crashes.toml --values today.csv --column crashed"))]
 pub struct Send {
     /// The collection file
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! Arguments of `throng collection` and `throng keygen`.
 
 use super::plan::{key, kinds};
-use super::{Limits, whole};
+use super::{Limits, example, whole};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use throng_collection::seconds;
@@ -14,15 +14,13 @@ pub enum Collection {
     /// Write a collection: a calibrated mechanism, its promise, a schedule and a chain
     New(Box<NewCollection>),
     /// Verify that a collection keeps its promise; say what would do if not
-    #[command(after_help = "Example:
-  throng collection check crashes.toml")]
+    #[command(after_help = example("collection check crashes.toml"))]
     Check {
         /// The file
         file: PathBuf,
     },
     /// State the promise in plain words
-    #[command(after_help = "Example:
-  throng collection show crashes.toml")]
+    #[command(after_help = example("collection show crashes.toml"))]
     Show {
         /// The file
         file: PathBuf,

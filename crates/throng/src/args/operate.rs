@@ -1,4 +1,4 @@
-//! Arguments of an operator's commands around the servers: a check-up, tokens, the manual.
+//! Arguments of an operator's commands around the servers: a check-up and tokens.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -79,14 +79,4 @@ impl From<ReaderArg> for Reader {
             ReaderArg::Operator => Self::Operator,
         }
     }
-}
-
-/// The place of the manual.
-#[derive(Args)]
-#[command(after_help = "Example:
-  throng manual --out man   # then: man -l man/throng-plan.1")]
-pub struct Manual {
-    /// Directory to write to; created if missing
-    #[arg(long)]
-    pub out: PathBuf,
 }

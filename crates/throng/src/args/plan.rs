@@ -1,9 +1,9 @@
 //! Arguments of the planner, the simulator and the auditor.
 
-use super::{Promise, whole};
+use super::by_key::{Family, in_order};
+use super::{Promise, example, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
 use throng_mechanism::{Key, Kind};
 
@@ -171,90 +171,40 @@ pub struct FittedMechanism {
     pub wish: Wish,
 }
 
-impl FittedMechanism {
+impl Family for FittedMechanism {
+    fn keys() -> impl Iterator<Item = Key> {
+        in_order(&FITTED).filter(|key| !OWN.contains(key))
+    }
+
     fn command(key: Key) -> Command {
-        let about = format!("{} of {key}{}", key.fitted(), sizes(key));
+        let (sizes, size, n) = match key.kind() {
+            Kind::Bit | Kind::Real => ("", "", "1e4"),
+            Kind::Category => (" (--size categories)", " --size 10", "1e4"),
+            Kind::Text => (" (--size bits)", " --size 64", "1e5"),
+            Kind::Attributes => (" (--size attributes)", " --size 5", "1e4"),
+            Kind::State => (" (--size periods, --changes)", " --size 8", "1e5"),
+        };
+        let fragile = if key.is_fragile() { " (needs --fragile)" } else { "" };
+        let about = format!("{} of {key}{sizes}{fragile}", key.fitted());
+        let mut line = format!("calibrate {key}{size} --n {n} --epsilon 1 --delta 1e-6");
+        if key.is_slow() {
+            line += " --max-messages 9";
+        }
+        if key.is_fragile() {
+            line += " --fragile";
+        }
+        if LONG.contains(&key)
+            && let Some((begin, last)) = line.rsplit_once(" --")
+        {
+            line = format!("{begin} \\\n      --{last}");
+        }
         // After the arguments, which have an about of their own.
         let command = Wish::augment_args(Command::new(key.name()));
-        command.about(about).after_help(broken(key))
+        command.about(about).after_help(example(&line))
     }
 
-    /// The keys in the order of the help: by kind of value, the shorter report first.
-    fn keys() -> impl Iterator<Item = Key> {
-        let own = |key: &Key| !OWN.contains(key);
-        let new = |key: &Key| !FITTED.contains(key);
-        FITTED.into_iter().chain(Key::ALL.into_iter().filter(new)).filter(own)
-    }
-}
-
-impl Subcommand for FittedMechanism {
-    fn augment_subcommands(command: Command) -> Command {
-        command.subcommands(Self::keys().map(Self::command))
-    }
-
-    fn augment_subcommands_for_update(command: Command) -> Command {
-        Self::augment_subcommands(command)
-    }
-
-    fn has_subcommand(name: &str) -> bool {
-        Self::keys().any(|key| key.name() == name)
-    }
-}
-
-impl FromArgMatches for FittedMechanism {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
-        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
-        let key = Key::named(name).ok_or_else(missing)?;
+    fn read(key: Key, matches: &ArgMatches) -> Result<Self, clap::Error> {
         Ok(Self { key, wish: Wish::from_arg_matches(matches)? })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-/// A hint at the arguments that a question needs, for the help.
-fn sizes(key: Key) -> &'static str {
-    match key.kind() {
-        Kind::Bit | Kind::Real if key.is_fragile() => " (needs --fragile)",
-        Kind::Bit | Kind::Real => "",
-        Kind::Category => " (--size categories)",
-        Kind::Text => " (--size bits)",
-        Kind::Attributes => " (--size attributes)",
-        Kind::State => " (--size periods, --changes)",
-    }
-}
-
-fn example(key: Key) -> String {
-    let size = match key.kind() {
-        Kind::Bit | Kind::Real => "",
-        Kind::Category => " --size 10",
-        Kind::Text => " --size 64",
-        Kind::Attributes => " --size 5",
-        Kind::State => " --size 8",
-    };
-    let n = match key.kind() {
-        Kind::Bit | Kind::Real | Kind::Category | Kind::Attributes => "1e4",
-        Kind::Text | Kind::State => "1e5",
-    };
-    let mut example = format!("throng calibrate {key}{size} --n {n} --epsilon 1 --delta 1e-6");
-    if key.is_slow() {
-        example += " --max-messages 9";
-    }
-    if key.is_fragile() {
-        example += " --fragile";
-    }
-    example
-}
-
-/// An example as it stands in the help.
-fn broken(key: Key) -> String {
-    let example = example(key);
-    match example.rsplit_once(" --").filter(|_| LONG.contains(&key)) {
-        Some((begin, last)) => format!("Example:\n  {begin} \\\n      --{last}"),
-        None => format!("Example:\n  {example}"),
     }
 }
 
@@ -286,21 +236,12 @@ pub(super) fn kinds() -> impl TypedValueParser<Value = Kind> {
 const OWN: [Key; 5] =
     [Key::BitSum, Key::TwoMessageCount, Key::RealSum, Key::KaryResponse, Key::RandomizedResponse];
 
-/// The order of the help; others follow.
-const FITTED: [Key; 13] = [
-    Key::CoinCount,
-    Key::BurstCount,
-    Key::LaplaceMean,
-    Key::OneBitMean,
-    Key::SlicedSum,
-    Key::SplitAndMix,
-    Key::Histogram,
-    Key::SubsetSelection,
-    Key::AdditiveHistogram,
-    Key::BurstHistogram,
-    Key::Selection,
-    Key::Rappor,
-    Key::Longitudinal,
+/// The order of the help: by kind of value, the shorter report first. Others follow.
+const FITTED: [&[Key]; 4] = [
+    &[Key::CoinCount, Key::BurstCount],
+    &[Key::LaplaceMean, Key::OneBitMean, Key::SlicedSum, Key::SplitAndMix],
+    &[Key::Histogram, Key::SubsetSelection, Key::AdditiveHistogram, Key::BurstHistogram],
+    &[Key::Selection, Key::Rappor, Key::Longitudinal],
 ];
 
 /// The mechanisms whose examples have their last argument on a line of its own.

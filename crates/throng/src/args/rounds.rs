@@ -1,5 +1,6 @@
 //! Arguments of protocols in which a crowd answers more than once.
 
+use super::example;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -60,8 +61,7 @@ pub enum MethodArg {
 
 /// The answers of Alice and Bob.
 #[derive(Args)]
-#[command(after_help = "Example:
-  throng rounds and --alice yes --bob no")]
+#[command(after_help = example("rounds and --alice yes --bob no"))]
 pub struct And {
     /// What Alice wants
     #[arg(long, value_enum, default_value_t = Answer::Yes)]
@@ -82,8 +82,7 @@ pub enum Answer {
 
 /// The participants whose numbers are added, and the privacy of their sum.
 #[derive(Args)]
-#[command(after_help = "Example:
-  throng rounds sum --n 10,20 --bits 4 --epsilon 0.5")]
+#[command(after_help = example("rounds sum --n 10,20 --bits 4 --epsilon 0.5"))]
 pub struct Sum {
     /// Participants; several numbers, to see what grows
     #[arg(long, value_delimiter = ',', default_values_t = [10, 20, 40],
@@ -109,8 +108,7 @@ pub struct Sum {
 
 /// The participants whose bits are added, and their groups.
 #[derive(Args)]
-#[command(after_help = "Example:
-  throng rounds xor-sum --n 8,16 --out figures")]
+#[command(after_help = example("rounds xor-sum --n 8,16 --out figures"))]
 pub struct XorSum {
     /// Participants; several numbers, to see what grows
     #[arg(long, value_delimiter = ',', default_values_t = [8, 16, 32, 64, 128],
@@ -133,8 +131,7 @@ pub struct XorSum {
 
 /// The protocol that is paused, and how often it is asked.
 #[derive(Args)]
-#[command(after_help = "Example:
-  throng rounds attack --n 100 --epsilon 4 --out figures")]
+#[command(after_help = example("rounds attack --n 100 --epsilon 4 --out figures"))]
 pub struct Attack {
     /// Users of the whole protocol; it is paused after half of them
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(8..=20_000))]

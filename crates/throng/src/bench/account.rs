@@ -1,57 +1,44 @@
 //! `throng bench account`: time per answer, how it grows with the crowd, and the terms visited.
 
-use crate::report::{Report, Rows};
+use crate::report::{Printable, Report};
 use anyhow::Result;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use throng_account::profile::{BitSum, Blanket, ClonePair, Shuffled};
 use throng_account::spend::shuffled_rounds;
-use throng_account::{Crowd, Delta, Epsilon, Profile, measured};
+use throng_account::{Crowd, Delta, Epsilon, Error, Guarantee, Profile, measured};
 
 /// Solves ε at δ = 10⁻⁸ for each kind of query and crowd.
 pub fn account() -> Result<Report> {
     let limit = exponential_time();
+    let delta = Delta::new(1e-8)?;
     let mut rows = Vec::new();
-    let mut json = Vec::new();
     for (kind, solve) in KINDS {
-        let mut before: Option<(f64, f64)> = None;
+        // Time and terms of the row above.
+        let mut before = (f64::NAN, f64::NAN);
         for decade in 3..=9_u32 {
             let n = 10_u64.pow(decade);
             eprintln!("{kind}, n = 1e{decade}");
-            let (time, terms) = measure(|| solve(Crowd::new(n)?))?;
-            // Exponents of growth per decade of n: 0 is constant, 0.5 a square root.
-            let growth = |now: f64, then: f64| (now / then).log10();
-            let exponents = before.map(|(t, c)| (growth(time, t), growth(terms as f64, c)));
+            let (time, terms) = measure(|| solve(Crowd::new(n)?, delta))?;
             let per_term = time / terms as f64 / limit;
-            let shown = |pick: fn((f64, f64)) -> f64| {
-                exponents.map_or("-".into(), |pair| format!("{:.2}", pick(pair)))
-            };
-            rows.push(vec![
-                kind.into(),
-                format!("1e{decade}"),
-                format!("{:.3}", 1e3 * time),
-                shown(|pair| pair.0),
-                terms.to_string(),
-                shown(|pair| pair.1),
-                format!("{per_term:.1}"),
-            ]);
-            json.push(serde_json::json!({
-                "query": kind, "n": n, "seconds": time, "terms": terms,
-                "time_exponent": exponents.map(|pair| pair.0),
-                "terms_exponent": exponents.map(|pair| pair.1),
-                "term_over_exp": per_term,
-            }));
-            before = Some((time, terms as f64));
+            let milliseconds = format!("{:.3}", 1e3 * time);
+            rows.push(
+                Report::default()
+                    .line("query", "query", kind)
+                    .line("n", "n", Printable::new(n, format!("1e{decade}")))
+                    .line("seconds", "ms", Printable::new(time, milliseconds))
+                    .line("time_exponent", "growth", growth(time, before.0))
+                    .line("terms", "terms", terms)
+                    .line("terms_exponent", "growth", growth(terms as f64, before.1))
+                    .line("term_over_exp", "term / exp", Printable::places(per_term, 1)),
+            );
+            before = (time, terms as f64);
         }
     }
     Ok(Report::default()
-        .field("delta", 1e-8)
+        .field("delta", delta.get())
         .field("exp_seconds", limit)
-        .field("rows", json)
-        .table(Rows {
-            head: vec!["query", "n", "ms", "growth", "terms", "growth", "term / exp"],
-            rows,
-        })
+        .rows("rows", rows)
         .note(format!(
             "Best of several runs of one epsilon solve at delta = 1e-8, single thread. Growth is \
              the exponent of n against the row above. The last column is the time per term over \
@@ -60,42 +47,32 @@ pub fn account() -> Result<Report> {
         )))
 }
 
-type Solve = fn(Crowd) -> Result<f64>;
+/// The exponent of growth over a decade of n: 0 is constant, 0.5 a square root.
+fn growth(now: f64, then: f64) -> Printable {
+    let exponent = (now / then).log10();
+    let text = if then.is_nan() { "-".into() } else { format!("{exponent:.2}") };
+    Printable::new(exponent, text)
+}
+
+type Solve = fn(Crowd, Delta) -> Result<Guarantee, Error>;
 
 const KINDS: [(&str, Solve); 8] = [
-    ("amplify, epsilon0 = 1", |n| clones(n, 1.0)),
-    ("amplify, epsilon0 = 4", |n| clones(n, 4.0)),
-    ("amplify with lower bound", |n| {
-        Ok(Shuffled::new(n, Epsilon::new(1.0)?)?.epsilon(delta()?)?.epsilon.get())
-    }),
-    ("bit-sum, lambda = n/2", |n| bits(n, n.get() as f64 / 2.0)),
-    ("bit-sum, lambda = 100", |n| bits(n, 100.0)),
-    ("kary-response, k = 10", |n| kary(n, 10)),
-    ("kary-response, k = 100", |n| kary(n, 100)),
-    ("compose, 1000 rounds", |n| {
-        Ok(shuffled_rounds(n, Epsilon::new(1.0)?, 1000, delta()?)?.epsilon.get())
-    }),
+    ("amplify, epsilon0 = 1", |n, delta| ClonePair::strong(n, Epsilon::new(1.0)?)?.epsilon(delta)),
+    ("amplify, epsilon0 = 4", |n, delta| ClonePair::strong(n, Epsilon::new(4.0)?)?.epsilon(delta)),
+    ("amplify with lower bound", |n, delta| Shuffled::new(n, Epsilon::new(1.0)?)?.epsilon(delta)),
+    ("bit-sum, lambda = n/2", |n, delta| BitSum::new(n, n.get() as f64 / 2.0)?.epsilon(delta)),
+    ("bit-sum, lambda = 100", |n, delta| BitSum::new(n, 100.0)?.epsilon(delta)),
+    ("kary-response, k = 10", |n, delta| kary(n, 10)?.epsilon(delta)),
+    ("kary-response, k = 100", |n, delta| kary(n, 100)?.epsilon(delta)),
+    ("compose, 1000 rounds", |n, delta| shuffled_rounds(n, Epsilon::new(1.0)?, 1000, delta)),
 ];
 
-fn clones(crowd: Crowd, local: f64) -> Result<f64> {
-    Ok(ClonePair::strong(crowd, Epsilon::new(local)?)?.epsilon(delta()?)?.epsilon.get())
-}
-
-fn bits(crowd: Crowd, lambda: f64) -> Result<f64> {
-    Ok(BitSum::new(crowd, lambda)?.epsilon(delta()?)?.epsilon.get())
-}
-
-fn kary(crowd: Crowd, k: u64) -> Result<f64> {
-    let blanket = Blanket::kary_response(crowd, Epsilon::new(1.0)?, k)?;
-    Ok(blanket.epsilon(delta()?)?.epsilon.get())
-}
-
-fn delta() -> Result<Delta> {
-    Ok(Delta::new(1e-8)?)
+fn kary(crowd: Crowd, k: u64) -> Result<Blanket, Error> {
+    Blanket::kary_response(crowd, Epsilon::new(1.0)?, k)
 }
 
 /// Seconds of the fastest run, and terms of one, within a fifth of a second or three runs.
-fn measure(run: impl Fn() -> Result<f64>) -> Result<(f64, u64)> {
+fn measure(run: impl Fn() -> Result<Guarantee, Error>) -> Result<(f64, u64)> {
     let start = Instant::now();
     let (first, terms) = measured(|| run().map(black_box));
     first?;

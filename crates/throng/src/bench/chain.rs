@@ -1,14 +1,12 @@
 //! `throng bench seal|mix|shuffle`: what the chain is made of, each beside a limit of the same run.
 
-use super::rate::{cores, millions, on, repeat};
-use crate::parallel::generator;
-use crate::report::{Report, Rows};
+use super::rate::{all_cores, millions, one_and_all, repeat};
+use crate::parallel::{cores, generator, on};
+use crate::report::{Printable, Report};
 use anyhow::{Context, Result};
 use chacha20::rand_core::Rng;
-use serde_json::json;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::thread;
 use std::time::Instant;
 use throng_account::show::Near;
 use throng_account::{Crowd, Delta, Epsilon};
@@ -23,54 +21,37 @@ use throng_wire::{
 
 /// Measures the work of a client: whole reports through two mixes.
 pub fn seal() -> Result<Report> {
-    let raw = on(cores(), agreements);
+    let raw = all_cores(agreements);
     let mut rows = Vec::new();
-    let mut fields = Vec::new();
     for messages in [1, 2, 9] {
         let shape = Shape { mixes: 2, messages, payload: 32 };
         let keys: Vec<LayerPublic> = (0..3_u64).map(|hop| secret(hop).public()).collect();
         let seal = Seal::new(&shape, CollectionId::new([1; 32]), 0, 0, &keys)?;
         let payload = vec![0; 32 * messages as usize];
-        let rate = |threads| {
-            on(threads, |seed| {
-                let mut rng = generator(seed, 1);
-                repeat(1, || {
-                    black_box(seal.report(&payload, &mut rng).expect("keys that are points"));
-                })
+        let (one, all) = one_and_all(|seed| {
+            let mut rng = generator(seed, 1);
+            repeat(1, || {
+                black_box(seal.report(&payload, &mut rng).expect("keys that are points"));
             })
-        };
-        let (one, all) = (rate(1), rate(cores()));
-        let layers = f64::from(1 + 2 * messages);
-        rows.push(vec![
-            messages.to_string(),
-            shape.report_bytes().to_string(),
-            format!("{one:.0}"),
-            format!("{all:.0}"),
-            format!("{:.0}", all * layers),
-            format!("{:.2}", raw / (all * layers)),
-        ]);
-        fields.push(json!({"messages": messages, "bytes": shape.report_bytes(),
-            "reports_per_second": one, "reports_per_second_all_cores": all,
-            "agreements_per_layer": raw / (all * layers)}));
+        });
+        let layers = all * f64::from(1 + 2 * messages);
+        let per_layer = Printable::places(raw / layers, 2);
+        rows.push(
+            Report::default()
+                .line("messages", "messages", messages)
+                .line("bytes", "bytes", shape.report_bytes())
+                .line("reports_per_second", "reports/s", Printable::places(one, 0))
+                .line("reports_per_second_all_cores", "all cores", Printable::places(all, 0))
+                .say("layers/s", format!("{layers:.0}"))
+                .line("agreements_per_layer", "agreements a layer", per_layer),
+        );
     }
-    Ok(Report::default()
-        .field("agreements_per_second_all_cores", raw)
-        .field("rows", fields)
-        .table(Rows {
-            head: vec![
-                "messages",
-                "bytes",
-                "reports/s",
-                "all cores",
-                "layers/s",
-                "agreements a layer",
-            ],
-            rows,
-        })
-        .note(format!(
+    Ok(Report::default().field("agreements_per_second_all_cores", raw).rows("rows", rows).note(
+        format!(
             "32-byte messages through two mixes. A layer takes the client a fresh key and an \
              agreement; aws-lc does {raw:.0} agreements a second on all cores in this run."
-        )))
+        ),
+    ))
 }
 
 /// Measures the work of a mix: opening, and a whole epoch from the log to a sealed batch.
@@ -96,40 +77,29 @@ pub fn mix() -> Result<Report> {
     // In turns, so that other work on the machine slows both.
     let (mut raw, mut open) = (0.0_f64, 0.0_f64);
     for _ in 0..5 {
-        raw = raw.max(on(cores(), agreements));
+        raw = raw.max(all_cores(agreements));
         open = open.max(opening(cores()));
     }
-    let epoch = whole_epoch()?;
-    let ratio = open / raw;
+    let (reports, bytes, rate, memory) = whole_epoch()?;
     Ok(Report::default()
         .field("agreements_per_second", raw)
         .line("opens_per_second", "layers opened a second, all cores", Near(open.round()))
-        .line("open_over_agreement", "over agreements of the same library", Near(round(ratio)))
-        .line(
-            "mixed_per_second",
-            "reports a second, from log to sealed batch",
-            Near(epoch.rate.round()),
-        )
-        .line("mix_over_open", "over layers opened", Near(round(epoch.rate / open)))
-        .line("bytes_per_report", "bytes of a report on the wire", epoch.bytes)
-        .line(
-            "memory_per_million",
-            "MB of memory per million reports while mixing",
-            Near(epoch.memory),
-        )
+        .line("open_over_agreement", "over agreements of the same library", ratio(open, raw))
+        .line("mixed_per_second", "reports a second, from log to sealed batch", Near(rate.round()))
+        .line("mix_over_open", "over layers opened", ratio(rate, open))
+        .line("bytes_per_report", "bytes of a report on the wire", bytes)
+        .line("memory_per_million", "MB of memory per million reports while mixing", Near(memory))
         .note(format!(
             "aws-lc does {raw:.0} X25519 agreements a second on all cores in this run, which \
-             bounds opening. An epoch of {} reports was read from disk, freed of copies, opened, \
-             permuted, written and signed; reports that wait for their deadline take disk, not \
-             memory.",
-            epoch.reports
+             bounds opening. An epoch of {reports} reports was read from disk, freed of copies, \
+             opened, permuted, written and signed; reports that wait for their deadline take disk, \
+             not memory."
         )))
 }
 
 /// Measures permuting, in memory and on disk.
 pub fn shuffle() -> Result<Report> {
     let mut rows = Vec::new();
-    let mut fields = Vec::new();
     let directory = tempfile::tempdir()?;
     let store = Store::on_disk(directory.path())?;
     for (records, size) in [(1_000_000, 64), (1_000_000, 128), (4_000_000, 128)] {
@@ -147,39 +117,23 @@ pub fn shuffle() -> Result<Report> {
             Ok(records as f64 / start.elapsed().as_secs_f64())
         };
         let memory = shuffled(bag.len())?.max(shuffled(bag.len())?);
-        let disk = shuffled(bag.len() / 8)?;
-        rows.push(vec![
-            format!("{records} x {size} B"),
-            millions(memcpy),
-            millions(memory),
-            format!("{:.3}", memory / memcpy),
-            millions(disk),
-        ]);
-        fields.push(json!({"records": records, "bytes": size, "memcpy_per_second": memcpy,
-            "shuffled_per_second": memory, "over_memcpy": memory / memcpy,
-            "on_disk_per_second": disk}));
+        let disk = millions(shuffled(bag.len() / 8)?);
+        rows.push(
+            Report::default()
+                .field("records", records)
+                .field("bytes", size)
+                .say("records", format!("{records} x {size} B"))
+                .line("memcpy_per_second", "M/s copied", millions(memcpy))
+                .line("shuffled_per_second", "M/s permuted", millions(memory))
+                .line("over_memcpy", "ratio", Printable::places(memory / memcpy, 3))
+                .line("on_disk_per_second", "M/s on disk, in an eighth of the memory", disk),
+        );
     }
-    Ok(Report::default().field("rows", fields).table(Rows {
-        head: vec![
-            "records",
-            "M/s copied",
-            "M/s permuted",
-            "ratio",
-            "M/s on disk, in an eighth of the memory",
-        ],
-        rows,
-    }))
+    Ok(Report::default().rows("rows", rows))
 }
 
-/// One epoch at the first mix.
-struct Epoch {
-    reports: u64,
-    rate: f64,
-    bytes: u64,
-    memory: f64,
-}
-
-fn whole_epoch() -> Result<Epoch> {
+/// One epoch at the first mix: reports, bytes of each, reports a second, bytes of memory for each.
+fn whole_epoch() -> Result<(u64, usize, f64, f64)> {
     let reports = 40_000_u64;
     let identities: Vec<Identity> = (0..3_u8).map(|i| Identity::from_seed(&[i + 1; 32])).collect();
     let collection = Arc::new(collection(reports, &identities)?);
@@ -195,17 +149,10 @@ fn whole_epoch() -> Result<Epoch> {
     eprintln!("sealing {reports} reports");
     let share = reports / cores() as u64;
     let payload = vec![0; collection.terms.payload()];
-    let parts: Vec<Vec<u8>> = thread::scope(|scope| {
-        let work = |seed: u64| {
-            let (seal, payload) = (&seal, &payload);
-            move || {
-                let mut rng = generator(seed, 5);
-                let one = |_| seal.report(payload, &mut rng).expect("keys that are points");
-                (0..share).flat_map(one).collect()
-            }
-        };
-        let workers: Vec<_> = (0..cores() as u64).map(|seed| scope.spawn(work(seed))).collect();
-        workers.into_iter().map(|w| w.join().expect("a worker that does not panic")).collect()
+    let parts: Vec<Vec<u8>> = on(cores(), |seed| {
+        let mut rng = generator(seed, 5);
+        let one = |_| seal.report(&payload, &mut rng).expect("keys that are points");
+        (0..share).flat_map(one).collect()
     });
     let each = collection.shape().report_bytes();
     for part in &parts {
@@ -221,33 +168,30 @@ fn whole_epoch() -> Result<Epoch> {
     let sealed = mix.outgoing()?.context("the crowd is large enough")?;
     anyhow::ensure!(step == Some(Step::Close { first: 0, last: 0 }), "an epoch that closes");
     let mixed = sealed.manifest.unverified().records;
-    Ok(Epoch {
-        reports: mixed,
-        rate: mixed as f64 / time,
-        bytes: each as u64,
-        memory: (memory / mixed as f64).max(0.0).round(),
-    })
+    Ok((mixed, each, mixed as f64 / time, (memory / mixed as f64).max(0.0).round()))
 }
 
 fn collection(reports: u64, identities: &[Identity]) -> Result<Collection> {
-    let crowd = Crowd::new(reports / 2)?;
-    let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-    let ask = Ask::new(Question::Bit, crowd, epsilon, delta).with_reports(reports);
     let party = |i: usize| Party {
         name: format!("party {i}"),
         url: "http://127.0.0.1:1".into(),
         identity: identities[i].public(),
     };
-    let lifetime = (epsilon, delta);
     Ok(Collection {
-        terms: Terms {
-            question: Prompt::new("Does it work?"),
-            promise: Promise { epsilon, delta, crowd, corrupt: 0.0, epochs: 1, lifetime },
-            mechanism: ask.calibrate(Key::BitSum)?,
-        },
+        terms: terms(reports, 1, (1.0, 1e-6))?,
         schedule: Schedule { start: 0, every: 3_600, grace: 0, below: Below::Expire },
         chain: Chain { mixes: vec![party(0), party(1)], analyzer: party(2) },
     })
+}
+
+/// Whether it works, asked of `reports` users, of whom half are counted on.
+pub fn terms(reports: u64, epochs: u64, (epsilon, delta): (f64, f64)) -> Result<Terms> {
+    let lifetime = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+    let (epsilon, delta, crowd) = (Epsilon::new(1.0)?, Delta::new(1e-6)?, Crowd::new(reports / 2)?);
+    let ask = Ask::new(Question::Bit, crowd, epsilon, delta).with_reports(reports);
+    let mechanism = ask.calibrate(Key::BitSum)?;
+    let promise = Promise { epsilon, delta, crowd, corrupt: 0.0, epochs, lifetime };
+    Ok(Terms { question: Prompt::new("Does it work?"), promise, mechanism })
 }
 
 /// X25519 agreements a second of one thread.
@@ -281,6 +225,7 @@ fn resident() -> f64 {
     pages.unwrap_or(0.0) * 4096.0
 }
 
-fn round(ratio: f64) -> f64 {
-    (ratio * 1_000.0).round() / 1_000.0
+/// A measured number over another, to a thousandth.
+pub fn ratio(number: f64, over: f64) -> Near {
+    Near((number / over * 1_000.0).round() / 1_000.0)
 }

@@ -1,163 +1,127 @@
 //! `throng bench encode|aggregate`: reports per second of both halves of the mechanisms, on one
 //! core and on all, beside the generator and the memory of the same run.
 
-use super::rate::{cores, millions, on, repeat};
+use super::rate::{in_millions, millions, one_and_all, repeat};
 use crate::parallel::generator;
-use crate::report::{Report, Rows};
+use crate::report::{Printable, Report};
+use crate::values::synthetic;
 use anyhow::Result;
 use chacha20::rand_core::Rng;
 use std::hint::black_box;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_mechanism::{
     Ask, BinaryResponse, Bloom, KaryResponse, Key, Kind, LaplaceMean, Longitudinal, Mechanism,
-    Question, Rappor, SubsetSelection, UnarySum, Value,
+    Question, Rappor, SubsetSelection, UnarySum,
 };
 
 /// Measures the clients' half, with secure randomness (ChaCha12).
 pub fn encode() -> Result<Report> {
     let words = words_per_second();
-    let mut json = Vec::new();
     let mut rows = Vec::new();
     for (name, mechanism) in settings()? {
         eprintln!("{name}");
-        let rate = |threads| on(threads, |seed| encode_for(&mechanism, seed));
-        let (one, all) = (rate(1), rate(cores()));
-        let more = [format!("{:.1}", words / one)];
-        rows.push(row(&name, &mechanism, (one, all), more));
-        json.push(serde_json::json!({"mechanism": mechanism.key().name(), "setting": name,
-            "messages": mechanism.messages(), "per_second": one, "per_second_all_cores": all,
-            "generator_words_per_report": words / one}));
+        let (one, all) = one_and_all(|seed| encode_for(&mechanism, seed));
+        let taken = Printable::places(words / one, 1);
+        let row = row(name, &mechanism, one, all);
+        rows.push(row.line("generator_words_per_report", "words of generator time", taken));
     }
-    Ok(Report::default()
-        .field("generator_words_per_second", words)
-        .field("rows", json)
-        .table(Rows { head: head(["words of generator time"]), rows })
-        .note(format!(
+    Ok(Report::default().field("generator_words_per_second", words).rows("rows", rows).note(
+        format!(
             "The generator alone (ChaCha12) gives {} M words of 64 bits a second in this run; the \
              last column says for how many of them a report takes the time.",
-            millions(words)
-        )))
+            in_millions(words)
+        ),
+    ))
 }
 
 /// Measures the analyzer's half.
 pub fn aggregate() -> Result<Report> {
     let memory = bytes_per_second();
-    let mut json = Vec::new();
     let mut rows = Vec::new();
     for (name, mechanism) in settings()? {
         eprintln!("{name}");
         let mut rng = generator(1, 0);
         let mut bag = Vec::new();
-        let reports = (BAG / (mechanism.messages() * mechanism.words())).max(64);
-        for user in 0..reports {
-            mechanism.encode(value(&mechanism, user), &mut rng, &mut bag)?;
+        let words = mechanism.messages() * mechanism.words();
+        let reports = (BAG / words).max(64) as u64;
+        for value in synthetic(mechanism.question(), reports, &mut rng).values.iter() {
+            mechanism.encode(value, &mut rng, &mut bag)?;
         }
-        let rate = |threads| {
-            on(threads, |_| {
-                let mut tally = mechanism.tally();
-                repeat(reports as u64, || mechanism.absorb(&mut tally, black_box(&bag)))
-            })
-        };
-        let (one, all) = (rate(1), rate(cores()));
-        let bytes = one * (8 * mechanism.messages() * mechanism.words()) as f64;
-        let more = [format!("{:.2}", bytes / 1e9), format!("{:.2}", bytes / memory)];
-        rows.push(row(&name, &mechanism, (one, all), more));
-        json.push(serde_json::json!({"mechanism": mechanism.key().name(), "setting": name,
-            "messages": mechanism.messages(), "per_second": one, "per_second_all_cores": all,
-            "bytes_per_second": bytes, "over_memory": bytes / memory}));
+        let (one, all) = one_and_all(|_| {
+            let mut tally = mechanism.tally();
+            repeat(reports, || mechanism.absorb(&mut tally, black_box(&bag)))
+        });
+        let bytes = one * (8 * words) as f64;
+        let gigabytes = Printable::new(bytes, format!("{:.2}", bytes / 1e9));
+        rows.push(
+            row(name, &mechanism, one, all).line("bytes_per_second", "GB/s", gigabytes).line(
+                "over_memory",
+                "of memory speed",
+                Printable::places(bytes / memory, 2),
+            ),
+        );
     }
-    Ok(Report::default()
-        .field("memory_bytes_per_second", memory)
-        .field("rows", json)
-        .table(Rows { head: head(["GB/s", "of memory speed"]), rows })
-        .note(format!(
-            "Summing 64-bit words of memory runs at {:.1} GB/s in this run, one core.",
-            memory / 1e9
-        )))
+    Ok(Report::default().field("memory_bytes_per_second", memory).rows("rows", rows).note(format!(
+        "Summing 64-bit words of memory runs at {:.1} GB/s in this run, one core.",
+        memory / 1e9
+    )))
 }
 
-/// The heading of both tables, with `more` columns on the right.
-fn head<const N: usize>(more: [&'static str; N]) -> Vec<&'static str> {
-    [&["mechanism", "messages", "M reports/s", "all cores"][..], &more].concat()
+/// The beginning of a row of both tables: a setting, and its rates on one core and on all.
+fn row(name: String, mechanism: &Mechanism, one: f64, all: f64) -> Report {
+    Report::default()
+        .field("mechanism", mechanism.key().name())
+        .line("setting", "mechanism", name)
+        .line("messages", "messages", mechanism.messages())
+        .line("per_second", "M reports/s", millions(one))
+        .line("per_second_all_cores", "all cores", millions(all))
 }
 
-/// A row of both tables: a setting, its rates on one core and on all, and `more` cells.
-fn row<const N: usize>(
-    name: &str,
-    mechanism: &Mechanism,
-    (one, all): (f64, f64),
-    more: [String; N],
-) -> Vec<String> {
-    let messages = mechanism.messages().to_string();
-    let first = [name.to_owned(), messages, millions(one), millions(all)];
-    first.into_iter().chain(more).collect()
-}
-
-/// The settings to measure: one or two of every mechanism.
+/// The settings to measure, one or two of every mechanism, each with its name.
 fn settings() -> Result<Vec<(String, Mechanism)>> {
-    let local = |epsilon: f64| Epsilon::new(epsilon);
-    let coin = |p: f64| Ok::<_, anyhow::Error>(Threshold::at_least(Probability::new("p", p)?));
-    let ask = |question, max_messages| -> Result<Ask> {
-        let (crowd, epsilon, delta) =
-            (Crowd::new(1_000_000)?, Epsilon::new(1.0)?, Delta::new(1e-8)?);
-        Ok(Ask::new(question, crowd, epsilon, delta)
-            .with_max_messages(max_messages)
-            .with_fragile(true))
-    };
-    let mut all: Vec<(String, Mechanism)> = vec![
-        (
-            "randomized-response".into(),
-            Mechanism::RandomizedResponse(BinaryResponse::local(local(1.0)?)?),
-        ),
-        ("one-bit-mean".into(), Mechanism::OneBitMean(UnarySum::new(1, coin(0.2)?)?)),
-        ("real-sum, 1000 bits".into(), Mechanism::RealSum(UnarySum::new(1000, coin(0.1)?)?)),
-        ("laplace-mean".into(), Mechanism::LaplaceMean(LaplaceMean::local(local(1.0)?, 1000)?)),
-        (
-            "longitudinal, 64 periods".into(),
-            Mechanism::Longitudinal(Longitudinal::local(64, 2, local(1.0)?)?),
-        ),
-    ];
-    for k in [10, 100, 1024] {
-        let response = KaryResponse::local(k, local(2.0)?)?;
-        all.push((format!("kary-response, k = {k}"), Mechanism::KaryResponse(response)));
-    }
-    for k in [10, 100, 1024] {
-        let subset = SubsetSelection::local(k, local(1.0)?)?;
-        all.push((format!("subset-selection, k = {k}"), Mechanism::SubsetSelection(subset)));
-    }
-    for (bits, cohorts) in [(16, 64), (128, 8)] {
+    let (one, two) = (Epsilon::new(1.0)?, Epsilon::new(2.0)?);
+    let coin = |p: f64| anyhow::Ok(Threshold::at_least(Probability::new("p", p)?));
+    let rappor = |bits, cohorts| -> Result<Rappor> {
         let bloom = Bloom::new(bits, 2, cohorts, 0)?;
-        let rappor = Rappor::new(bloom, coin(0.5)?, coin(0.5)?, coin(0.75)?)?;
-        all.push((format!("rappor, {bits} bits"), Mechanism::Rappor(rappor)));
-    }
-    for (key, question, most) in [
-        (Key::BitSum, Question::Bit, 1),
-        (Key::TwoMessageCount, Question::Bit, 2),
-        (Key::CoinCount, Question::Bit, 2),
-        (Key::BurstCount, Question::Bit, 9),
-        (Key::SlicedSum, Question::Real, 16),
-        (Key::SplitAndMix, Question::Real, 16),
-        (Key::AdditiveHistogram, Question::Category { size: 1024 }, 16),
-        (Key::BurstHistogram, Question::Category { size: 1024 }, 9),
-        (Key::Histogram, Question::Category { size: 100 }, 100),
-        (Key::Selection, Question::Attributes { count: 100 }, 100),
-    ] {
-        let mechanism = ask(question, most)?.calibrate(key)?;
-        let size = match question {
-            Question::Category { size } => format!(", k = {size}"),
-            Question::Attributes { count } => format!(", {count} attributes"),
-            _ => String::new(),
-        };
-        all.push((format!("{key}{size}"), mechanism));
-    }
+        Ok(Rappor::new(bloom, coin(0.5)?, coin(0.5)?, coin(0.75)?)?)
+    };
+    let calibrated = |key: Key, question, max_messages| -> Result<Mechanism> {
+        let ask = Ask::new(question, Crowd::new(1_000_000)?, one, Delta::new(1e-8)?);
+        Ok(ask.with_max_messages(max_messages).with_fragile(true).calibrate(key)?)
+    };
+    let category = |size| Question::Category { size };
+    let mut all = vec![
+        ("", Mechanism::RandomizedResponse(BinaryResponse::local(one)?)),
+        ("", Mechanism::OneBitMean(UnarySum::new(1, coin(0.2)?)?)),
+        (", 1000 bits", Mechanism::RealSum(UnarySum::new(1000, coin(0.1)?)?)),
+        ("", Mechanism::LaplaceMean(LaplaceMean::local(one, 1000)?)),
+        (", 64 periods", Mechanism::Longitudinal(Longitudinal::local(64, 2, one)?)),
+        (", k = 10", Mechanism::KaryResponse(KaryResponse::local(10, two)?)),
+        (", k = 100", Mechanism::KaryResponse(KaryResponse::local(100, two)?)),
+        (", k = 1024", Mechanism::KaryResponse(KaryResponse::local(1024, two)?)),
+        (", k = 10", Mechanism::SubsetSelection(SubsetSelection::local(10, one)?)),
+        (", k = 100", Mechanism::SubsetSelection(SubsetSelection::local(100, one)?)),
+        (", k = 1024", Mechanism::SubsetSelection(SubsetSelection::local(1024, one)?)),
+        (", 16 bits", Mechanism::Rappor(rappor(16, 64)?)),
+        (", 128 bits", Mechanism::Rappor(rappor(128, 8)?)),
+        ("", calibrated(Key::BitSum, Question::Bit, 1)?),
+        ("", calibrated(Key::TwoMessageCount, Question::Bit, 2)?),
+        ("", calibrated(Key::CoinCount, Question::Bit, 2)?),
+        ("", calibrated(Key::BurstCount, Question::Bit, 9)?),
+        ("", calibrated(Key::SlicedSum, Question::Real, 16)?),
+        ("", calibrated(Key::SplitAndMix, Question::Real, 16)?),
+        (", k = 1024", calibrated(Key::AdditiveHistogram, category(1024), 16)?),
+        (", k = 1024", calibrated(Key::BurstHistogram, category(1024), 9)?),
+        (", k = 100", calibrated(Key::Histogram, category(100), 100)?),
+        (", 100 attributes", calibrated(Key::Selection, Question::Attributes { count: 100 }, 100)?),
+    ];
     // Mechanisms without a setting of their own are measured as they are calibrated.
     for key in Key::ALL {
         if !all.iter().any(|(_, mechanism)| mechanism.key() == key) {
-            let mechanism = ask(usual_question(key.kind()), 16)?.calibrate(key)?;
-            all.push((key.to_string(), mechanism));
+            all.push(("", calibrated(key, usual_question(key.kind()), 16)?));
         }
     }
-    Ok(all)
+    Ok(all.into_iter().map(|(size, made)| (format!("{}{size}", made.key()), made)).collect())
 }
 
 fn usual_question(kind: Kind) -> Question {
@@ -171,27 +135,15 @@ fn usual_question(kind: Kind) -> Question {
     }
 }
 
-/// A value for a user.
-fn value(mechanism: &Mechanism, user: usize) -> Value<'static> {
-    match mechanism.kind() {
-        Kind::Bit => Value::Bit(user.is_multiple_of(3)),
-        Kind::Real => Value::Real((user % 97) as f64 / 96.0),
-        Kind::Category => Value::Category((user % 10) as u32),
-        Kind::Text => Value::Text(["alpha", "beta", "gamma", "delta"][user % 4]),
-        Kind::Attributes | Kind::State => Value::Bits(&BITS[..mechanism.messages()]),
-    }
-}
-
 /// Reports per second of one thread.
 fn encode_for(mechanism: &Mechanism, seed: u64) -> f64 {
     let mut rng = generator(seed, 7);
+    let values = synthetic(mechanism.question(), BATCH, &mut rng).values;
     let mut report = Vec::new();
-    repeat(BATCH as u64, || {
+    repeat(BATCH, || {
         report.clear();
-        for user in 0..BATCH {
-            mechanism
-                .encode(value(mechanism, user), &mut rng, &mut report)
-                .expect("a fitting value");
+        for value in values.iter() {
+            mechanism.encode(value, &mut rng, &mut report).expect("a fitting value");
         }
         black_box(&report);
     })
@@ -216,7 +168,6 @@ fn bytes_per_second() -> f64 {
 }
 
 /// Reports encoded between looks at the clock.
-const BATCH: usize = 64;
+const BATCH: u64 = 64;
 /// Words of the bag that is counted over and over.
 const BAG: usize = 1 << 22;
-const BITS: [bool; 1024] = [false; 1024];

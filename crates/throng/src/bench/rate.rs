@@ -1,6 +1,7 @@
 //! Rates: how many of something a second.
 
-use std::thread;
+use crate::parallel::{cores, on};
+use crate::report::Printable;
 use std::time::{Duration, Instant};
 
 /// Items per second, when one call makes `items`: the best of several fifths of a second.
@@ -18,28 +19,23 @@ pub fn repeat(items: u64, mut call: impl FnMut()) -> f64 {
     best
 }
 
-/// The sum of the rates of `threads` threads at once.
-pub fn on(threads: usize, rate: impl Fn(u64) -> f64 + Sync) -> f64 {
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|seed| {
-                scope.spawn({
-                    let rate = &rate;
-                    move || rate(seed as u64)
-                })
-            })
-            .collect();
-        workers.into_iter().map(|w| w.join().expect("a worker that does not panic")).sum()
-    })
+/// The rate of one thread, and the sum of the rates of as many as there are cores.
+pub fn one_and_all(rate: impl Fn(u64) -> f64 + Sync) -> (f64, f64) {
+    (on(1, &rate).iter().sum(), all_cores(&rate))
 }
 
-/// Cores of this machine.
-pub fn cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+/// The sum of the rates of as many threads as there are cores.
+pub fn all_cores(rate: impl Fn(u64) -> f64 + Sync) -> f64 {
+    on(cores(), rate).iter().sum()
+}
+
+/// A rate that people read in millions.
+pub fn millions(rate: f64) -> Printable {
+    Printable::new(rate, in_millions(rate))
 }
 
 /// A rate in millions, with three digits.
-pub fn millions(rate: f64) -> String {
+pub fn in_millions(rate: f64) -> String {
     let rate = rate / 1e6;
     if rate < 10.0 { format!("{rate:.2}") } else { format!("{rate:.0}") }
 }

@@ -1,10 +1,10 @@
 //! `throng bench end-to-end`: a chain on loopback under load, beside what cannot be avoided.
 
-use super::chain::{agreements, fresh_keys};
-use super::rate::{cores, on};
+use super::chain::{agreements, fresh_keys, ratio, terms};
+use super::rate::all_cores;
 use crate::crowd::Population;
 use crate::local::LocalChain;
-use crate::parallel::generator;
+use crate::parallel::{cores, generator};
 use crate::report::{Report, Rows};
 use crate::results::Analyzer;
 use anyhow::{Context, Result, ensure};
@@ -12,19 +12,18 @@ use chacha20::rand_core::Rng;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_account::show::Near;
-use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
-use throng_collection::{Collection, Promise, Prompt, Subjects, Terms};
-use throng_mechanism::{Ask, Key, Question, Values};
+use throng_collection::{Collection, Subjects};
+use throng_mechanism::Values;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Clients, two mixes, an analyzer: from values to a release, and the first mix alone under load.
 pub fn end_to_end() -> Result<Report> {
-    let (raw, fresh) = (on(cores(), agreements), on(cores(), fresh_keys));
+    let (raw, fresh) = (all_cores(agreements), all_cores(fresh_keys));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let chain = LocalChain::start(terms()?, 2).await?;
+        let chain = LocalChain::start(terms(CLIENTS, 2, (2.0, 1e-5))?, 2).await?;
         let report = measure(&chain, raw, fresh).await;
         chain.stop().await;
         report
@@ -57,38 +56,23 @@ async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
     // Three layers: a fresh key and an agreement each at the client, an agreement each at the
     // servers.
     let unavoidable = CLIENTS as f64 * (6.0 / raw + 3.0 / fresh);
-    let seconds = |time: Duration| format!("{:.2}", time.as_secs_f64());
-    let rate = CLIENTS as f64 / all.as_secs_f64();
+    let rate = Near((CLIENTS as f64 / all.as_secs_f64()).round());
+    let (single, bulk) = (Near(single.round()), Near(bulk.round()));
+    let over = ratio(unavoidable, all.as_secs_f64());
+    let parts = [
+        ("clients seal and send, one request each", sent.as_secs_f64()),
+        ("two mixes and the analyzer, after the deadline", all.saturating_sub(sent).as_secs_f64()),
+        ("all X25519 of everyone, on all cores", unavoidable),
+    ];
+    let rows = parts.map(|(part, seconds)| vec![part.into(), format!("{seconds:.2}")]).into();
     Ok(Report::default()
         .field("agreements_per_second", raw)
-        .line("reports_per_second", "reports a second, from value to release", Near(rate.round()))
-        .line(
-            "over_unavoidable",
-            "over the X25519 of everyone alone",
-            Near((unavoidable / all.as_secs_f64() * 1_000.0).round() / 1_000.0),
-        )
-        .line(
-            "accepted_per_second",
-            "durable uploads a second, one report each",
-            Near(single.round()),
-        )
-        .line(
-            "accepted_in_bulk",
-            "durable reports a second, in bodies of 64 KiB",
-            Near(bulk.round()),
-        )
+        .line("reports_per_second", "reports a second, from value to release", rate)
+        .line("over_unavoidable", "over the X25519 of everyone alone", over)
+        .line("accepted_per_second", "durable uploads a second, one report each", single)
+        .line("accepted_in_bulk", "durable reports a second, in bodies of 64 KiB", bulk)
         .line("bytes_per_report", "bytes per report", each)
-        .table(Rows {
-            head: vec!["where the time goes", "seconds"],
-            rows: vec![
-                vec!["clients seal and send, one request each".into(), seconds(sent)],
-                vec![
-                    "two mixes and the analyzer, after the deadline".into(),
-                    seconds(all.saturating_sub(sent)),
-                ],
-                vec!["all X25519 of everyone, on all cores".into(), format!("{unavoidable:.2}")],
-            ],
-        })
+        .table(Rows { head: vec!["where the time goes", "seconds"], rows })
         .note(format!(
             "{CLIENTS} clients, one message each, two mixes. Clients, servers and load share {} \
              cores; aws-lc does {raw:.0} X25519 agreements a second on them in this run.",
@@ -146,16 +130,6 @@ async fn released(chain: &LocalChain) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Ok(())
-}
-
-fn terms() -> Result<Terms> {
-    let crowd = Crowd::new(CLIENTS / 2)?;
-    let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
-    let ask = Ask::new(Question::Bit, crowd, epsilon, delta).with_reports(CLIENTS);
-    let lifetime = (Epsilon::new(2.0)?, Delta::new(1e-5)?);
-    let promise = Promise { epsilon, delta, crowd, corrupt: 0.0, epochs: 2, lifetime };
-    let mechanism = ask.calibrate(Key::BitSum)?;
-    Ok(Terms { question: Prompt::new("Does it work?"), promise, mechanism })
 }
 
 const CLIENTS: u64 = 20_000;

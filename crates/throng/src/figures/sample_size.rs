@@ -5,11 +5,12 @@
 //! worst of 100 counts for a histogram, and for a selection when the attribute picked among 100 is
 //! held by at most α·n fewer users than the commonest.
 
+use super::log_chart;
 use crate::parallel::spread;
 use anyhow::{Context, Result};
 use chacha20::ChaCha12Rng;
 use throng_account::{Crowd, Delta, Epsilon, Probability};
-use throng_chart::{Axis, Chart, Scale, Series, Stroke};
+use throng_chart::{Chart, Series, Stroke};
 use throng_mechanism::{
     Ask, BinaryResponse, CentralSelection, CentralSum, Key, Mechanism, Protocol, Question,
     SubsetSelection, Tally, UnarySum, Values, sample, simulate,
@@ -18,7 +19,7 @@ use throng_mechanism::{
 /// Users needed against α, for three problems in three models.
 pub fn chart() -> Result<Chart> {
     let mut series = Vec::new();
-    for (problem, model) in CASES {
+    for (problem, model, how) in CASES {
         let mut points = Vec::new();
         for alpha in [0.2, 0.1, 0.05, 0.025] {
             let n = least_crowd(problem, model, alpha)?;
@@ -30,15 +31,11 @@ pub fn chart() -> Result<Chart> {
             Model::Shuffled => Stroke::Solid,
             Model::Local => Stroke::Dashed,
         };
-        series.push(Series::new(name(problem, model), stroke, points));
+        let name = format!("{problem:?}, {model:?}: {how}").to_lowercase();
+        series.push(Series::new(name, stroke, points));
     }
-    let axis = |label: &str| Axis { label: label.into(), scale: Scale::Log, range: None };
-    Ok(Chart {
-        title: "Users needed at ε = 1, δ = 10⁻⁶, measured (Cheu et al., Table 1)".into(),
-        x: axis("error α"),
-        y: axis("users, n"),
-        series,
-    })
+    let title = "Users needed at ε = 1, δ = 10⁻⁶, measured (Cheu et al., Table 1)";
+    Ok(log_chart(title, ("error α", "users, n"), series))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,31 +52,18 @@ enum Model {
     Local,
 }
 
-const CASES: [(Problem, Model); 9] = [
-    (Problem::Mean, Model::Central),
-    (Problem::Mean, Model::Shuffled),
-    (Problem::Mean, Model::Local),
-    (Problem::Histogram, Model::Central),
-    (Problem::Histogram, Model::Shuffled),
-    (Problem::Histogram, Model::Local),
-    (Problem::Selection, Model::Central),
-    (Problem::Selection, Model::Shuffled),
-    (Problem::Selection, Model::Local),
+/// Every problem in every model, and how it is solved there.
+const CASES: [(Problem, Model, &str); 9] = [
+    (Problem::Mean, Model::Central, "discrete Laplace"),
+    (Problem::Mean, Model::Shuffled, "sliced-sum"),
+    (Problem::Mean, Model::Local, "one-bit-mean"),
+    (Problem::Histogram, Model::Central, "discrete Laplace"),
+    (Problem::Histogram, Model::Shuffled, "additive-histogram"),
+    (Problem::Histogram, Model::Local, "subset-selection"),
+    (Problem::Selection, Model::Central, "exponential mechanism"),
+    (Problem::Selection, Model::Shuffled, "selection"),
+    (Problem::Selection, Model::Local, "response on a random attribute"),
 ];
-
-fn name(problem: Problem, model: Model) -> String {
-    let how = match (problem, model) {
-        (Problem::Selection, Model::Central) => "exponential mechanism",
-        (_, Model::Central) => "discrete Laplace",
-        (Problem::Mean, Model::Shuffled) => "sliced-sum",
-        (Problem::Histogram, Model::Shuffled) => "additive-histogram",
-        (Problem::Selection, Model::Shuffled) => "selection",
-        (Problem::Mean, Model::Local) => "one-bit-mean",
-        (Problem::Histogram, Model::Local) => "subset-selection",
-        (Problem::Selection, Model::Local) => "response on a random attribute",
-    };
-    format!("{problem:?}, {model:?}: {how}").to_lowercase()
-}
 
 /// The smallest crowd on a grid of 2^(1/4) that is large enough.
 fn least_crowd(problem: Problem, model: Model, alpha: f64) -> Result<u64> {
@@ -132,33 +116,36 @@ impl Setting {
     fn new(problem: Problem, model: Model, alpha: f64, n: u64) -> Result<Option<Self>> {
         let epsilon = Epsilon::new(1.0)?;
         let users = n as usize;
-        let values = match problem {
+        let (question, key, values, truth) = match problem {
             Problem::Mean => {
-                Values::Reals((0..users).map(|i| f64::from(u8::from(i % 10 < 3))).collect())
+                let numbers: Vec<f64> =
+                    (0..users).map(|i| f64::from(u8::from(i % 10 < 3))).collect();
+                let truth = vec![numbers.iter().sum()];
+                (Question::Real, Key::SlicedSum, Values::Reals(numbers), truth)
             }
-            Problem::Histogram => Values::Categories((0..n as u32).map(|i| i % CELLS).collect()),
+            Problem::Histogram => {
+                let categories: Vec<u32> = (0..n as u32).map(|i| i % CELLS).collect();
+                let mut truth = vec![0.0; CELLS as usize];
+                for &category in &categories {
+                    truth[category as usize] += 1.0;
+                }
+                let question = Question::Category { size: CELLS };
+                (question, Key::AdditiveHistogram, Values::Categories(categories), truth)
+            }
             Problem::Selection => {
                 let width = CELLS as usize;
                 // The first attribute is ahead of the others, which three in ten hold, by 2α.
                 let holders = |share: f64| (share * n as f64).round() as usize;
-                let (lead, rest) = (holders(0.3 + 2.0 * alpha), holders(0.3));
-                let holds =
-                    |i: usize| i / width < if i.is_multiple_of(width) { lead } else { rest };
-                Values::Rows { bits: (0..users * width).map(holds).collect(), width }
+                let mut truth = vec![holders(0.3) as f64; width];
+                truth[0] = holders(0.3 + 2.0 * alpha) as f64;
+                let holds = |i: usize| ((i / width) as f64) < truth[i % width];
+                let bits = (0..users * width).map(holds).collect();
+                let question = Question::Attributes { count: CELLS };
+                (question, Key::Selection, Values::Rows { bits, width }, truth)
             }
-        };
-        let question = match problem {
-            Problem::Mean => Question::Real,
-            Problem::Histogram => Question::Category { size: CELLS },
-            Problem::Selection => Question::Attributes { count: CELLS },
         };
         let ask =
             Ask::new(question, Crowd::new(n)?, epsilon, Delta::new(1e-6)?).with_max_messages(100);
-        let key = match problem {
-            Problem::Mean => Key::SlicedSum,
-            Problem::Histogram => Key::AdditiveHistogram,
-            Problem::Selection => Key::Selection,
-        };
         let method = match (model, problem) {
             (Model::Shuffled, _) => match ask.calibrate(key) {
                 Ok(mechanism) => Method::Shuffled(mechanism),
@@ -180,22 +167,6 @@ impl Setting {
                 Method::Attribute(BinaryResponse::local(epsilon)?)
             }
         };
-        let cells = if problem == Problem::Mean { 1 } else { CELLS as usize };
-        let mut truth = vec![0.0; cells];
-        match &values {
-            Values::Reals(numbers) => truth[0] = numbers.iter().sum(),
-            Values::Categories(list) => {
-                for &v in list {
-                    truth[v as usize] += 1.0;
-                }
-            }
-            Values::Rows { bits, width } => {
-                for (i, &bit) in bits.iter().enumerate() {
-                    truth[i % width] += f64::from(u8::from(bit));
-                }
-            }
-            _ => {}
-        }
         Ok(Some(Self { problem, values, truth, method }))
     }
 
@@ -214,7 +185,7 @@ impl Setting {
                 let tally = simulate(mechanism, &self.values, 0..self.values.len(), rng)?;
                 mechanism.estimate(&tally, confidence).iter().map(|e| e.value).collect()
             }
-            Method::Attribute(response) => self.one_attribute_each(*response, rng)?,
+            Method::Attribute(response) => self.one_each(*response, rng)?,
         };
         if self.problem == Problem::Selection {
             let best = (0..estimates.len()).max_by(|&a, &b| estimates[a].total_cmp(&estimates[b]));
@@ -230,11 +201,7 @@ impl Setting {
     }
 
     /// Everyone answers for one attribute of their own choice.
-    fn one_attribute_each(
-        &self,
-        response: BinaryResponse,
-        rng: &mut ChaCha12Rng,
-    ) -> Result<Vec<f64>> {
+    fn one_each(&self, response: BinaryResponse, rng: &mut ChaCha12Rng) -> Result<Vec<f64>> {
         let Values::Rows { bits, width } = &self.values else { return Ok(Vec::new()) };
         let mut tallies = vec![Tally::new(&response); *width];
         let mut report = Vec::new();
