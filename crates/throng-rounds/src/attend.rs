@@ -82,7 +82,7 @@ impl<'a> Desk<'a> {
     ) -> Result<Bulletin, Error> {
         let deadline = self.board.schedule.deadline(round);
         // The keys of a round may come a little after its begin.
-        let directory = once_there(async || self.uploader.directory(round).await, deadline).await?;
+        let directory = once_there(|| self.uploader.directory(round), deadline).await?;
         let posters = self.posters.len().max(posts.len());
         self.posters.resize_with(posters, || Poster::new(self.board));
         let mut reports: Vec<Report> = Vec::with_capacity(posts.len());
@@ -94,7 +94,7 @@ impl<'a> Desk<'a> {
         sleep(Duration::from_secs(deadline.saturating_sub(now()))).await;
         // It is of no use once the next round is over.
         let last = self.board.schedule.deadline(round + 1).max(deadline + LEAST_WAIT);
-        match once_there(async || self.uploader.bulletin(round).await, last).await {
+        match once_there(|| self.uploader.bulletin(round), last).await {
             Err(throng_client::Error::Refused { status: 404, .. }) => Err(Error::Late { round }),
             seen => Ok(seen?),
         }
@@ -102,10 +102,10 @@ impl<'a> Desk<'a> {
 }
 
 /// Asks for something that is not there yet, again and again until a time.
-async fn once_there<T>(
-    ask: impl AsyncFn() -> Result<T, throng_client::Error>,
+async fn once_there<T, F: Future<Output = Result<T, throng_client::Error>>>(
+    ask: impl Fn() -> F,
     until: u64,
-) -> Result<T, throng_client::Error> {
+) -> F::Output {
     loop {
         match ask().await {
             Err(throng_client::Error::Refused { status: 404, .. }) if now() < until => {

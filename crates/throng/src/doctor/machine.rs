@@ -2,15 +2,15 @@
 
 use super::clock;
 use super::finding::Findings;
+use crate::parallel::cores;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
 
 /// Looks at processors, memory, disk, clock and loopback.
 pub fn examine(findings: &mut Findings) {
-    findings.ok("processors", thread::available_parallelism().map_or(1, usize::from));
+    findings.ok("processors", cores());
     if let Some(free) = available_memory() {
         let remedy = "a mix keeps batches on disk beyond limits.memory: set that below it";
         room("memory", free, "available", remedy, findings);

@@ -1,6 +1,6 @@
 //! `throng rounds and`: the wedding problem, with six cards and through the mixes.
 
-use super::computation::{Cost, compute};
+use super::computation::compute;
 use super::progress;
 use crate::args::rounds::{And, Answer};
 use crate::report::{Report, Rows};
@@ -33,9 +33,9 @@ pub async fn run(request: &And) -> Result<Report> {
         .line("alice_learns", "through the mixes, Alice learns", hers)
         .line("bob_learns", "Bob learns", his)
         .line("carol_learns", "Carol learns", shown(c).is_some())
-        .field("cost", done.cost.json())
+        .field("cost", done.cost.row())
         .table(table)
-        .table(Cost::table([&done.cost]))
+        .table(vec![done.cost.row()])
         .note(
             "Each of the three learns no more than this from the messages, as long as no two of \
              them put together what they saw, and one mix is honest. Whoever says no learns \

@@ -1,13 +1,13 @@
 //! A plan carried out by participants on this machine, through real mixes.
 
 use super::hall::{Hall, Share, after};
-use super::{progress, rounded};
+use super::{measured, progress, rounded};
 use crate::local::{LocalParties, fresh_identity};
 use crate::parallel::fresh_generator;
-use crate::report::Rows;
+use crate::report::Report;
 use anyhow::{Context, Result};
 use chacha20::ChaCha12Rng;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -128,53 +128,38 @@ impl Cost {
         }
     }
 
-    /// The cost as JSON, for programs.
-    pub fn json(&self) -> Json {
-        let share = |share: Share| {
-            json!({
-                "messages": share.messages,
-                "bytes_sent": share.bytes,
-                "work_seconds": rounded(share.work.as_secs_f64()).0,
-            })
-        };
-        json!({
-            "participants": self.participants,
-            "rounds": self.rounds,
-            "participant": share(self.ordinary),
-            "member": share(self.member),
-            "bytes_read": self.read,
-            "seconds": rounded(self.seconds).0,
-        })
-    }
-
-    /// The costs as a table, for people.
-    pub fn table<'a>(all: impl IntoIterator<Item = &'a Self>) -> Rows {
-        let head = vec![
-            "n",
+    /// The cost as a row, for programs and people.
+    pub fn row(&self) -> Report {
+        let row = Report::default().line("participants", "n", self.participants).line(
             "rounds",
-            "messages",
-            "bytes sent",
-            "work s",
-            "a member's messages",
-            "its bytes sent",
-            "its work s",
-            "bytes read",
+            "rounds",
+            self.rounds,
+        );
+        let row = self.ordinary.tell(row, "participant", ["messages", "bytes sent", "work s"]);
+        let labels = ["a member's messages", "its bytes sent", "its work s"];
+        let row = self.member.tell(row, "member", labels);
+        row.line("bytes_read", "bytes read", self.read).line(
+            "seconds",
             "seconds in all",
-        ];
-        let share = |share: Share| {
-            if share.messages == 0 {
-                return ["-".into(), "-".into(), "-".into()];
-            }
-            let work = format!("{:.3}", share.work.as_secs_f64());
-            [share.messages.to_string(), share.bytes.to_string(), work]
-        };
-        let row = |cost: &Self| {
-            let mut row = vec![cost.participants.to_string(), cost.rounds.to_string()];
-            row.extend(share(cost.ordinary));
-            row.extend(share(cost.member));
-            row.extend([cost.read.to_string(), format!("{:.1}", cost.seconds)]);
-            row
-        };
-        Rows { head, rows: all.into_iter().map(row).collect() }
+            measured(self.seconds, 1),
+        )
+    }
+}
+
+impl Share {
+    /// Adds a share to the row of a cost; a dash for who is not there.
+    fn tell(&self, row: Report, key: &str, labels: [&'static str; 3]) -> Report {
+        let seconds = self.work.as_secs_f64();
+        let row = row.field(
+            key,
+            json!({
+                "messages": self.messages,
+                "bytes_sent": self.bytes,
+                "work_seconds": rounded(seconds).0,
+            }),
+        );
+        let cells = [self.messages.to_string(), self.bytes.to_string(), format!("{seconds:.3}")];
+        let cells = if self.messages == 0 { ["-"; 3].map(String::from) } else { cells };
+        labels.into_iter().zip(cells).fold(row, |row, (label, cell)| row.say(label, cell))
     }
 }

@@ -1,7 +1,7 @@
 //! Boards that run on this machine, everyone who posts there, and what it costs them.
 
 use crate::local::{LocalParties, LocalServers};
-use crate::parallel::fresh_generator;
+use crate::parallel::{cores, fresh_generator};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::thread;
@@ -117,8 +117,7 @@ impl Hall {
         }
         let mut desks: Vec<_> = self.posters.iter_mut().collect();
         desks.retain(|(seat, _)| posts.contains_key(seat));
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let share = desks.len().div_ceil(threads).max(1);
+        let share = desks.len().div_ceil(cores()).max(1);
         thread::scope(|scope| {
             let work = |desks: &mut [(&Seat, &mut Vec<Poster>)]| {
                 let mut rng = fresh_generator()?;

@@ -1,13 +1,12 @@
 //! `throng rounds sum`: the exact sum with central noise, in spite of dropouts.
 
 use super::computation::{Cost, compute};
-use super::{progress, rounded_up};
+use super::{progress, rounded_up, whole};
 use crate::args::rounds::Sum;
 use crate::collection::Usage;
 use crate::parallel::{generator, seed};
-use crate::report::{Report, Rows};
+use crate::report::Report;
 use anyhow::{Context, Result, bail};
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use throng_account::show::{Near, Upper};
 use throng_account::{Delta, Epsilon};
@@ -39,9 +38,8 @@ pub async fn run(request: &Sum) -> Result<Report> {
         progress(&format!("n = {n}"));
         runs.push(hold(n, request, members, &noise, seed).await?);
     }
-    let rows = runs.iter().map(|run| run.cells.map(|cell| cell.to_string()).to_vec()).collect();
-    let costs: Vec<&Cost> = runs.iter().map(|run| &run.cost).collect();
     let right = runs.iter().all(|run| run.within);
+    let costs: Vec<_> = runs.iter().map(|run| run.cost.row()).collect();
     let report = Report::default()
         .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta", rounded_up(noise.delta().get()))
@@ -52,9 +50,8 @@ pub async fn run(request: &Sum) -> Result<Report> {
             Near(noise.standard_deviation()),
         )
         .field("seed", seed)
-        .field("runs", runs.iter().map(Run::json).collect::<Vec<_>>())
-        .table(Rows { head: CELLS.map(|(_, head)| head).to_vec(), rows })
-        .table(Cost::table(costs))
+        .rows("runs", runs.into_iter().map(|run| run.row).collect())
+        .table(costs)
         .note(
             "The true sum is of those who stayed. The noise is one draw of the central model, made \
              of coins that no member knows.",
@@ -63,8 +60,7 @@ pub async fn run(request: &Sum) -> Result<Report> {
 }
 
 struct Run {
-    /// What [`CELLS`] names.
-    cells: [i64; 6],
+    row: Report,
     /// True if the noise can make an error of this size.
     within: bool,
     cost: Cost,
@@ -99,24 +95,14 @@ async fn hold(n: u32, request: &Sum, members: u32, noise: &LaplaceNoise, seed: u
     }
     let left_out = done.outcomes.values().next().map_or(0, |outcome| outcome.absent().len());
     let truth = given[..(n - drop) as usize].iter().sum::<u64>() as i64;
-    let (lost, error) = (request.drop_members, released - truth);
-    let cells = [n.into(), left_out as i64, lost.into(), truth, released, error];
-    Ok(Run { cells, within: error.abs() <= noise.reach(), cost: done.cost })
+    let error = released - truth;
+    let row = Report::default()
+        .line("n", "n", n)
+        .line("left_out", "left out", left_out)
+        .line("members_lost", "members lost", request.drop_members)
+        .line("truth", "true sum", whole(truth))
+        .line("released", "released", whole(released))
+        .line("error", "error", whole(error))
+        .field("cost", done.cost.row());
+    Ok(Run { row, within: error.abs() <= noise.reach(), cost: done.cost })
 }
-
-impl Run {
-    fn json(&self) -> Json {
-        let cells = CELLS.iter().zip(self.cells).map(|(&(key, _), cell)| (key, cell.into()));
-        cells.chain([("cost", self.cost.json())]).collect()
-    }
-}
-
-/// The cells of a run, as programs and people call them.
-const CELLS: [(&str, &str); 6] = [
-    ("n", "n"),
-    ("left_out", "left out"),
-    ("members_lost", "members lost"),
-    ("truth", "true sum"),
-    ("released", "released"),
-    ("error", "error"),
-];
