@@ -223,13 +223,11 @@ impl Direction {
 
     /// Enters a round, which has to be later than the one before.
     fn enter(&mut self, round: u64) -> Result<(), Error> {
-        match self.entered {
-            Some(latest) if round <= latest => Err(Error::Past { round, latest }),
-            _ => {
-                self.entered = Some(round);
-                Ok(())
-            }
+        if let Some(latest) = self.entered.filter(|&latest| round <= latest) {
+            return Err(Error::Past { round, latest });
         }
+        self.entered = Some(round);
+        Ok(())
     }
 
     fn label(&self, place: Place) -> [u8; LABEL] {

@@ -100,6 +100,9 @@ use std::fmt;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
+/// The messages of a round to one player, by sender.
+type Incoming = BTreeMap<Seat, Vec<u8>>;
+
 /// One participant of a computation, without the network. In each of [`Circuit::rounds`] rounds it
 /// sends, then receives; after an error it refuses to go on, and whatever it held is wiped.
 ///
@@ -191,10 +194,7 @@ impl Player {
     /// Takes what came in this round, by sender; a seat that is not in it was not heard. Senders
     /// are who they say they are: the channel has to make sure of that. The messages are wiped.
     /// After the last round there is an outcome.
-    pub fn receive(
-        &mut self,
-        mut incoming: BTreeMap<Seat, Vec<u8>>,
-    ) -> Result<Option<Outcome>, Error> {
+    pub fn receive(&mut self, mut incoming: Incoming) -> Result<Option<Outcome>, Error> {
         let outcome = self.take(&incoming);
         incoming.values_mut().for_each(Zeroize::zeroize);
         outcome
@@ -215,7 +215,7 @@ impl Player {
         Ok((Step::of(&self.circuit, self.round).ok_or(Error::Closed)?, role))
     }
 
-    fn take(&mut self, incoming: &BTreeMap<Seat, Vec<u8>>) -> Result<Option<Outcome>, Error> {
+    fn take(&mut self, incoming: &Incoming) -> Result<Option<Outcome>, Error> {
         let (step, mut role) = self.turn(true)?;
         match (step, &mut role.member) {
             (Step::Output, member) => return self.outcome(member.as_ref(), incoming).map(Some),
@@ -259,11 +259,7 @@ impl Player {
         messages.map(|(&seat, shares)| (seat, encode(&[], shares.iter()))).collect()
     }
 
-    fn take_deals(
-        &self,
-        member: &mut Member,
-        incoming: &BTreeMap<Seat, Vec<u8>>,
-    ) -> Result<(), Error> {
+    fn take_deals(&self, member: &mut Member, incoming: &Incoming) -> Result<(), Error> {
         for (index, seat) in self.circuit.dealers().enumerate().filter(|&(_, s)| s != self.own) {
             let Some(bytes) = incoming.get(&seat) else { continue };
             let (_, shares) =
@@ -273,11 +269,7 @@ impl Player {
         member.dealt()
     }
 
-    fn outcome(
-        &self,
-        member: Option<&Member>,
-        incoming: &BTreeMap<Seat, Vec<u8>>,
-    ) -> Result<Outcome, Error> {
+    fn outcome(&self, member: Option<&Member>, incoming: &Incoming) -> Result<Outcome, Error> {
         let shown: Vec<_> = self.circuit.shown(self.own).collect();
         let mut used = member.map(|member| member.dealers.clone());
         let mut outcome = Outcome { shown: BTreeMap::new(), absent: Vec::new() };
@@ -300,7 +292,7 @@ impl Player {
     fn output_shares(
         &self,
         member: Option<&Member>,
-        incoming: &BTreeMap<Seat, Vec<u8>>,
+        incoming: &Incoming,
         used: &mut Option<Vec<bool>>,
     ) -> Result<(Vec<usize>, Vec<Shares>), Error> {
         let (head, dealers) = (bitmap_bytes(&self.circuit), self.circuit.dealers.len());

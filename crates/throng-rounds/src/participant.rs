@@ -105,11 +105,7 @@ impl Participant {
     /// The reports to post in a round of the other board. Rounds come one after the other, and
     /// the first is the one that confirms keys.
     pub fn speak(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
-        let spoken = self.say(round, rng);
-        if spoken.is_err() {
-            self.end();
-        }
-        spoken
+        self.say(round, rng).inspect_err(|_| self.end())
     }
 
     /// Takes what everybody saw of that round. After the last one there is a result, for those who

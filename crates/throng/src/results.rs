@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_account::show::{Lower, Near, Upper};
-use throng_collection::{Answer, Collection, Release, Subjects};
+use throng_collection::{Answer, BatchGuarantee, Collection, Release, Subjects};
 use zeroize::Zeroizing;
 
 /// Fetches and shows all releases.
@@ -69,28 +69,32 @@ pub fn published(release: &Release) -> Result<Value> {
 /// Adds what the latest release says about privacy.
 fn privacy(report: Report, release: &Release) -> Report {
     let Release { guarantee, spent, .. } = release;
-    let floor = guarantee.local_floor.map_or_else(|| "infinity".into(), |e| digits(Upper(e.get())));
-    report
-        .say(
-            "latest release",
-            format!(
-                "epsilon {} at delta {} among {} honest reports; {}",
-                digits(Upper(guarantee.epsilon.get())),
-                digits(Upper(guarantee.delta.get())),
-                digits(Lower(guarantee.honest.get() as f64)),
-                guarantee.holds_if
-            ),
-        )
-        .say("with nobody honest", format!("epsilon {floor} (local floor)"))
-        .say(
-            "spent so far",
-            format!(
-                "epsilon {} of {} at delta {}",
-                digits(Upper(spent.epsilon.get())),
-                digits(Upper(spent.lifetime.get())),
-                digits(Upper(spent.delta.get()))
-            ),
-        )
+    let latest = format!("{}; {}", among(guarantee, " among"), guarantee.holds_if);
+    nobody_honest(report.say("latest release", latest), guarantee, "infinity").say(
+        "spent so far",
+        format!(
+            "epsilon {} of {} at delta {}",
+            digits(Upper(spent.epsilon.get())),
+            digits(Upper(spent.lifetime.get())),
+            digits(Upper(spent.delta.get()))
+        ),
+    )
+}
+
+/// A guarantee with its crowd, joined by a few words.
+pub fn among(guarantee: &BatchGuarantee, words: &str) -> String {
+    format!(
+        "epsilon {} at delta {}{words} {} honest reports",
+        digits(Upper(guarantee.epsilon.get())),
+        digits(Upper(guarantee.delta.get())),
+        digits(Lower(guarantee.honest.get() as f64)),
+    )
+}
+
+/// Adds what is left if everybody colludes, `nothing` being the word for no bound.
+pub fn nobody_honest(report: Report, guarantee: &BatchGuarantee, nothing: &str) -> Report {
+    let floor = guarantee.local_floor.map_or(nothing.into(), |floor| digits(Upper(floor.get())));
+    report.say("with nobody honest", format!("epsilon {floor} (local floor)"))
 }
 
 fn rows(release: &Release) -> Vec<Vec<String>> {

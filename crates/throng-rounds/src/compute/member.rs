@@ -1,5 +1,6 @@
 //! A member's part: shares of everything, and what it says and hears of them.
 
+use super::Incoming;
 use super::challenge::challenge;
 use super::message::{RANDOM, Shape, Step, VIEW, decode, encode, from_bitmap, to_bitmap};
 use crate::circuit::{Gate, Reveal};
@@ -8,7 +9,6 @@ use crate::{Circuit, Element, Error, Seat};
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
 use std::array::from_fn;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -90,11 +90,7 @@ impl Member {
 
     /// Takes the messages of a round. False if the others no longer hear this member: it is out,
     /// and they go on without it.
-    pub fn receive(
-        &mut self,
-        step: Step,
-        incoming: &BTreeMap<Seat, Vec<u8>>,
-    ) -> Result<bool, Error> {
+    pub fn receive(&mut self, step: Step, incoming: &Incoming) -> Result<bool, Error> {
         let Some(shape) = Shape::of(&self.circuit, step) else { return Ok(true) };
         let (mut places, mut heads, mut shares) = (Vec::new(), Vec::new(), Vec::new());
         for (place, &seat) in self.circuit.committee().members().iter().enumerate() {
@@ -241,7 +237,7 @@ impl Member {
         }
         let mut inputs = Element::ZERO;
         for check in &self.circuit.checks {
-            let [x, square] = [check.wire, check.square].map(|wire| self.wires[wire as usize][X]);
+            let [x, square] = check.map(|wire| self.wires[wire as usize][X]);
             inputs = inputs + draw() * (square - x);
         }
         [products, inputs, any]

@@ -2,11 +2,11 @@
 
 use super::story::Story;
 use crate::report::{Report, Rows, digits};
-use crate::results::published;
+use crate::results::{among, nobody_honest, published};
 use anyhow::Result;
 use serde_json::{Value, json};
-use throng_account::show::{Lower, Near, Upper};
-use throng_collection::{Answer, BatchGuarantee, Collection, Release, What};
+use throng_account::show::{Near, Upper};
+use throng_collection::{Answer, Collection, Release, What};
 
 /// A release with the truth beside every estimate.
 pub struct EpochResult {
@@ -147,7 +147,10 @@ pub fn summary(
         .say("question", &collection.terms.question.text)
         .say("mechanism", collection.terms.mechanism.key().name());
     if let Some(last) = releases.last() {
-        report = privacy(report, &last.release.guarantee);
+        let guarantee = &last.release.guarantee;
+        report = report.say("against everyone, one mix honest", among(guarantee, ", counting on"));
+        let nothing = "infinite: a report by itself shows the value";
+        report = nobody_honest(report, guarantee, nothing);
     }
     report = report
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes())
@@ -160,25 +163,6 @@ pub fn summary(
         (Story::Names, Some(last)) => ranking(report, last, truth),
         _ => report,
     })
-}
-
-/// Adds the guarantees, with one honest mix and with nobody honest.
-fn privacy(report: Report, guarantee: &BatchGuarantee) -> Report {
-    let floor = guarantee.local_floor.map_or_else(
-        || "infinite: a report by itself shows the value".into(),
-        |floor| digits(Upper(floor.get())),
-    );
-    report
-        .say(
-            "against everyone, one mix honest",
-            format!(
-                "epsilon {} at delta {}, counting on {} honest reports",
-                digits(Upper(guarantee.epsilon.get())),
-                digits(Upper(guarantee.delta.get())),
-                digits(Lower(guarantee.honest.get() as f64))
-            ),
-        )
-        .say("with nobody honest", format!("epsilon {floor} (local floor)"))
 }
 
 /// A row for every epoch, with a picture if there are several.

@@ -5,7 +5,7 @@ use super::{progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::{Keys, MethodArg};
 use crate::local::LocalParties;
 use crate::parallel::fresh_generator;
-use crate::report::{Report, Rows, digits};
+use crate::report::{Report, digits};
 use anyhow::Result;
 use chacha20::ChaCha12Rng;
 use std::collections::BTreeMap;
@@ -58,24 +58,18 @@ fn method(request: &Keys) -> Result<Method> {
 struct Meeting {
     agreements: Vec<Agreement>,
     rng: ChaCha12Rng,
-    /// The outcome of each round.
-    attempts: Vec<Attempt>,
+    /// The outcome of each round, as a row.
+    attempts: Vec<Report>,
+    failed_at_first: Option<u32>,
     looking: Duration,
-}
-
-struct Attempt {
-    tried: u32,
-    failed: u32,
-    why: BTreeMap<&'static str, u32>,
-    taken: Duration,
 }
 
 impl Meeting {
     fn new(people: u32, method: Method) -> Result<Self> {
         let agreement = |seat| Agreement::new(Seat(seat), [Seat(seat ^ 1)], method);
         let agreements = (0..people).map(agreement).collect::<Result<_, _>>()?;
-        let (rng, looking) = (fresh_generator()?, Duration::ZERO);
-        Ok(Self { agreements, rng, attempts: Vec::new(), looking })
+        let (rng, attempts, looking) = (fresh_generator()?, Vec::new(), Duration::ZERO);
+        Ok(Self { agreements, rng, attempts, failed_at_first: None, looking })
     }
 
     /// Pairs of which one end has no key.
@@ -102,7 +96,7 @@ impl Meeting {
         for (_, failure) in self.agreements.iter().step_by(2).flat_map(Agreement::failures) {
             *why.entry(named(failure)).or_insert(0) += 1;
         }
-        self.attempts.push(Attempt { tried, failed: self.open(), why, taken });
+        self.count(tried, self.open(), &why, taken);
         Ok(())
     }
 
@@ -134,17 +128,29 @@ impl Meeting {
         let pairs = (0..tried).map(|pair| 2 * pair);
         let confirmed = pairs.filter(|&low| satisfied(low) && satisfied(low + 1)).count() as u32;
         let failed = tried - confirmed;
-        let why = BTreeMap::from([("not confirmed", failed)]);
-        self.attempts.push(Attempt { tried, failed, why, taken });
+        self.count(tried, failed, &BTreeMap::from([("not confirmed", failed)]), taken);
         Ok(confirmed)
+    }
+
+    /// Adds the outcome of a round: pairs that tried, those that failed, and why.
+    fn count(&mut self, tried: u32, failed: u32, why: &BTreeMap<&str, u32>, taken: Duration) {
+        self.failed_at_first.get_or_insert(failed);
+        let why = why.iter().filter(|(_, times)| **times > 0);
+        let why: Vec<String> = why.map(|(why, times)| format!("{times} {why}")).collect();
+        let row = Report::default()
+            .say("round", (self.attempts.len() + 1).to_string())
+            .say("pairs", tried.to_string())
+            .say("failed", failed.to_string())
+            .say("why", why.join(", "))
+            .say("seconds", digits(rounded(taken.as_secs_f64())));
+        self.attempts.push(row);
     }
 
     fn report(self, request: &Keys, method: Method, confirmed: u32, hall: &Hall) -> Report {
         // Everybody posts one report in every round.
         let one = hall.shares.values().next().copied().unwrap_or_default();
         let sealing = hall.shares.values().map(|share| share.work).sum();
-        let rows = self.attempts.iter().enumerate().map(Attempt::row).collect();
-        let first = self.attempts.first().map_or(0, |attempt| attempt.failed);
+        let first = self.failed_at_first.unwrap_or(0);
         let each = |total: Duration| rounded(total.as_secs_f64() / f64::from(2 * request.pairs));
         let report = Report::default()
             .line("pairs", "pairs", request.pairs)
@@ -166,26 +172,12 @@ impl Meeting {
             .line("seal_seconds", "seconds it seals", each(sealing))
             .line("look_seconds", "seconds it looks for its key", each(self.looking))
             .line("seconds", "seconds in all, everybody on this machine", rounded(hall.seconds))
-            .table(Rows { head: vec!["round", "pairs", "failed", "why", "seconds"], rows })
+            .table(self.attempts)
             .note(
                 "Nobody else can tell a key from random bits as long as one mix is honest. Who is \
                  at the other end is another matter: see docs/rounds.md.",
             );
         if confirmed == request.pairs { report } else { report.failing() }
-    }
-}
-
-impl Attempt {
-    fn row((round, attempt): (usize, &Self)) -> Vec<String> {
-        let why = attempt.why.iter().filter(|(_, times)| **times > 0);
-        let why: Vec<String> = why.map(|(why, times)| format!("{times} {why}")).collect();
-        vec![
-            (round + 1).to_string(),
-            attempt.tried.to_string(),
-            attempt.failed.to_string(),
-            why.join(", "),
-            digits(rounded(attempt.taken.as_secs_f64())),
-        ]
     }
 }
 
