@@ -226,14 +226,12 @@ impl Circuit {
             })
             .collect();
         while parts.len() > 1 {
-            let last = parts.len() - 1;
-            parts = (0..parts.len())
-                .step_by(2)
-                .map(|high| match parts.get(high + 1) {
-                    Some(&low) => self.join(parts[high], low, high + 1 == last),
-                    None => parts[high],
-                })
-                .collect();
+            let last = parts.len().div_ceil(2) - 1;
+            let joined = |(place, pair): (usize, &[Part])| match *pair {
+                [high, low] => self.join(high, low, place == last),
+                _ => pair[0],
+            };
+            parts = parts.chunks(2).enumerate().map(joined).collect();
         }
         // The lowest digit of an odd number is 1, so that something can be below.
         let below = parts.first().and_then(|part| part.below);
