@@ -128,9 +128,8 @@ impl Method {
     pub fn entropy_bits(self) -> f64 {
         match self {
             Self::Bits { bits, .. } => f64::from(bits),
-            Self::Cards { cards: 0 } => 0.0,
             Self::Cards { cards } => {
-                hands().nth(usize::from(cards) - 1).map_or(0.0, |(_, ways)| ways.log2_below())
+                hands().take(cards.into()).last().map_or(0.0, |(_, ways)| ways.log2_below())
             }
         }
     }

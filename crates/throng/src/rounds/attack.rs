@@ -121,36 +121,29 @@ fn report(
 
 fn by_questions(steps: &[(usize, f64)], ceiling: f64) -> Chart {
     let points = steps.iter().map(|&(asked, found)| (asked as f64, found)).collect();
-    Chart {
-        title: "What a paused protocol gives away".into(),
-        x: Axis { label: "questions asked".into(), scale: Scale::Log, range: None },
-        y: bits_found(),
-        series: vec![
-            Series::new("found", Stroke::Solid, points),
-            Series::limit("the most that ε allows, on average", ceiling),
-        ],
-    }
+    let found = Series::new("found", Stroke::Solid, points);
+    let limit = Series::limit("the most that ε allows, on average", ceiling);
+    chart("What a paused protocol gives away", "questions asked", vec![found, limit])
 }
 
 fn by_error(swept: &[Point]) -> Chart {
     let series = |name: &str, stroke, of: fn(&Point) -> f64| {
         Series::new(name, stroke, swept.iter().map(|p| (p.per_root_n, of(p))).collect())
     };
-    Chart {
-        title: "Accurate answers give the bits away".into(),
-        x: Axis { label: "error of an answer / √n".into(), scale: Scale::Log, range: None },
-        y: bits_found(),
-        series: vec![
-            series("found", Stroke::Markers, |point| point.recovered),
-            series("the most that ε allows, on average", Stroke::Solid, |point| point.ceiling),
-        ],
-    }
+    let found = series("found", Stroke::Markers, |point| point.recovered);
+    let limit = series("the most that ε allows, on average", Stroke::Solid, |point| point.ceiling);
+    chart("Accurate answers give the bits away", "error of an answer / √n", vec![found, limit])
 }
 
-/// The vertical axis of both charts.
-fn bits_found() -> Axis {
-    let label = "fraction of bits found".into();
-    Axis { label, scale: Scale::Linear, range: Some((0.4, 1.0)) }
+/// A chart of the bits that are found.
+fn chart(title: &str, x: &str, series: Vec<Series>) -> Chart {
+    let y = "fraction of bits found".into();
+    Chart {
+        title: title.into(),
+        x: Axis { label: x.into(), scale: Scale::Log, range: None },
+        y: Axis { label: y, scale: Scale::Linear, range: Some((0.4, 1.0)) },
+        series,
+    }
 }
 
 /// Questions between two pauses.
