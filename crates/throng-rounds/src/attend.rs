@@ -5,7 +5,7 @@ use rand_core::CryptoRng;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use throng_client::{Patience, Poster, Report, Uploader};
 use throng_collection::Board;
-use throng_wire::{Bulletin, SignedDirectory};
+use throng_wire::Bulletin;
 use tokio::time::sleep;
 
 /// Takes part from the first round of `keys` to the result, and returns what this seat is shown.
@@ -73,19 +73,6 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// The keys of a round, which may come a little after its begin.
-    async fn directory(&self, round: u64) -> Result<SignedDirectory, Error> {
-        let deadline = self.board.schedule.deadline(round);
-        loop {
-            match self.uploader.directory(round).await {
-                Err(throng_client::Error::Refused { status: 404, .. }) if now() < deadline => {
-                    sleep(ASK_AGAIN).await;
-                }
-                other => return Ok(other?),
-            }
-        }
-    }
-
     /// Posts, and waits until everybody sees the round.
     async fn post(
         &mut self,
@@ -93,30 +80,38 @@ impl<'a> Desk<'a> {
         posts: &[Vec<u8>],
         rng: &mut impl CryptoRng,
     ) -> Result<Bulletin, Error> {
-        let directory = self.directory(round).await?;
-        while self.posters.len() < posts.len() {
-            self.posters.push(Poster::new(self.board));
-        }
+        let deadline = self.board.schedule.deadline(round);
+        // The keys of a round may come a little after its begin.
+        let directory = once_there(|| self.uploader.directory(round), deadline).await?;
+        let posters = self.posters.len().max(posts.len());
+        self.posters.resize_with(posters, || Poster::new(self.board));
         let mut reports: Vec<Report> = Vec::with_capacity(posts.len());
         for (poster, messages) in self.posters.iter_mut().zip(posts) {
             poster.learn(&directory, round)?;
             reports.push(poster.post(messages, round, rng)?);
         }
         self.uploader.upload_many(&reports).await?;
-        let deadline = self.board.schedule.deadline(round);
         sleep(Duration::from_secs(deadline.saturating_sub(now()))).await;
         // It is of no use once the next round is over.
         let last = self.board.schedule.deadline(round + 1).max(deadline + LEAST_WAIT);
-        loop {
-            match self.uploader.bulletin(round).await {
-                Err(throng_client::Error::Refused { status: 404, .. }) if now() < last => {
-                    sleep(ASK_AGAIN).await;
-                }
-                Err(throng_client::Error::Refused { status: 404, .. }) => {
-                    return Err(Error::Late { round });
-                }
-                other => return Ok(other?),
+        match once_there(|| self.uploader.bulletin(round), last).await {
+            Err(throng_client::Error::Refused { status: 404, .. }) => Err(Error::Late { round }),
+            seen => Ok(seen?),
+        }
+    }
+}
+
+/// Asks for something that is not there yet, again and again until a time.
+async fn once_there<T, F: Future<Output = Result<T, throng_client::Error>>>(
+    ask: impl Fn() -> F,
+    until: u64,
+) -> F::Output {
+    loop {
+        match ask().await {
+            Err(throng_client::Error::Refused { status: 404, .. }) if now() < until => {
+                sleep(ASK_AGAIN).await;
             }
+            other => return other,
         }
     }
 }

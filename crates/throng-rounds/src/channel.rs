@@ -73,7 +73,7 @@ impl Channel {
     ) -> Result<Self, Error> {
         if Pair::new(own, partner)? != key.pair() {
             let range = format!("{} and {}", key.pair().low(), key.pair().high());
-            return Err(Error::Parameter { name: "the two ends of this key", range });
+            return Err(Error::parameter("the two ends of this key", range));
         }
         room(payload)?;
         let outward = Direction::new(key, &board, own, partner);
@@ -93,7 +93,7 @@ impl Channel {
             frame[PLAIN] = u8::from(sequence as usize + 1 == count);
             frame[PLAIN + 1..DATA].copy_from_slice(&(piece.len() as u16).to_be_bytes());
             frame[DATA..DATA + piece.len()].copy_from_slice(piece);
-            self.outward.seal(Place { round, sequence }, &mut frame);
+            self.outward.seal(place(round, sequence), &mut frame);
             frame
         };
         Ok((0..count as u32).map(frame).collect())
@@ -115,7 +115,7 @@ impl Channel {
         self.inward.enter(round)?;
         let mut data = Zeroizing::new(Vec::new());
         for sequence in 0..MAX_FRAMES {
-            let frame = self.frame(bulletin, Place { round, sequence })?;
+            let frame = self.frame(bulletin, sequence)?;
             let piece = piece(&frame).ok_or(Error::Broken { seat, round })?;
             data.extend_from_slice(piece);
             if frame[0] == LAST {
@@ -125,22 +125,23 @@ impl Channel {
         Err(Error::Broken { seat, round })
     }
 
-    /// The plain text of the partner's frame at one place.
-    fn frame(&self, bulletin: &Bulletin, place: Place) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let (seat, Place { round, sequence }) = (self.partner, place);
-        let label = self.inward.label(place);
-        let mut found = bulletin.bag().starting_with(&label);
-        let Some(frame) = found.next() else {
-            // The first frame is missing: nobody spoke, or somebody cut off the beginning.
-            let next = self.inward.label(Place { round, sequence: sequence.saturating_add(1) });
-            let silent = sequence == 0 && bulletin.bag().starting_with(&next).next().is_none();
-            let broken = Error::Broken { seat, round };
-            return Err(if silent { Error::Silent { seat, round } } else { broken });
+    /// The plain text of the partner's frame with this number.
+    fn frame(&self, bulletin: &Bulletin, sequence: u32) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let (seat, round) = (self.partner, bulletin.notice().round);
+        let labelled = |sequence| {
+            let label = self.inward.label(place(round, sequence));
+            bulletin.bag().starting_with(&label).take(2).collect::<Vec<_>>()
         };
-        if found.next().is_some() {
-            return Err(Error::Doubled { seat, round });
+        match labelled(sequence)[..] {
+            [frame] => {
+                let opened = self.inward.open(place(round, sequence), frame);
+                opened.ok_or(Error::Broken { seat, round })
+            }
+            // The first frame is missing: nobody spoke, or somebody cut off the beginning.
+            [] if sequence == 0 && labelled(1).is_empty() => Err(Error::Silent { seat, round }),
+            [] => Err(Error::Broken { seat, round }),
+            _ => Err(Error::Doubled { seat, round }),
         }
-        self.inward.open(place, frame).ok_or(Error::Broken { seat, round })
     }
 }
 
@@ -187,7 +188,7 @@ pub fn dummy(payload: usize, rng: &mut impl CryptoRng) -> Vec<u8> {
 fn room(payload: usize) -> Result<usize, Error> {
     match payload.checked_sub(OVERHEAD) {
         Some(room @ 1..) => Ok(room.min(usize::from(u16::MAX))),
-        _ => Err(Error::Parameter { name: "payload", range: format!("more than {OVERHEAD}") }),
+        _ => Err(Error::parameter("payload", format!("more than {OVERHEAD}"))),
     }
 }
 
@@ -201,51 +202,37 @@ fn piece(plain: &[u8]) -> Option<&[u8]> {
     sound.then_some(data)
 }
 
-/// The place of a frame.
-#[derive(Clone, Copy)]
-struct Place {
-    round: u64,
-    sequence: u32,
-}
-
 /// The way from one end to the other.
 struct Direction {
     key: Zeroizing<[u8; 32]>,
     frames: LessSafeKey,
     /// The board, the sender and the receiver.
-    context: [u8; 40],
+    context: Vec<u8>,
     entered: Option<u64>,
 }
 
 impl Direction {
     fn new(key: &PairKey, board: &CollectionId, from: Seat, to: Seat) -> Self {
-        let mut context = [0; 40];
-        context[..32].copy_from_slice(board.as_bytes());
-        context[32..36].copy_from_slice(&from.0.to_be_bytes());
-        context[36..].copy_from_slice(&to.0.to_be_bytes());
-        let (mut own, mut frame) = (Zeroizing::new([0; 32]), Zeroizing::new([0; 32]));
-        key.expand(&[CHANNEL, &context], &mut *own);
-        expand(&own, &[FRAME_KEY], &mut *frame);
+        let (from, to) = (from.0.to_be_bytes(), to.0.to_be_bytes());
+        let context = [board.as_bytes(), &from[..], &to].concat();
+        let own = key.expand(&[CHANNEL, &context]);
+        let frame = expand(&own, &[FRAME_KEY]);
         let frames = UnboundKey::new(&AES_256_GCM_SIV, &*frame).expect("a key of 32 bytes");
         Self { key: own, frames: LessSafeKey::new(frames), context, entered: None }
     }
 
     /// Enters a round, which has to be later than the one before.
     fn enter(&mut self, round: u64) -> Result<(), Error> {
-        match self.entered {
-            Some(latest) if round <= latest => Err(Error::Past { round, latest }),
-            _ => {
-                self.entered = Some(round);
-                Ok(())
-            }
+        if let Some(latest) = self.entered.filter(|&latest| round <= latest) {
+            return Err(Error::Past { round, latest });
         }
+        self.entered = Some(round);
+        Ok(())
     }
 
-    fn label(&self, Place { round, sequence }: Place) -> [u8; LABEL] {
-        let mut label = [0; LABEL];
-        let info = [FRAME_LABEL, &round.to_be_bytes(), &sequence.to_be_bytes()];
-        expand(&self.key, &info, &mut label);
-        label
+    fn label(&self, place: Place) -> [u8; LABEL] {
+        let whole = expand(&self.key, &[FRAME_LABEL, &place]);
+        std::array::from_fn(|byte| whole[byte])
     }
 
     /// Seals a frame in place: its plain text is where the ciphertext goes.
@@ -256,7 +243,7 @@ impl Direction {
         let aad = self.associated(place, label);
         let sealed = self
             .frames
-            .seal_in_place_separate_tag(nonce(place), Aad::from(aad), plain)
+            .seal_in_place_separate_tag(Nonce::assume_unique_for_key(place), Aad::from(aad), plain)
             .expect("a frame is far shorter than what the cipher takes");
         tag.copy_from_slice(sealed.as_ref());
     }
@@ -265,26 +252,25 @@ impl Direction {
         let (label, sealed) = frame.split_at_checked(LABEL)?;
         let mut plain = Zeroizing::new(sealed.to_vec());
         let aad = Aad::from(self.associated(place, label));
-        let length = self.frames.open_in_place(nonce(place), aad, &mut plain).ok()?.len();
+        let nonce = Nonce::assume_unique_for_key(place);
+        let length = self.frames.open_in_place(nonce, aad, &mut plain).ok()?.len();
         plain.truncate(length);
         Some(plain)
     }
 
     fn associated(&self, place: Place, label: &[u8]) -> Vec<u8> {
-        [&self.context[..], &numbers(place), label].concat()
+        [&self.context[..], &place, label].concat()
     }
 }
 
-/// The round and the sequence number, 12 bytes.
-fn numbers(Place { round, sequence }: Place) -> [u8; 12] {
+/// The place of a frame: its round and its sequence number.
+type Place = [u8; 12];
+
+fn place(round: u64, sequence: u32) -> Place {
     let mut bytes = [0; 12];
     bytes[..8].copy_from_slice(&round.to_be_bytes());
     bytes[8..].copy_from_slice(&sequence.to_be_bytes());
     bytes
-}
-
-fn nonce(place: Place) -> Nonce {
-    Nonce::assume_unique_for_key(numbers(place))
 }
 
 const CHANNEL: &[u8] = b"throng/1 channel\0";
@@ -442,7 +428,7 @@ mod tests {
     // A label tells where a frame belongs, and so does the cipher: relabelled, it does not open.
     #[test]
     fn a_relabelled_frame_does_not_open() {
-        let label = ends().0.outward.label(Place { round: 5, sequence: 0 });
+        let label = ends().0.outward.label(place(5, 0));
         let elsewhere = channel(OWN, PARTNER, CollectionId::new([8; 32]), PAYLOAD);
         for (mut from, round) in [(ends().0, 4), (ends().1, 5), (elsewhere, 5)] {
             let mut frames = from.seal(round, b"word").unwrap();

@@ -54,7 +54,8 @@ pub struct Circuit {
     depths: Vec<u32>,
     pub(crate) layers: Vec<Layer>,
     pub(crate) dealers: BTreeMap<Seat, Dealer>,
-    pub(crate) checks: Vec<Check>,
+    /// Wires that have to be 0 or 1, each with its square.
+    pub(crate) checks: Vec<[u32; 2]>,
     pub(crate) reveals: Vec<Reveal>,
     /// Seats whose inputs have to be used.
     least: u32,
@@ -81,13 +82,6 @@ impl Dealer {
     pub fn gives(&self) -> bool {
         self.kinds.iter().any(|&kind| kind != Kind::Coin)
     }
-}
-
-/// `wire` has to be 0 or 1; `square` is its square.
-#[derive(Clone, Copy)]
-pub(crate) struct Check {
-    pub wire: u32,
-    pub square: u32,
 }
 
 #[derive(Clone)]
@@ -128,7 +122,7 @@ impl Circuit {
     /// An integer of `seat`, from 0 to 2^`bits` − 1, of 1 to 32 bits.
     pub fn integer(&mut self, seat: Seat, bits: u32) -> Number {
         if !(1..=32).contains(&bits) {
-            self.mistake("bits of an integer", || "from 1 to 32".into());
+            self.mistake("bits of an integer", "from 1 to 32");
         }
         let bits = bits.clamp(1, 32);
         let wires = self.input(seat, Kind::Integer(bits));
@@ -139,7 +133,7 @@ impl Circuit {
     /// One of `options` that `seat` chooses, or none of them: at most one of the bits is set.
     pub fn choice(&mut self, seat: Seat, options: u32) -> Vec<Bit> {
         if !(1..=MAX_OPTIONS).contains(&options) {
-            self.mistake("options of a choice", || format!("from 1 to {MAX_OPTIONS}"));
+            self.mistake("options of a choice", format!("from 1 to {MAX_OPTIONS}"));
         }
         let wires = self.input(seat, Kind::Choice(options.clamp(1, MAX_OPTIONS)));
         let bits: Vec<_> = wires.into_iter().map(Bit).collect();
@@ -212,7 +206,7 @@ impl Circuit {
     pub fn reveal_number(&mut self, number: Number, to: &[Seat]) -> Output {
         let shown = number.range.is_some_and(|(low, high)| low >= -MAX_SHOWN && high <= MAX_SHOWN);
         if !shown {
-            self.mistake("a number that is revealed", || "within 2^60 of 0".into());
+            self.mistake("a number that is revealed", "within 2^60 of 0");
         }
         self.reveal(number.wire, false, to)
     }
@@ -249,12 +243,6 @@ impl Circuit {
     /// The seats that are shown something.
     pub fn recipients(&self) -> BTreeSet<Seat> {
         self.reveals.iter().flat_map(|reveal| reveal.to.iter().copied()).collect()
-    }
-
-    /// The number of values that `seat` has to give.
-    pub fn arity(&self, seat: Seat) -> usize {
-        let declared = |dealer: &Dealer| dealer.kinds.iter().filter(|&&k| k != Kind::Coin).count();
-        self.dealers.get(&seat).map_or(0, declared)
     }
 
     /// Multiplications of secrets, those that prove inputs included.
@@ -299,6 +287,11 @@ impl Circuit {
         &self.gates
     }
 
+    /// The wires of everybody's bits.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &u32> {
+        self.dealers.values().flat_map(|dealer| &dealer.wires)
+    }
+
     /// The outputs that `seat` is shown.
     pub(crate) fn shown(&self, seat: Seat) -> impl Iterator<Item = (Output, &Reveal)> {
         let numbered = self.reveals.iter().enumerate();
@@ -325,13 +318,13 @@ impl Circuit {
 
     fn must_be_bit(&mut self, wire: u32) {
         let square = self.push(Gate::Multiply(wire, wire));
-        self.checks.push(Check { wire, square });
+        self.checks.push([wire, square]);
     }
 
     fn reveal(&mut self, wire: u32, is_bit: bool, to: &[Seat]) -> Output {
         let to: BTreeSet<_> = to.iter().copied().filter(|&seat| self.seated(seat)).collect();
         if wire as usize >= self.gates.len() {
-            self.mistake("a wire", || "one of this circuit".into());
+            self.mistake("a wire", "one of this circuit");
         }
         self.reveals.push(Reveal { wire, is_bit, to });
         Output(self.reveals.len() as u32 - 1)
@@ -339,20 +332,14 @@ impl Circuit {
 
     fn push(&mut self, gate: Gate) -> u32 {
         let wire = self.gates.len() as u32;
-        let known = |operand: u32| operand < wire;
-        let (fits, product) = match gate {
-            Gate::Input | Gate::Constant(_) => (true, false),
-            Gate::Scale(a, _) => (known(a), false),
-            Gate::Add(a, b) | Gate::Sub(a, b) => (known(a) && known(b), false),
-            Gate::Multiply(a, b) => (known(a) && known(b), true),
-        };
-        if !fits || wire >= MAX_WIRES {
-            self.mistake("a wire", || {
-                format!("one of this circuit, which has at most {MAX_WIRES}")
-            });
+        if gate.operands().any(|operand| operand >= wire) || wire >= MAX_WIRES {
+            let range = format!("one of this circuit, which has at most {MAX_WIRES}");
+            self.mistake("a wire", range);
             return 0;
         }
-        let depth = self.depth_of(gate) + u32::from(product);
+        let deepest = gate.operands().map(|operand| self.depths[operand as usize]).max();
+        let product = matches!(gate, Gate::Multiply(..));
+        let depth = deepest.unwrap_or(0) + u32::from(product);
         self.gates.push(gate);
         self.depths.push(depth);
         if self.layers.len() <= depth as usize {
@@ -367,26 +354,15 @@ impl Circuit {
         wire
     }
 
-    /// The depth of the deepest operand.
-    fn depth_of(&self, gate: Gate) -> u32 {
-        let depth = |operand: u32| self.depths[operand as usize];
-        match gate {
-            Gate::Input | Gate::Constant(_) => 0,
-            Gate::Scale(a, _) => depth(a),
-            Gate::Add(a, b) | Gate::Sub(a, b) | Gate::Multiply(a, b) => depth(a).max(depth(b)),
-        }
-    }
-
     fn seated(&mut self, seat: Seat) -> bool {
-        let seats = self.seats;
-        if seat.0 >= seats {
-            self.mistake("a seat", || format!("below {seats}"));
+        if seat.0 >= self.seats {
+            self.mistake("a seat", format!("below {}", self.seats));
         }
-        seat.0 < seats
+        seat.0 < self.seats
     }
 
-    fn mistake(&mut self, name: &'static str, range: impl FnOnce() -> String) {
-        self.fault.get_or_insert_with(|| Error::Parameter { name, range: range() });
+    fn mistake(&mut self, name: &'static str, range: impl Into<String>) {
+        self.fault.get_or_insert(Error::parameter(name, range));
     }
 }
 

@@ -100,6 +100,9 @@ use std::fmt;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
+/// The messages of a round to one player, by sender.
+type Incoming = BTreeMap<Seat, Vec<u8>>;
+
 /// One participant of a computation, without the network. In each of [`Circuit::rounds`] rounds it
 /// sends, then receives; after an error it refuses to go on, and whatever it held is wiped.
 ///
@@ -107,7 +110,7 @@ use zeroize::{Zeroize, Zeroizing};
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use std::collections::BTreeMap;
 /// use std::sync::Arc;
-/// use throng_rounds::{Circuit, Committee, Input, Player, Progress, Seat};
+/// use throng_rounds::{Circuit, Committee, Input, Player, Seat};
 ///
 /// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// let seats = [Seat(0), Seat(1), Seat(2)];
@@ -133,9 +136,7 @@ use zeroize::{Zeroize, Zeroizing};
 ///         }
 ///     }
 ///     for (player, incoming) in players.iter_mut().zip(incoming) {
-///         if let Progress::Done(outcome) = player.receive(incoming)? {
-///             outcomes.push(outcome);
-///         }
+///         outcomes.extend(player.receive(incoming)?);
 ///     }
 /// }
 /// assert_eq!(outcomes[0].bit(both), Some(true));
@@ -146,30 +147,10 @@ pub struct Player {
     circuit: Arc<Circuit>,
     own: Seat,
     round: usize,
-    turn: Turn,
-}
-
-/// The standing of a player after a round.
-///
-/// ```
-/// use throng_rounds::Progress;
-///
-/// let waits = |progress: &Progress| matches!(progress, Progress::Waiting);
-/// assert!(waits(&Progress::Waiting));
-/// ```
-#[derive(Debug)]
-pub enum Progress {
-    /// There are more rounds.
-    Waiting,
-    /// That was the last one.
-    Done(Outcome),
-}
-
-/// The next move, and what the player knows until its end.
-enum Turn {
-    Send(Role),
-    Receive(Role),
-    Closed,
+    /// True between sending and receiving.
+    sent: bool,
+    /// Everything secret, until its end.
+    role: Option<Role>,
 }
 
 struct Role {
@@ -185,23 +166,18 @@ impl Player {
     pub fn new(circuit: Arc<Circuit>, own: Seat, values: &[Input]) -> Result<Self, Error> {
         circuit.check()?;
         if own.0 >= circuit.seats() {
-            let range = format!("below {}", circuit.seats());
-            return Err(Error::Parameter { name: "a seat", range });
+            return Err(Error::parameter("a seat", format!("below {}", circuit.seats())));
         }
         let kinds = circuit.dealers.get(&own).map_or(&[][..], |dealer| &dealer.kinds);
         let bits = input_bits(own, kinds, values)?;
         let place = circuit.committee().place(own);
         let member = place.map(|place| Member::new(Arc::clone(&circuit), place));
-        Ok(Self { circuit, own, round: 0, turn: Turn::Send(Role { bits, member }) })
+        Ok(Self { circuit, own, round: 0, sent: false, role: Some(Role { bits, member }) })
     }
 
     /// The messages of this player in this round: at most one to a seat, none to itself.
     pub fn send(&mut self, rng: &mut impl CryptoRng) -> Result<Vec<(Seat, Vec<u8>)>, Error> {
-        let (step, mut role) = match std::mem::replace(&mut self.turn, Turn::Closed) {
-            Turn::Send(role) => (self.step()?, role),
-            Turn::Receive(_) => return Err(Error::OutOfTurn),
-            Turn::Closed => return Err(Error::Closed),
-        };
+        let (step, mut role) = self.turn(false)?;
         let messages = match (step, &mut role.member) {
             (Step::Deal, _) => self.deal(&mut role, rng),
             (_, None) => Vec::new(),
@@ -211,47 +187,38 @@ impl Player {
             }
             (step, Some(member)) => member.send(step, rng),
         };
-        self.turn = Turn::Receive(role);
+        (self.sent, self.role) = (true, Some(role));
         Ok(messages)
     }
 
     /// Takes what came in this round, by sender; a seat that is not in it was not heard. Senders
     /// are who they say they are: the channel has to make sure of that. The messages are wiped.
-    pub fn receive(&mut self, mut incoming: BTreeMap<Seat, Vec<u8>>) -> Result<Progress, Error> {
-        let progress = self.take(&incoming);
+    /// After the last round there is an outcome.
+    pub fn receive(&mut self, mut incoming: Incoming) -> Result<Option<Outcome>, Error> {
+        let outcome = self.take(&incoming);
         incoming.values_mut().for_each(Zeroize::zeroize);
-        progress
+        outcome
     }
 
     /// Forgets what it holds, as after an error.
     pub(crate) fn close(&mut self) {
-        self.turn = Turn::Closed;
+        self.role = None;
     }
 
-    /// The number of rounds in which it sends and receives.
-    pub fn rounds(&self) -> usize {
-        self.circuit.rounds()
+    /// The step of this round and what is held, if it is the turn to send or, once sent, to receive.
+    /// It is held no more: whoever goes on puts it back.
+    fn turn(&mut self, sent: bool) -> Result<(Step, Role), Error> {
+        let role = self.role.take().ok_or(Error::Closed)?;
+        if self.sent != sent {
+            return Err(Error::OutOfTurn);
+        }
+        Ok((Step::of(&self.circuit, self.round).ok_or(Error::Closed)?, role))
     }
 
-    /// The number of rounds behind it.
-    pub fn round(&self) -> usize {
-        self.round
-    }
-
-    fn step(&self) -> Result<Step, Error> {
-        Step::of(&self.circuit, self.round).ok_or(Error::Closed)
-    }
-
-    fn take(&mut self, incoming: &BTreeMap<Seat, Vec<u8>>) -> Result<Progress, Error> {
-        let (step, mut role) = match std::mem::replace(&mut self.turn, Turn::Closed) {
-            Turn::Receive(role) => (self.step()?, role),
-            Turn::Send(_) => return Err(Error::OutOfTurn),
-            Turn::Closed => return Err(Error::Closed),
-        };
+    fn take(&mut self, incoming: &Incoming) -> Result<Option<Outcome>, Error> {
+        let (step, mut role) = self.turn(true)?;
         match (step, &mut role.member) {
-            (Step::Output, member) => {
-                return self.outcome(member.as_ref(), incoming).map(Progress::Done);
-            }
+            (Step::Output, member) => return self.outcome(member.as_ref(), incoming).map(Some),
             (_, None) => {}
             (Step::Deal, Some(member)) => self.take_deals(member, incoming)?,
             (step, Some(member)) => {
@@ -261,8 +228,8 @@ impl Player {
             }
         }
         self.round += 1;
-        self.turn = Turn::Send(role);
-        Ok(Progress::Waiting)
+        (self.sent, self.role) = (false, Some(role));
+        Ok(None)
     }
 
     /// The shares of its bits, with coins tossed, and of the random numbers of a member.
@@ -272,13 +239,12 @@ impl Player {
         let mut secrets = Zeroizing::new(Vec::with_capacity(role.bits.len() + RANDOM));
         secrets.extend_from_slice(&role.bits);
         role.bits = Zeroizing::default();
-        let starts = dealer.kinds.iter().scan(0, |start, kind| {
-            let this = *start;
-            *start += kind.bits() as usize;
-            Some((this, kind))
-        });
-        for (place, _) in starts.filter(|&(_, &kind)| kind == Kind::Coin) {
-            secrets[place] = Element::from(rng.next_u32() & 1);
+        let mut place = 0;
+        for kind in &dealer.kinds {
+            if *kind == Kind::Coin {
+                secrets[place] = Element::from(rng.next_u32() & 1);
+            }
+            place += kind.bits() as usize;
         }
         if role.member.is_some() {
             secrets.extend((0..RANDOM).map(|_| Element::random(rng)));
@@ -287,17 +253,13 @@ impl Player {
         let shares = share_all(&secrets, committee.corrupt(), members.len(), rng);
         if let Some(member) = &mut role.member {
             let index = self.circuit.dealers().take_while(|&seat| seat < self.own).count();
-            member.take_deal((index, self.own), &shares[member.place()]);
+            member.take_deal((index, self.own), &shares[member.place]);
         }
         let messages = members.iter().zip(&shares).filter(|&(&seat, _)| seat != self.own);
         messages.map(|(&seat, shares)| (seat, encode(&[], shares.iter()))).collect()
     }
 
-    fn take_deals(
-        &self,
-        member: &mut Member,
-        incoming: &BTreeMap<Seat, Vec<u8>>,
-    ) -> Result<(), Error> {
+    fn take_deals(&self, member: &mut Member, incoming: &Incoming) -> Result<(), Error> {
         for (index, seat) in self.circuit.dealers().enumerate().filter(|&(_, s)| s != self.own) {
             let Some(bytes) = incoming.get(&seat) else { continue };
             let (_, shares) =
@@ -307,25 +269,22 @@ impl Player {
         member.dealt()
     }
 
-    fn outcome(
-        &self,
-        member: Option<&Member>,
-        incoming: &BTreeMap<Seat, Vec<u8>>,
-    ) -> Result<Outcome, Error> {
+    fn outcome(&self, member: Option<&Member>, incoming: &Incoming) -> Result<Outcome, Error> {
         let shown: Vec<_> = self.circuit.shown(self.own).collect();
-        let mut used = member.map(|member| member.dealers().to_vec());
-        let mut opened = BTreeMap::new();
+        let mut used = member.map(|member| member.dealers.clone());
+        let mut outcome = Outcome { shown: BTreeMap::new(), absent: Vec::new() };
         if !shown.is_empty() {
             let (places, shares) = self.output_shares(member, incoming, &mut used)?;
             let opening = Opening::new(&places, self.circuit.committee().corrupt())?;
             for (index, (output, reveal)) in shown.into_iter().enumerate() {
                 let column: Vec<_> = shares.iter().map(|shares| shares[index]).collect();
-                opened.insert(output, OutputValue::new(opening.open(&column)?, reveal.is_bit)?);
+                let value = OutputValue::new(opening.open(&column)?, reveal.is_bit)?;
+                outcome.shown.insert(output, value);
             }
         }
         let dealers = self.circuit.dealers().zip(used.into_iter().flatten());
-        let absent = dealers.filter(|&(_, used)| !used).map(|(seat, _)| seat).collect();
-        Ok(Outcome::new(opened, absent))
+        outcome.absent.extend(dealers.filter(|&(_, used)| !used).map(|(seat, _)| seat));
+        Ok(outcome)
     }
 
     /// The shares that each member sent of what this seat is shown. All have to have used the same
@@ -333,14 +292,14 @@ impl Player {
     fn output_shares(
         &self,
         member: Option<&Member>,
-        incoming: &BTreeMap<Seat, Vec<u8>>,
+        incoming: &Incoming,
         used: &mut Option<Vec<bool>>,
     ) -> Result<(Vec<usize>, Vec<Shares>), Error> {
         let (head, dealers) = (bitmap_bytes(&self.circuit), self.circuit.dealers.len());
         let count = self.circuit.shown(self.own).count();
         let (mut places, mut shares) = (Vec::new(), Vec::new());
         for (place, &seat) in self.circuit.committee().members().iter().enumerate() {
-            if let Some(member) = member.filter(|member| member.place() == place) {
+            if let Some(member) = member.filter(|member| member.place == place) {
                 places.push(place);
                 shares.push(member.shares_for(seat));
             } else if let Some(bytes) = incoming.get(&seat)

@@ -168,3 +168,9 @@ pub enum Error {
     #[error(transparent)]
     Wire(#[from] throng_wire::Error),
 }
+
+impl Error {
+    pub(crate) fn parameter(name: &'static str, range: impl Into<String>) -> Self {
+        Self::Parameter { name, range: range.into() }
+    }
+}

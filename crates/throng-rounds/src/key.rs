@@ -16,7 +16,7 @@
 
 use crate::{Method, Pair, Seat};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
+use aws_lc_rs::hkdf::{HKDF_SHA256, Prk, Salt};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use throng_wire::{Identity, PublicIdentity};
@@ -61,9 +61,7 @@ impl PairKey {
             .chain_update(method.to_bytes())
             .finalize();
         let extracted = Salt::new(HKDF_SHA256, &salt).extract(material);
-        let mut key = Zeroizing::new([0; 32]);
-        fill(&extracted, &[KEY], &mut *key);
-        Self { pair, key }
+        Self { pair, key: fill(&extracted, &[KEY]) }
     }
 
     /// The pair that has it.
@@ -74,9 +72,7 @@ impl PairKey {
     /// Proves to the other end that `own` has this key, and so saw the same bulletin. It says
     /// nothing of who `own` is, and shows nothing of the key.
     pub fn confirmation(&self, own: Seat) -> [u8; 32] {
-        let mut proof = [0; 32];
-        self.expand(&[CONFIRMATION, &own.0.to_be_bytes()], &mut proof);
-        proof
+        *self.expand(&[CONFIRMATION, &own.0.to_be_bytes()])
     }
 
     /// True if `proof` is the [confirmation](PairKey::confirmation) of `from`, the other end. It
@@ -107,10 +103,9 @@ impl PairKey {
         self.holds(from) && identity.verify(SIGNATURE, &self.statement(from), signature)
     }
 
-    /// Fills `out` by HKDF-Expand: as many bytes as it has, for a label and a context of fixed
-    /// length.
-    pub(crate) fn expand(&self, info: &[&[u8]], out: &mut [u8]) {
-        expand(&self.key, info, out);
+    /// HKDF-Expand for a label and a context of fixed length.
+    pub(crate) fn expand(&self, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
+        expand(&self.key, info)
     }
 
     fn holds(&self, seat: Seat) -> bool {
@@ -118,9 +113,8 @@ impl PairKey {
     }
 
     fn statement(&self, seat: Seat) -> Vec<u8> {
-        let mut fingerprint = [0; 32];
-        self.expand(&[FINGERPRINT], &mut fingerprint);
-        [&seats(self.pair)[..], &seat.0.to_be_bytes(), &fingerprint].concat()
+        let fingerprint = self.expand(&[FINGERPRINT]);
+        [&seats(self.pair)[..], &seat.0.to_be_bytes(), &*fingerprint].concat()
     }
 }
 
@@ -130,10 +124,10 @@ impl fmt::Debug for PairKey {
     }
 }
 
-/// HKDF-Expand from 32 uniform bytes. Every label ends with a zero byte, so that none begins
+/// HKDF-Expand from 32 uniform bytes to 32. Every label ends with a zero byte, so that none begins
 /// another.
-pub(crate) fn expand(key: &[u8; 32], info: &[&[u8]], out: &mut [u8]) {
-    fill(&Prk::new_less_safe(HKDF_SHA256, key), info, out);
+pub(crate) fn expand(key: &[u8; 32], info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
+    fill(&Prk::new_less_safe(HKDF_SHA256, key), info)
 }
 
 /// The low and the high seat, 8 bytes.
@@ -141,17 +135,11 @@ pub(crate) fn seats(pair: Pair) -> [u8; 8] {
     ((u64::from(pair.low().0) << 32) | u64::from(pair.high().0)).to_be_bytes()
 }
 
-fn fill(prk: &Prk, info: &[&[u8]], out: &mut [u8]) {
-    let length = Length(out.len());
-    prk.expand(info, length).and_then(|okm| okm.fill(out)).expect("at most 255 blocks of 32 bytes");
-}
-
-struct Length(usize);
-
-impl KeyType for Length {
-    fn len(&self) -> usize {
-        self.0
-    }
+fn fill(prk: &Prk, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
+    let mut out = Zeroizing::new([0; 32]);
+    let filled = prk.expand(info, HKDF_SHA256).and_then(|okm| okm.fill(&mut *out));
+    filled.expect("as many bytes as the hash has");
+    out
 }
 
 const SALT: &[u8] = b"throng/1 pair salt\0";

@@ -103,7 +103,7 @@ pub use agreement::Agreement;
 pub use attend::attend;
 pub use channel::{Channel, dummy, frames};
 pub use circuit::{Bit, Circuit, Input, Number, Output};
-pub use compute::{Committee, Outcome, Player, Progress, Traffic};
+pub use compute::{Committee, Outcome, Player, Traffic};
 pub use error::Error;
 pub use field::Element;
 pub use key::PairKey;

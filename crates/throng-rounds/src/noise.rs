@@ -82,12 +82,11 @@ impl LaplaceNoise {
     ///
     /// ε from 1e-6 to 16, Δ from 1 to 2²⁰, and δ from 1e-12: below that, rounding would show.
     pub fn new(epsilon: Epsilon, sensitivity: u32, delta: Delta) -> Result<Self, Error> {
-        let refuse = |name, range: String| Err(Error::Parameter { name, range });
         if !(1e-6..=16.0).contains(&epsilon.get()) {
-            return refuse("epsilon of a noise", "from 0.000001 to 16".into());
+            return Err(Error::parameter("epsilon of a noise", "from 0.000001 to 16"));
         }
         if !(1..=1 << 20).contains(&sensitivity) {
-            return refuse("sensitivity", "from 1 to 1048576".into());
+            return Err(Error::parameter("sensitivity", "from 1 to 1048576"));
         }
         let (ideal, half) = (Ideal::new(epsilon, sensitivity), 0.5 * delta.get());
         let drawn =
@@ -100,7 +99,8 @@ impl LaplaceNoise {
             });
         let Some(mut noise) = enough.filter(|_| delta.get() >= MIN_DELTA) else {
             let least = MIN_DELTA.max(ideal.least());
-            return refuse("delta of a noise", format!("at least {least:e} for this epsilon"));
+            let range = format!("at least {least:e} for this epsilon");
+            return Err(Error::parameter("delta of a noise", range));
         };
         let digits = noise.thresholds.len() as u32;
         while let Some(fewer) = drawn(digits, noise.bits - 1).filter(|fewer| fewer.delta <= delta) {
@@ -117,11 +117,6 @@ impl LaplaceNoise {
     /// An upper bound on δ for this ε, from the integers that are used; at most the δ asked for.
     pub fn delta(&self) -> Delta {
         self.delta
-    }
-
-    /// The sensitivity Δ.
-    pub fn sensitivity(&self) -> u32 {
-        self.sensitivity
     }
 
     /// The standard deviation of what is drawn: √(2·Σ 4^k·pₖ·(1 − pₖ)).
@@ -231,14 +226,12 @@ impl Circuit {
             })
             .collect();
         while parts.len() > 1 {
-            let last = parts.len() - 1;
-            parts = (0..parts.len())
-                .step_by(2)
-                .map(|high| match parts.get(high + 1) {
-                    Some(&low) => self.join(parts[high], low, high + 1 == last),
-                    None => parts[high],
-                })
-                .collect();
+            let last = parts.len().div_ceil(2) - 1;
+            let joined = |(place, pair): (usize, &[Part])| match *pair {
+                [high, low] => self.join(high, low, place == last),
+                _ => pair[0],
+            };
+            parts = parts.chunks(2).enumerate().map(joined).collect();
         }
         // The lowest digit of an odd number is 1, so that something can be below.
         let below = parts.first().and_then(|part| part.below);
@@ -421,7 +414,7 @@ mod tests {
     /// δ over all shifts and both directions, in the plainest way.
     fn brute_force(noise: &LaplaceNoise) -> f64 {
         let (reach, growth) = (noise.reach(), noise.epsilon().get().exp());
-        let most = i64::from(noise.sensitivity());
+        let most = i64::from(noise.sensitivity);
         let mut worst = 0.0_f64;
         for shift in (-most..=most).filter(|&shift| shift != 0) {
             let excess = |x: i64| noise.probability(x) - growth * noise.probability(x - shift);

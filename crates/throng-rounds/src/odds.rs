@@ -70,7 +70,7 @@ impl Method {
     /// ```
     pub fn bits(bits: u16, failure: u16) -> Result<Self, Error> {
         if bits == 0 {
-            return Err(range("bits", "at least 1".into()));
+            return Err(Error::parameter("bits", "at least 1"));
         }
         let counts: Vec<u16> = (bits..=MAX_MESSAGES).collect();
         let often = |&n: &u16| match n.checked_sub(failure) {
@@ -79,7 +79,7 @@ impl Method {
         };
         match counts.get(counts.partition_point(often)) {
             Some(&positions) => Ok(Self::Bits { positions, bits }),
-            None => Err(range(
+            None => Err(Error::parameter(
                 "bits",
                 format!("fewer, or the failure more likely, to do with {MAX_MESSAGES} positions"),
             )),
@@ -97,12 +97,14 @@ impl Method {
     /// ```
     pub fn cards(bits: u16) -> Result<Self, Error> {
         if bits == 0 {
-            return Err(range("bits", "at least 1".into()));
+            return Err(Error::parameter("bits", "at least 1"));
         }
         let enough = |(_, ways): &(u16, Natural)| ways.bits() > u64::from(bits);
         match hands().take_while(|(t, _)| 2 * t <= MAX_MESSAGES).find(enough) {
             Some((cards, _)) => Ok(Self::Cards { cards }),
-            None => Err(range("bits", format!("what {} cards can hold", MAX_MESSAGES / 2))),
+            None => {
+                Err(Error::parameter("bits", format!("what {} cards can hold", MAX_MESSAGES / 2)))
+            }
         }
     }
 
@@ -126,9 +128,8 @@ impl Method {
     pub fn entropy_bits(self) -> f64 {
         match self {
             Self::Bits { bits, .. } => f64::from(bits),
-            Self::Cards { cards: 0 } => 0.0,
             Self::Cards { cards } => {
-                hands().nth(usize::from(cards) - 1).map_or(0.0, |(_, ways)| ways.log2_below())
+                hands().take(cards.into()).last().map_or(0.0, |(_, ways)| ways.log2_below())
             }
         }
     }
@@ -154,13 +155,13 @@ impl Method {
     pub(crate) fn sensible(self) -> Result<Self, Error> {
         match self {
             Self::Bits { positions, bits } if bits == 0 || bits > positions => {
-                Err(range("bits", "from 1 to the number of positions".into()))
+                Err(Error::parameter("bits", "from 1 to the number of positions"))
             }
             Self::Bits { positions, .. } if positions > MAX_MESSAGES => {
-                Err(range("positions", format!("at most {MAX_MESSAGES}")))
+                Err(Error::parameter("positions", format!("at most {MAX_MESSAGES}")))
             }
             Self::Cards { cards } if cards == 0 || cards > MAX_MESSAGES / 2 => {
-                Err(range("cards", format!("from 1 to {}", MAX_MESSAGES / 2)))
+                Err(Error::parameter("cards", format!("from 1 to {}", MAX_MESSAGES / 2)))
             }
             fine => Ok(fine),
         }
@@ -175,10 +176,6 @@ impl Method {
         let ([a, b], [c, d]) = (one.to_be_bytes(), two.to_be_bytes());
         [kind, a, b, c, d]
     }
-}
-
-fn range(name: &'static str, range: String) -> Error {
-    Error::Parameter { name, range }
 }
 
 /// `Σ_{i<k} C(n, i)`: of 2ⁿ equally likely outcomes of n coins, those with fewer than k heads.

@@ -1,9 +1,6 @@
 //! One participant of a computation, from the first cards to the result.
 
-use crate::plan::CONFIRMATION;
-use crate::{
-    Agreement, Channel, Error, Failure, Input, Outcome, PairKey, Plan, Player, Progress, Seat, pad,
-};
+use crate::{Agreement, Channel, Error, Failure, Input, Outcome, PairKey, Plan, Player, Seat, pad};
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,20 +32,20 @@ pub struct Participant {
 
 enum Stage {
     Agreeing(Agreement),
-    /// `said` is what was posted in `round`, if it has begun.
-    Talking {
-        channels: BTreeMap<Seat, Link>,
-        round: u64,
-        said: Option<Vec<u8>>,
-        board: Board,
-    },
+    Talking(Talk),
     Over,
 }
 
-/// A channel and the key it is made of, which is needed until it is confirmed.
-struct Link {
-    channel: Channel,
-    key: Option<PairKey>,
+/// The channels of a participant on the board for everything but keys.
+struct Talk {
+    board: Board,
+    channels: BTreeMap<Seat, Channel>,
+    /// The keys that the channels are made of, until they are confirmed.
+    keys: BTreeMap<Seat, PairKey>,
+    /// The next round.
+    round: u64,
+    /// The messages posted in it, if it has begun.
+    said: Option<Vec<u8>>,
 }
 
 impl Participant {
@@ -61,8 +58,10 @@ impl Participant {
         values: &[Input],
     ) -> Result<Self, Error> {
         if plan.identity(own) != Some(&identity.public()) {
-            let range = "the one that the roster has for the seat".into();
-            return Err(Error::Parameter { name: "the identity", range });
+            return Err(Error::parameter(
+                "the identity",
+                "the one that the roster has for the seat",
+            ));
         }
         let player = Player::new(Arc::clone(plan.circuit()), own, values)?;
         let agreement = Agreement::new(own, plan.partners(own), plan.method())?;
@@ -93,24 +92,20 @@ impl Participant {
         let Stage::Agreeing(agreement) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Err(Error::OutOfTurn);
         };
-        let mut channels = BTreeMap::new();
-        for (partner, key) in agreement.into_keys() {
-            let channel =
-                Channel::new(&key, self.own, partner, board.id(), board.payload as usize)?;
-            channels.insert(partner, Link { channel, key: Some(key) });
-        }
-        self.stage = Stage::Talking { channels, round: 0, said: None, board: board.clone() };
+        let (board, keys) = (board.clone(), agreement.into_keys());
+        let channel = |(&partner, key)| {
+            let channel = Channel::new(key, self.own, partner, board.id(), board.payload as usize);
+            Ok((partner, channel?))
+        };
+        let channels = keys.iter().map(channel).collect::<Result<_, Error>>()?;
+        self.stage = Stage::Talking(Talk { board, channels, keys, round: 0, said: None });
         Ok(())
     }
 
     /// The reports to post in a round of the other board. Rounds come one after the other, and
     /// the first is the one that confirms keys.
     pub fn speak(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
-        let spoken = self.say(round, rng);
-        if spoken.is_err() {
-            self.end();
-        }
-        spoken
+        self.say(round, rng).inspect_err(|_| self.end())
     }
 
     /// Takes what everybody saw of that round. After the last one there is a result, for those who
@@ -130,56 +125,49 @@ impl Participant {
     }
 
     fn say(&mut self, round: u64, rng: &mut impl CryptoRng) -> Result<Vec<Vec<u8>>, Error> {
-        let Stage::Talking { channels, round: due, said, board } = &mut self.stage else {
-            return Err(Error::OutOfTurn);
-        };
-        if round != *due || said.is_some() {
+        let Stage::Talking(talk) = &mut self.stage else { return Err(Error::OutOfTurn) };
+        if round != talk.round || talk.said.is_some() {
             return Err(Error::OutOfTurn);
         }
         let mut messages = Vec::new();
         if round == 0 {
             let digest = self.plan.digest();
-            for link in channels.values_mut() {
-                let key = link.key.as_ref().ok_or(Error::OutOfTurn)?;
+            for (channel, key) in talk.channels.values_mut().zip(talk.keys.values()) {
                 let proof = [&digest[..], &key.signed(self.own, &self.identity)].concat();
-                messages.extend(link.channel.seal(round, &proof)?.concat());
+                messages.extend(channel.seal(round, &proof)?.concat());
             }
         } else {
             for (seat, data) in self.player.send(rng)? {
                 let data = Zeroizing::new(data);
-                if let Some(link) = channels.get_mut(&seat) {
-                    messages.extend(link.channel.seal(round, &data)?.concat());
+                if let Some(channel) = talk.channels.get_mut(&seat) {
+                    messages.extend(channel.seal(round, &data)?.concat());
                 }
             }
         }
-        *said = Some(messages.clone());
-        let shape = (board.messages, board.payload);
+        talk.said = Some(messages.clone());
+        let shape = (talk.board.messages, talk.board.payload);
         pad(&messages, self.plan.talk_reports(self.own, round), shape, rng)
     }
 
     fn listen(&mut self, bulletin: &Bulletin) -> Result<Option<Outcome>, Error> {
-        let Stage::Talking { channels, round: due, said, board } = &mut self.stage else {
-            return Err(Error::OutOfTurn);
-        };
-        let said = said.take().ok_or(Error::OutOfTurn)?;
-        let (notice, round) = (bulletin.notice(), *due);
+        let Stage::Talking(talk) = &mut self.stage else { return Err(Error::OutOfTurn) };
+        let said = talk.said.take().ok_or(Error::OutOfTurn)?;
+        let (notice, round) = (bulletin.notice(), talk.round);
         let foreign = |scope| throng_wire::Error::Foreign { what: "bulletin", scope };
-        if notice.collection != board.id() {
+        if notice.collection != talk.board.id() {
             return Err(foreign("collection").into());
         }
         if notice.round != round {
             return Err(foreign("round").into());
         }
-        *due += 1;
-        if !bulletin.holds(said.chunks_exact(board.payload as usize)) {
+        talk.round += 1;
+        if !bulletin.holds(said.chunks_exact(talk.board.payload as usize)) {
             return Err(Error::Lost { round });
         }
         let mut incoming = BTreeMap::new();
-        for (&seat, link) in channels.iter_mut() {
-            match link.channel.open(bulletin) {
-                Ok(data) => {
-                    incoming.insert(seat, data);
-                }
+        for (&seat, channel) in &mut talk.channels {
+            match channel.open(bulletin) {
+                Ok(data) => drop(incoming.insert(seat, data)),
                 Err(Error::Silent { .. }) => {}
                 // Whoever has not proved who it is cannot end anything either.
                 Err(Error::Broken { .. } | Error::Doubled { .. }) if round == 0 => {}
@@ -189,40 +177,28 @@ impl Participant {
                 }
             }
         }
-        if round == 0 {
-            return self.confirm(&incoming).map(|()| None);
+        if round > 0 {
+            return self.player.receive(incoming);
         }
-        match self.player.receive(incoming)? {
-            Progress::Waiting => Ok(None),
-            Progress::Done(outcome) => Ok(Some(outcome)),
-        }
-    }
-
-    /// Keeps the channels whose other end is who it should be.
-    fn confirm(&mut self, proofs: &BTreeMap<Seat, Vec<u8>>) -> Result<(), Error> {
-        let Stage::Talking { channels, .. } = &mut self.stage else {
-            return Err(Error::OutOfTurn);
-        };
-        let digest = self.plan.digest();
-        channels.retain(|seat, link| {
-            let proof: Option<&[u8; CONFIRMATION]> =
-                proofs.get(seat).and_then(|proof| proof.as_slice().try_into().ok());
-            let key = link.key.take();
-            match (proof, key, self.plan.identity(*seat)) {
-                (Some(proof), Some(key), Some(identity)) => {
-                    let (plan, signature) = proof.split_at(digest.len());
-                    let signature: Result<&[u8; 64], _> = signature.try_into();
-                    plan == digest && signature.is_ok_and(|s| key.verify(*seat, identity, s))
-                }
-                _ => false,
-            }
-        });
+        talk.confirm(&incoming, &self.plan);
         let committee = self.plan.circuit().committee();
-        let own = usize::from(committee.place(self.own).is_some());
-        let present =
-            own + channels.keys().filter(|seat| committee.place(**seat).is_some()).count();
-        let needed = committee.needed();
-        if present < needed { Err(Error::TooFew { present, needed }) } else { Ok(()) }
+        let there = talk.channels.keys().chain([&self.own]);
+        let present = there.filter(|seat| committee.place(**seat).is_some()).count();
+        committee.enough(present).map(|()| None)
+    }
+}
+
+impl Talk {
+    /// Keeps the channels whose other end is who it should be.
+    fn confirm(&mut self, proofs: &BTreeMap<Seat, Vec<u8>>, plan: &Plan) {
+        let (keys, digest) = (std::mem::take(&mut self.keys), plan.digest());
+        let confirms = |seat: &Seat| {
+            let (same, signature) = proofs.get(seat)?.split_first_chunk()?;
+            let signed =
+                keys.get(seat)?.verify(*seat, plan.identity(*seat)?, signature.as_array()?);
+            Some(*same == digest && signed)
+        };
+        self.channels.retain(|seat, _| confirms(seat) == Some(true));
     }
 }
 
@@ -230,7 +206,7 @@ impl fmt::Debug for Participant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stage = match self.stage {
             Stage::Agreeing(_) => "agreeing",
-            Stage::Talking { .. } => "talking",
+            Stage::Talking(_) => "talking",
             Stage::Over => "over",
         };
         write!(f, "Participant({}, {stage})", self.own)

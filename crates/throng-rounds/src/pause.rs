@@ -167,11 +167,6 @@ impl PausedRun {
         (2.0 * m * kappa * kappa * -failure.get().ln()).ceil() as usize
     }
 
-    /// Users of the first half.
-    pub fn users(&self) -> u32 {
-        self.users
-    }
-
     /// A uniform query and its answer.
     fn ask(&self, rng: &mut impl CryptoRng) -> (Vec<bool>, f64) {
         let y = uniform_bits(self.users, rng);
@@ -371,10 +366,10 @@ pub fn curve(
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<Point>, Error> {
     if users < 2 || !users.is_multiple_of(2) {
-        return Err(Error::Parameter { name: "users", range: "even, and at least 2".into() });
+        return Err(Error::parameter("users", "even, and at least 2"));
     }
     if queries == 0 {
-        return Err(Error::Parameter { name: "queries", range: "at least 1".into() });
+        return Err(Error::parameter("queries", "at least 1"));
     }
     let protocols = epsilons.iter().map(|&epsilon| RobustXorSum::new(epsilon));
     protocols.map(|protocol| Ok(point(protocol?, users, queries, rng))).collect()

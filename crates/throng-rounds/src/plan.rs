@@ -61,12 +61,11 @@ impl Plan {
         let seats = circuit.seats();
         if roster.len() != seats as usize {
             let range = format!("{seats}, one for every seat");
-            return Err(Error::Parameter { name: "the number of identities", range });
+            return Err(Error::parameter("the number of identities", range));
         }
         // Whoever held two seats of a committee would count as one of the corrupt.
         if roster.iter().collect::<HashSet<_>>().len() != roster.len() {
-            let range = "another one for every seat".into();
-            return Err(Error::Parameter { name: "an identity", range });
+            return Err(Error::parameter("an identity", "another one for every seat"));
         }
         let members = circuit.committee().members().len();
         let ordinary = if members < roster.len() { members } else { members - 1 };
@@ -174,7 +173,7 @@ impl Plan {
 }
 
 /// Bytes of a confirmation: the plan's digest and a signature.
-pub(crate) const CONFIRMATION: usize = 32 + 64;
+const CONFIRMATION: usize = 32 + 64;
 /// Bytes of a frame that are not data.
 const OVERHEAD: usize = 35;
 /// Frames that the longest message between members is to take.

@@ -107,8 +107,7 @@ impl RobustXorSum {
 
     /// The protocol with a local `epsilon` for the bit.
     pub fn new(epsilon: Epsilon) -> Result<Self, Error> {
-        let refused =
-            || Error::Parameter { name: "epsilon", range: format!("from {LEAST} to {MOST}") };
+        let refused = || Error::parameter("epsilon", format!("from {LEAST} to {MOST}"));
         if !(LEAST..=MOST).contains(&epsilon.get()) {
             return Err(refused());
         }

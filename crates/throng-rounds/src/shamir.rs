@@ -39,9 +39,8 @@ pub fn share(
     members: usize,
     rng: &mut impl CryptoRng,
 ) -> Zeroizing<Vec<Element>> {
-    let coefficients: Zeroizing<Vec<_>> =
-        Zeroizing::new((0..corrupt).map(|_| Element::random(rng)).collect());
-    Zeroizing::new((0..members).map(|member| evaluate(secret, &coefficients, member)).collect())
+    let shares = share_all(&[secret], corrupt, members, rng);
+    Zeroizing::new(shares.iter().map(|own| own[0]).collect())
 }
 
 /// The shares of one member, or of one secret. They are wiped when dropped.

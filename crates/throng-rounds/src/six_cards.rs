@@ -90,26 +90,33 @@ pub struct Row {
 /// assert_eq!(play.steps.last().unwrap().row.to_string(), "0 1   1 0   ▒ ▒");
 /// ```
 pub fn play(alice: bool, bob: bool, tails: bool) -> Play {
-    let mut table = SixCards::deal(alice, bob);
-    let mut steps = vec![table.step(DEAL)];
-    table.cover();
-    steps.push(table.step(COVER));
-    table.reorder();
-    steps.push(table.step(REORDER));
-    table.swap_halves(tails);
-    steps.push(table.step(SWAP));
-    table.undo_reorder();
-    steps.push(table.step(UNDO));
-    let first = table.open(0);
-    steps.push(table.step(OPEN_FIRST));
-    let together = table.open(if first { 2 } else { 1 });
-    steps.push(table.step(match (first, together) {
+    let dealt = deal(alice, bob);
+    let cards = arranged(dealt, tails);
+    let says = |pair: usize| cards[2 * pair];
+    let second = if says(0) { 2 } else { 1 };
+    let together = says(second);
+    let last = match (says(0), together) {
         (false, false) => SECOND_NO,
         (false, true) => SECOND_YES,
         (true, false) => THIRD_NO,
         (true, true) => THIRD_YES,
-    }));
-    Play { steps, together }
+    };
+    // The pairs that lie open after each step.
+    let (no, first, both): (&[usize], &[usize], &[usize]) = (&[], &[0], &[0, second]);
+    let steps = [
+        (DEAL, dealt, &[1][..], 2),
+        (COVER, dealt, no, 2),
+        (REORDER, cards, no, 3),
+        (SWAP, cards, no, 3),
+        (UNDO, cards, no, 2),
+        (OPEN_FIRST, cards, first, 2),
+        (last, cards, both, 2),
+    ];
+    let step = |(sentence, cards, open, group): (_, [bool; 6], &[usize], _)| {
+        let seen = |place: usize| open.contains(&(place / 2)).then_some(cards[place]);
+        Step { sentence, row: Row { cards: std::array::from_fn(seen), group } }
+    };
+    Play { steps: steps.map(step).to_vec(), together }
 }
 
 impl Row {
@@ -137,61 +144,19 @@ impl fmt::Display for Row {
     }
 }
 
-/// The cards with both of their sides. It has no `Debug`: the faces are the answers.
-struct SixCards {
-    faces: [bool; 6],
-    up: [bool; 6],
-    group: usize,
+/// The faces from left to right: the answers, and between them a no that everybody may check.
+fn deal(alice: bool, bob: bool) -> [bool; 6] {
+    [alice, !alice, false, true, bob, !bob]
 }
 
-impl SixCards {
-    /// The answers face down, and between them a no that everybody may check.
-    fn deal(alice: bool, bob: bool) -> Self {
-        let [[a1, a2], [n1, n2], [b1, b2]] = [alice, false, bob].map(|yes| [yes, !yes]);
-        Self {
-            faces: [a1, a2, n1, n2, b1, b2],
-            up: [false, false, true, true, false, false],
-            group: 2,
-        }
+/// The faces once the order 1 3 4 2 5 6 is made, the halves are swapped, and the order is undone.
+fn arranged(dealt: [bool; 6], tails: bool) -> [bool; 6] {
+    let mut cards = [0, 2, 3, 1, 4, 5].map(|from| dealt[from]);
+    if tails {
+        cards.rotate_left(3);
     }
-
-    fn cover(&mut self) {
-        self.up = [false; 6];
-    }
-
-    fn reorder(&mut self) {
-        self.faces = ORDER.map(|from| self.faces[from]);
-        self.group = 3;
-    }
-
-    fn swap_halves(&mut self, tails: bool) {
-        if tails {
-            self.faces.rotate_left(3);
-        }
-    }
-
-    fn undo_reorder(&mut self) {
-        let reordered = self.faces;
-        for (to, face) in ORDER.into_iter().zip(reordered) {
-            self.faces[to] = face;
-        }
-        self.group = 2;
-    }
-
-    /// Opens a pair, and returns what it says.
-    fn open(&mut self, pair: usize) -> bool {
-        self.up[2 * pair..2 * pair + 2].fill(true);
-        self.faces[2 * pair]
-    }
-
-    fn step(&self, sentence: &'static str) -> Step {
-        let shown = |place: usize| self.up[place].then_some(self.faces[place]);
-        Step { sentence, row: Row { cards: std::array::from_fn(shown), group: self.group } }
-    }
+    [0, 3, 1, 2, 4, 5].map(|from| cards[from])
 }
-
-/// 1 3 4 2 5 6.
-const ORDER: [usize; 6] = [0, 2, 3, 1, 4, 5];
 
 const DEAL: &str = "0 1 is a no and 1 0 is a yes. A no lies open in the middle; Alice puts her \
                     answer to its left and Bob his to its right, face down.";
@@ -226,12 +191,9 @@ mod tests {
 
     /// The answer of the pair that stays closed.
     fn closed_pair(alice: bool, bob: bool, tails: bool) -> bool {
-        let mut table = SixCards::deal(alice, bob);
-        table.reorder();
-        table.swap_halves(tails);
-        table.undo_reorder();
-        let other = if table.open(0) { 1 } else { 2 };
-        table.open(other)
+        let cards = arranged(deal(alice, bob), tails);
+        let other = if cards[0] { 1 } else { 2 };
+        cards[2 * other]
     }
 
     #[test]

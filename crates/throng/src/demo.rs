@@ -13,11 +13,11 @@ use crate::crowd::Population;
 use crate::local::LocalChain;
 use crate::parallel::seed;
 use crate::report::Report;
-use answer::{EpochResult, sentence, summary};
+use answer::{EpochResult, summary};
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use passage::{Handover, Watch};
+use passage::Watch;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use story::People;
@@ -43,7 +43,7 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let chain = LocalChain::start(terms, request.mixes).await?;
-        let scene = Scene { story, people, clients, epochs, seed, chain: &chain };
+        let scene = Scene { people, chain: &chain };
         let shown = tokio::select! {
             report = scene.play(request.seed) => report?.print(json),
             _ = tokio::signal::ctrl_c() => {
@@ -68,11 +68,7 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
 
 /// Everything that a demonstration is made of.
 struct Scene<'a> {
-    story: Story,
     people: People,
-    clients: u64,
-    epochs: u64,
-    seed: u64,
     chain: &'a LocalChain,
 }
 
@@ -88,13 +84,13 @@ impl Scene<'_> {
 
         let uploader = Arc::new(Uploader::new(collection)?);
         let watch = Watch::new(self.chain)?;
-        let clients = (0..self.clients).map(|_| Client::new(collection.clone()));
+        let clients = (0..self.people.clients).map(|_| Client::new(collection.clone()));
         let mut population = Population::new(clients.collect::<Result<_, _>>()?, noise);
         let mut releases = Vec::new();
         let mut truth = Vec::new();
         let mut sending = Duration::ZERO;
         let started = Instant::now();
-        for epoch in 0..self.epochs {
+        for epoch in 0..self.people.epochs {
             self.chain.begin(epoch);
             let directory = Arc::new(self.chain.directory(&uploader, epoch).await?);
             let values = Arc::new(self.people.values(epoch));
@@ -107,19 +103,19 @@ impl Scene<'_> {
                 steps.next("clients", &self.sent(taken));
             }
             self.chain.end(epoch);
-            let passage = watch.through(epoch).await?;
-            let told = EpochResult::new(self.story, passage.release, epoch, &truth);
-            self.tell(&mut steps, &passage.mixes, &told);
+            let (release, reports) = watch.through(epoch).await?;
+            let told = EpochResult::new(self.people.story, release, &truth);
+            self.tell(&mut steps, &reports, &told);
             releases.push(told);
         }
         eprintln!();
-        let reports = (self.clients * self.epochs) as f64;
+        let reports = (self.people.clients * self.people.epochs) as f64;
         let rate = reports / started.elapsed().as_secs_f64();
-        Ok(summary(self.story, collection, &releases, &truth, rate)?
+        Ok(summary(self.people.story, collection, &releases, &truth, rate)?
             .field("question", collection.terms.question.text.clone())
             .field("mechanism", collection.terms.mechanism.key().name())
             .field("upload_reports_per_second", reports / sending.as_secs_f64())
-            .field("seed", self.seed)
+            .field("seed", self.people.seed)
             .field("collection", collection.id().to_string()))
     }
 
@@ -128,34 +124,37 @@ impl Scene<'_> {
         let (seconds, bytes) = (taken.as_secs_f64(), self.chain.collection.shape().report_bytes());
         format!(
             "{} reports of {} bytes, randomized, sealed, acknowledged: {seconds:.1} s, {} a second",
-            Count(self.clients),
+            Count(self.people.clients),
             Count(bytes as u64),
-            Count((self.clients as f64 / seconds).round() as u64)
+            Count((self.people.clients as f64 / seconds).round() as u64)
         )
     }
 
-    /// Tells every step of the first epoch, and one line for each further epoch.
-    fn tell(&self, steps: &mut Steps, mixes: &[Handover], told: &EpochResult) {
-        if told.epoch > 0 {
-            return tell::aside(&format!("epoch {}", told.epoch), &sentence(self.story, told));
+    /// Tells every step of the first epoch, and one line for each further epoch. `reports` has what
+    /// each party handed on.
+    fn tell(&self, steps: &mut Steps, reports: &[u64], told: &EpochResult) {
+        let release = &told.release;
+        if release.last > 0 {
+            return tell::aside(&format!("epoch {}", release.last), &told.sentence());
         }
-        let messages = u64::from(self.chain.collection.shape().messages);
-        for (place, mix) in mixes.iter().enumerate() {
+        let collection = &self.chain.collection;
+        let messages = u64::from(collection.shape().messages);
+        let names: Vec<&str> = collection.chain.parties().map(|(_, party)| &*party.name).collect();
+        for (place, (pair, loss)) in names.windows(2).zip(&release.losses).enumerate() {
             // After the first mix the messages of a report are on their own.
             let (went_on, what) = match (place, messages) {
-                (0, _) | (_, 1) => (mix.reports, "reports"),
-                _ => (mix.reports * messages, "messages"),
+                (0, _) | (_, 1) => (reports[place], "reports"),
+                _ => (reports[place] * messages, "messages"),
             };
-            let dropped = mix.repeated + mix.malformed;
+            let dropped = loss.replayed + loss.malformed;
             let text = format!(
                 "{} {what}, {} repeated or malformed dropped; permuted; {} signed for them",
                 Count(went_on + dropped),
                 Count(dropped),
-                mix.to
+                pair[1]
             );
-            steps.next(&mix.mix, &text);
+            steps.next(pair[0], &text);
         }
-        let release = &told.release;
         let loss = release.losses.last().copied().unwrap_or_default();
         let text = format!(
             "{} reports opened and counted; {} messages dropped",
@@ -163,7 +162,7 @@ impl Scene<'_> {
             loss.replayed + loss.malformed + release.nonsense
         );
         steps.next("analyzer", &text);
-        steps.next("release", &sentence(self.story, told));
+        steps.next("release", &told.sentence());
     }
 }
 

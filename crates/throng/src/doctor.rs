@@ -23,6 +23,8 @@ use crate::args::Doctor;
 use crate::report::Report;
 use anyhow::Result;
 use finding::Findings;
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Examines what is given, again and again if there is time, and reports.
@@ -52,6 +54,11 @@ async fn examine(request: &Doctor) -> Findings {
         machine::examine(&mut findings);
     }
     findings
+}
+
+/// The bytes of a file, or why there are none.
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// The pause before everything is asked again.

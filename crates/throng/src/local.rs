@@ -1,6 +1,7 @@
 //! A whole chain on this machine: real servers, real disks, and a clock set by hand.
 
 use anyhow::{Context, Result};
+use std::slice;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use throng_client::Uploader;
@@ -22,14 +23,11 @@ pub struct LocalChain {
 impl LocalChain {
     /// Makes identities and a collection, and starts everyone.
     pub async fn start(terms: Terms, mixes: u8) -> Result<Self> {
-        let mut made = None;
-        let servers = LocalServers::start(mixes, |schedule, chain| {
-            let collection = Collection { terms, schedule, chain };
-            made = Some(collection.clone());
-            (vec![collection], Vec::new())
-        });
-        let servers = servers.await?;
-        Ok(Self { collection: made.context("a collection")?, servers })
+        let parties = LocalParties::gather(mixes).await?;
+        let (schedule, chain) = (parties.schedule, parties.chain.clone());
+        let collection = Collection { terms, schedule, chain };
+        let servers = parties.serve(slice::from_ref(&collection), &[])?;
+        Ok(Self { collection, servers })
     }
 
     /// The keys of an epoch, once every party has signed them.
@@ -53,6 +51,57 @@ impl LocalChain {
     }
 }
 
+/// The parties of a chain on loopback, who have identities and wait for something to serve.
+pub struct LocalParties {
+    /// The chain that they form.
+    pub chain: Chain,
+    /// A schedule that begins now.
+    pub schedule: Schedule,
+    waiting: Vec<(Listener, Identity)>,
+}
+
+impl LocalParties {
+    /// Makes this number of mixes and an analyzer.
+    pub async fn gather(mixes: u8) -> Result<Self> {
+        let (mut waiting, mut parties) = (Vec::new(), Vec::new());
+        for place in 0..=mixes {
+            let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
+            let identity = fresh_identity()?;
+            let name = if place < mixes { format!("mix {}", place + 1) } else { "analyzer".into() };
+            let url = format!("http://{}", listener.address()?);
+            parties.push(Party { name, url, identity: identity.public() });
+            waiting.push((listener, identity));
+        }
+        let analyzer = parties.pop().context("an analyzer")?;
+        let start = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+        let schedule = Schedule { start, every: 3_600, grace: 60, below: Below::Expire };
+        Ok(Self { chain: Chain { mixes: parties, analyzer }, schedule, waiting })
+    }
+
+    /// Starts everyone.
+    pub fn serve(self, collections: &[Collection], boards: &[Board]) -> Result<LocalServers> {
+        let data = tempfile::Builder::new().prefix("throng-").tempdir()?;
+        let clock = Clock::manual(self.schedule.start);
+        let mut parties = Vec::new();
+        for (place, (listener, identity)) in self.waiting.into_iter().enumerate() {
+            let mix = place < self.chain.mixes.len();
+            let parts = Parts {
+                role: if mix { Role::Mix } else { Role::Analyzer },
+                identity,
+                collections: collections.to_vec(),
+                boards: boards.to_vec(),
+                store: Store::on_disk(&data.path().join(format!("party-{}", place + 1)))?,
+                limits: Limits::default(),
+                tls: None,
+                authority: None,
+                access: None,
+            };
+            parties.push(Server::from_parts(parts, clock.clone())?.start_on(listener)?);
+        }
+        Ok(LocalServers { clock, parties, _data: data })
+    }
+}
+
 /// The servers of a chain, whatever they run. Everything they keep goes when they go.
 pub struct LocalServers {
     /// Everyone's time.
@@ -62,51 +111,6 @@ pub struct LocalServers {
 }
 
 impl LocalServers {
-    /// Makes identities, and starts everyone with what `make` returns for this chain and a schedule
-    /// that begins now.
-    pub async fn start(
-        mixes: u8,
-        make: impl FnOnce(Schedule, Chain) -> (Vec<Collection>, Vec<Board>),
-    ) -> Result<Self> {
-        let data = tempfile::Builder::new().prefix("throng-").tempdir()?;
-        let mut listeners = Vec::new();
-        let mut identities = Vec::new();
-        for _ in 0..=mixes {
-            listeners.push(Listener::bind(([127, 0, 0, 1], 0).into()).await?);
-            identities.push(fresh_identity()?);
-        }
-        let mut parties = Vec::new();
-        for (place, (listener, identity)) in listeners.iter().zip(&identities).enumerate() {
-            let analyzer = place == usize::from(mixes);
-            let name = if analyzer { "analyzer".into() } else { format!("mix {}", place + 1) };
-            let url = format!("http://{}", listener.address()?);
-            parties.push(Party { name, url, identity: identity.public() });
-        }
-        let analyzer = parties.pop().context("an analyzer")?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-        let schedule = Schedule { start: now, every: 3_600, grace: 60, below: Below::Expire };
-        let (collections, boards) = make(schedule, Chain { mixes: parties, analyzer });
-        let clock = Clock::manual(now);
-
-        let mut running = Vec::new();
-        for (place, (listener, identity)) in listeners.into_iter().zip(identities).enumerate() {
-            let role = if place == usize::from(mixes) { Role::Analyzer } else { Role::Mix };
-            let parts = Parts {
-                role,
-                identity,
-                collections: collections.clone(),
-                boards: boards.clone(),
-                store: Store::on_disk(&data.path().join(format!("party-{}", place + 1)))?,
-                limits: Limits::default(),
-                tls: None,
-                authority: None,
-                access: None,
-            };
-            running.push(Server::from_parts(parts, clock.clone())?.start_on(listener)?);
-        }
-        Ok(Self { clock, parties: running, _data: data })
-    }
-
     /// The keys of a window, once every party has signed them.
     pub async fn directory(&self, uploader: &Uploader, window: u64) -> Result<SignedDirectory> {
         for _ in 0..200 {

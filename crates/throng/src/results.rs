@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_account::show::{Lower, Near, Upper};
-use throng_collection::{Answer, Collection, Release, Subjects};
+use throng_collection::{Answer, BatchGuarantee, Collection, Release, Subjects};
 use zeroize::Zeroizing;
 
 /// Fetches and shows all releases.
@@ -46,12 +46,10 @@ async fn fetch_all(request: &Results, analyzer: &Analyzer) -> Result<Report> {
         }
         let question = &subjects.collection().terms.question.text;
         report = report.say("collection", id).say("question", question);
-        if releases.is_empty() {
-            report = report.say("releases", "none yet");
-        }
-        if let Some(latest) = releases.last() {
-            report = privacy(report, latest);
-        }
+        report = match releases.last() {
+            Some(latest) => privacy(report, latest),
+            None => report.say("releases", "none yet"),
+        };
         let rows = releases.iter().flat_map(rows).collect();
         report = report.table(Rows {
             head: vec!["epochs", "reports", "what", "estimate", "error", "low", "high", "epsilon"],
@@ -71,28 +69,32 @@ pub fn published(release: &Release) -> Result<Value> {
 /// Adds what the latest release says about privacy.
 fn privacy(report: Report, release: &Release) -> Report {
     let Release { guarantee, spent, .. } = release;
-    let floor = guarantee.local_floor.map_or_else(|| "infinity".into(), |e| digits(Upper(e.get())));
-    report
-        .say(
-            "latest release",
-            format!(
-                "epsilon {} at delta {} among {} honest reports; {}",
-                digits(Upper(guarantee.epsilon.get())),
-                digits(Upper(guarantee.delta.get())),
-                digits(Lower(guarantee.honest.get() as f64)),
-                guarantee.holds_if
-            ),
-        )
-        .say("with nobody honest", format!("epsilon {floor} (local floor)"))
-        .say(
-            "spent so far",
-            format!(
-                "epsilon {} of {} at delta {}",
-                digits(Upper(spent.epsilon.get())),
-                digits(Upper(spent.lifetime.get())),
-                digits(Upper(spent.delta.get()))
-            ),
-        )
+    let latest = format!("{}; {}", among(guarantee, " among"), guarantee.holds_if);
+    nobody_honest(report.say("latest release", latest), guarantee, "infinity").say(
+        "spent so far",
+        format!(
+            "epsilon {} of {} at delta {}",
+            digits(Upper(spent.epsilon.get())),
+            digits(Upper(spent.lifetime.get())),
+            digits(Upper(spent.delta.get()))
+        ),
+    )
+}
+
+/// A guarantee with its crowd, joined by a few words.
+pub fn among(guarantee: &BatchGuarantee, words: &str) -> String {
+    format!(
+        "epsilon {} at delta {}{words} {} honest reports",
+        digits(Upper(guarantee.epsilon.get())),
+        digits(Upper(guarantee.delta.get())),
+        digits(Lower(guarantee.honest.get() as f64)),
+    )
+}
+
+/// Adds what is left if everybody colludes, `nothing` being the word for no bound.
+pub fn nobody_honest(report: Report, guarantee: &BatchGuarantee, nothing: &str) -> Report {
+    let floor = guarantee.local_floor.map_or(nothing.into(), |floor| digits(Upper(floor.get())));
+    report.say("with nobody honest", format!("epsilon {floor} (local floor)"))
 }
 
 fn rows(release: &Release) -> Vec<Vec<String>> {
@@ -102,16 +104,11 @@ fn rows(release: &Release) -> Vec<Vec<String>> {
         format!("{} to {}", release.first, release.last)
     };
     let row = |answer: &Answer| {
-        vec![
-            epochs.clone(),
-            release.reports.to_string(),
-            answer.what.to_string(),
-            known(answer.value),
-            known(answer.standard_error),
-            known(answer.low),
-            known(answer.high),
-            digits(Upper(release.guarantee.epsilon.get())),
-        ]
+        let numbers = [answer.value, answer.standard_error, answer.low, answer.high];
+        let mut row = vec![epochs.clone(), release.reports.to_string(), answer.what.to_string()];
+        row.extend(numbers.map(known));
+        row.push(digits(Upper(release.guarantee.epsilon.get())));
+        row
     };
     release.estimates.iter().map(row).collect()
 }

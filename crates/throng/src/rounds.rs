@@ -2,7 +2,6 @@
 
 mod and;
 mod attack;
-mod boards;
 mod computation;
 mod hall;
 mod keys;
@@ -11,7 +10,7 @@ mod xor_sum;
 
 use crate::args::rounds::Rounds;
 use crate::figures::save;
-use crate::report::Report;
+use crate::report::{Printable, Report};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
@@ -69,4 +68,14 @@ fn rounded_down(value: f64) -> Lower {
 /// An upper bound with four significant digits, rounded up.
 fn rounded_up(value: f64) -> Upper {
     Upper(Upper(value).rounded(4))
+}
+
+/// A value with four significant digits for programs, and `places` after the point for people.
+fn measured(value: f64, places: usize) -> Printable {
+    Printable::new(rounded(value).0, format!("{value:.places$}"))
+}
+
+/// A number that may be negative.
+fn whole(number: i64) -> Printable {
+    Printable::new(number, number.to_string())
 }

@@ -31,7 +31,10 @@ pub fn run(request: &Send) -> Result<Report> {
         // Somebody waits at the terminal: if nobody answers at first, they want to know.
         let first = Patience { attempts: 3, ..Patience::default() };
         let directory = Uploader::with_patience(&collection, first)?.directory(window).await;
-        let directory = Arc::new(directory.with_context(|| no_keys(request, &collection))?);
+        let directory = Arc::new(directory.with_context(|| {
+            let mix = collection.chain.mixes.first().map_or("", |mix| &mix.url);
+            format!("no keys from {mix} (throng doctor --collection {} says why)", file.display())
+        })?);
         let mut population = Population::new(clients, None);
         population.report(&Arc::new(values), epoch, &directory, &uploader, true).await
     })?;
@@ -41,13 +44,6 @@ pub fn run(request: &Send) -> Result<Report> {
         .line("reports", "reports acknowledged", sent)
         .line("already", "rows that had reported before", count - sent)
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes()))
-}
-
-/// The context of an error while keys are fetched.
-fn no_keys(request: &Send, collection: &Collection) -> String {
-    let mix = collection.chain.mixes.first().map_or("", |mix| &mix.url);
-    let file = request.collection.display();
-    format!("no keys from {mix} (throng doctor --collection {file} says why)")
 }
 
 /// The epoch asked for or the current one, if it takes reports now.

@@ -57,16 +57,12 @@ impl Circuit {
 
     /// `a + b`.
     pub fn add(&mut self, a: impl Into<Number>, b: impl Into<Number>) -> Number {
-        let (a, b) = (a.into(), b.into());
-        let range = ends(a, b, |(a, b), (c, d)| Some((a.checked_add(c)?, b.checked_add(d)?)));
-        Number { wire: self.push(Gate::Add(a.wire, b.wire)), range }
+        self.combine(a.into(), b.into(), Gate::Add, i64::checked_add)
     }
 
     /// `a − b`.
     pub fn sub(&mut self, a: impl Into<Number>, b: impl Into<Number>) -> Number {
-        let (a, b) = (a.into(), b.into());
-        let range = ends(a, b, |(a, b), (c, d)| Some((a.checked_sub(d)?, b.checked_sub(c)?)));
-        Number { wire: self.push(Gate::Sub(a.wire, b.wire)), range }
+        self.combine(a.into(), b.into(), Gate::Sub, i64::checked_sub)
     }
 
     /// `factor·a`.
@@ -81,14 +77,7 @@ impl Circuit {
 
     /// `a·b`.
     pub fn multiply(&mut self, a: impl Into<Number>, b: impl Into<Number>) -> Number {
-        let (a, b) = (a.into(), b.into());
-        let range = ends(a, b, |(a, b), (c, d)| {
-            let corners = [(a, c), (a, d), (b, c), (b, d)].map(|(x, y)| x.checked_mul(y));
-            let [w, x, y, z] = corners;
-            let (w, x, y, z) = (w?, x?, y?, z?);
-            Some((w.min(x).min(y).min(z), w.max(x).max(y).max(z)))
-        });
-        Number { wire: self.push(Gate::Multiply(a.wire, b.wire)), range }
+        self.combine(a.into(), b.into(), Gate::Multiply, i64::checked_mul)
     }
 
     /// The sum of bits or of numbers; 0 for none.
@@ -102,6 +91,21 @@ impl Circuit {
     pub(crate) fn weighted(&mut self, digits: impl Iterator<Item = (Bit, i64)>) -> Number {
         let terms: Vec<_> = digits.map(|(bit, weight)| self.scale(bit, weight)).collect();
         self.sum(terms)
+    }
+
+    /// A gate of two numbers. Its extremes are at extremes of both, since it is linear in each.
+    fn combine(
+        &mut self,
+        a: Number,
+        b: Number,
+        gate: fn(u32, u32) -> Gate,
+        of: fn(i64, i64) -> Option<i64>,
+    ) -> Number {
+        let range = a.range.zip(b.range).and_then(|((a, b), (c, d))| {
+            let corners = [of(a, c)?, of(a, d)?, of(b, c)?, of(b, d)?];
+            Some((*corners.iter().min()?, *corners.iter().max()?))
+        });
+        Number { wire: self.push(gate(a.wire, b.wire)), range }
     }
 
     /// Neighbours are multiplied until one is left; 1 for none.
@@ -124,11 +128,4 @@ impl Circuit {
         self.one = Some(one);
         one
     }
-}
-
-type Range = (i64, i64);
-
-/// The range of something made of two numbers, if it is known.
-fn ends(a: Number, b: Number, of: impl Fn(Range, Range) -> Option<Range>) -> Option<Range> {
-    a.range.zip(b.range).and_then(|(a, b)| of(a, b))
 }

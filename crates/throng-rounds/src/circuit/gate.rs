@@ -14,6 +14,16 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
+    /// The wires it is made from.
+    pub fn operands(self) -> impl Iterator<Item = u32> {
+        let (a, b) = match self {
+            Self::Input | Self::Constant(_) => (None, None),
+            Self::Scale(a, _) => (Some(a), None),
+            Self::Add(a, b) | Self::Sub(a, b) | Self::Multiply(a, b) => (Some(a), Some(b)),
+        };
+        a.into_iter().chain(b)
+    }
+
     /// A name and two operands, for a digest.
     pub fn words(self) -> [u64; 3] {
         let element = |element: Element| u64::from_le_bytes(element.to_bytes());

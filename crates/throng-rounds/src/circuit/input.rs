@@ -53,12 +53,13 @@ impl Kind {
 
     /// A name and a size, for a digest.
     pub fn words(self) -> [u64; 2] {
-        match self {
-            Self::Bit => [0, 1],
-            Self::Integer(bits) => [1, bits.into()],
-            Self::Choice(options) => [2, options.into()],
-            Self::Coin => [3, 1],
-        }
+        let name = match self {
+            Self::Bit => 0,
+            Self::Integer(_) => 1,
+            Self::Choice(_) => 2,
+            Self::Coin => 3,
+        };
+        [name, self.bits().into()]
     }
 
     fn expected(self) -> String {

@@ -28,16 +28,16 @@ impl Committee {
     /// At most 64 different members, at least 2·`corrupt` + 1, and `corrupt` at least 1: with 0
     /// every member would see every input.
     pub fn new(mut members: Vec<Seat>, corrupt: u32) -> Result<Self, Error> {
-        let refuse = |name, range: String| Err(Error::Parameter { name, range });
         if !(1..=(MAX_MEMBERS as u32 - 1) / 2).contains(&corrupt) {
-            return refuse("corrupt members", "from 1 to 31".into());
+            return Err(Error::parameter("corrupt members", "from 1 to 31"));
         }
         let given = members.len();
         members.sort_unstable();
         members.dedup();
         let least = 2 * corrupt as usize + 1;
         if members.len() < given || !(least..=MAX_MEMBERS).contains(&given) {
-            return refuse("members", format!("from {least} to {MAX_MEMBERS} different seats"));
+            let range = format!("from {least} to {MAX_MEMBERS} different seats");
+            return Err(Error::parameter("members", range));
         }
         Ok(Self { members, corrupt })
     }
@@ -55,6 +55,12 @@ impl Committee {
     /// The number of members who have to stay, 2t + 1.
     pub fn needed(&self) -> usize {
         2 * self.corrupt as usize + 1
+    }
+
+    /// Fails if fewer members are there than have to be.
+    pub(crate) fn enough(&self, present: usize) -> Result<(), Error> {
+        let needed = self.needed();
+        if present < needed { Err(Error::TooFew { present, needed }) } else { Ok(()) }
     }
 
     /// The place of a seat among the members.

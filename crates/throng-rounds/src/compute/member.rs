@@ -1,13 +1,14 @@
 //! A member's part: shares of everything, and what it says and hears of them.
 
-use super::challenge::Challenge;
+use super::Incoming;
+use super::challenge::challenge;
 use super::message::{RANDOM, Shape, Step, VIEW, decode, encode, from_bitmap, to_bitmap};
 use crate::circuit::{Gate, Reveal};
 use crate::shamir::{Opening, Shares, at_zero, share_all};
 use crate::{Circuit, Element, Error, Seat};
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::array::from_fn;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -15,15 +16,13 @@ pub(super) struct Member {
     circuit: Arc<Circuit>,
     digest: [u8; 32],
     /// Its place in the committee.
-    place: usize,
+    pub(super) place: usize,
     /// The members still heard, itself included, as a set of bits.
     active: u64,
     /// For every dealer, true if it was heard; after the lift, true if it is used.
-    dealers: Vec<bool>,
-    /// Its share of every wire.
-    value: Shares,
-    /// Its share of r times every wire.
-    lifted: Shares,
+    pub(super) dealers: Vec<bool>,
+    /// Its shares of every wire, and of r times it.
+    wires: Zeroizing<Vec<[Element; 2]>>,
     /// Its shares of the random numbers, each the sum of one of every member that dealt.
     random: Zeroizing<[Element; RANDOM]>,
     /// r and the seeds, once they are opened.
@@ -34,23 +33,14 @@ pub(super) struct Member {
     pub(super) own: Shares,
 }
 
-/// The content of a member's messages: products to be shared anew, and shares to be opened.
-#[derive(Default)]
-struct Speech {
-    reshare: Shares,
-    open: Vec<Element>,
-}
-
 impl Member {
     pub fn new(circuit: Arc<Circuit>, place: usize) -> Self {
-        let wires = circuit.gates().len();
         Self {
             digest: circuit.digest(),
             place,
             active: 0,
             dealers: vec![false; circuit.dealers.len()],
-            value: Zeroizing::new(vec![Element::ZERO; wires]),
-            lifted: Zeroizing::new(vec![Element::ZERO; wires]),
+            wires: Zeroizing::new(vec![[Element::ZERO; 2]; circuit.gates().len()]),
             random: Zeroizing::new([Element::ZERO; RANDOM]),
             opened: Vec::new(),
             masked: Zeroizing::default(),
@@ -65,7 +55,7 @@ impl Member {
         let Some(dealer) = self.circuit.dealers.get(&seat) else { return };
         let (bits, random) = shares.split_at(dealer.wires.len());
         for (&wire, &share) in dealer.wires.iter().zip(bits) {
-            self.value[wire as usize] = share;
+            self.wires[wire as usize][X] = share;
         }
         for (sum, &share) in self.random.iter_mut().zip(random) {
             *sum = *sum + share;
@@ -78,13 +68,13 @@ impl Member {
 
     /// Fails if too few members dealt.
     pub fn dealt(&self) -> Result<(), Error> {
-        self.enough(self.active.count_ones() as usize)
+        self.circuit.committee().enough(self.active.count_ones() as usize)
     }
 
     /// The messages to every other member, also to one that is no longer heard: it learns from them
     /// that it is not.
     pub fn send(&mut self, step: Step, rng: &mut impl CryptoRng) -> Vec<(Seat, Vec<u8>)> {
-        let Speech { reshare, open } = self.speak(step);
+        let (reshare, open) = self.speak(step);
         let head = self.head(step);
         let committee = self.circuit.committee();
         let members = committee.members();
@@ -100,19 +90,15 @@ impl Member {
 
     /// Takes the messages of a round. False if the others no longer hear this member: it is out,
     /// and they go on without it.
-    pub fn receive(
-        &mut self,
-        step: Step,
-        incoming: &BTreeMap<Seat, Vec<u8>>,
-    ) -> Result<bool, Error> {
+    pub fn receive(&mut self, step: Step, incoming: &Incoming) -> Result<bool, Error> {
         let Some(shape) = Shape::of(&self.circuit, step) else { return Ok(true) };
         let (mut places, mut heads, mut shares) = (Vec::new(), Vec::new(), Vec::new());
         for (place, &seat) in self.circuit.committee().members().iter().enumerate() {
             if place == self.place {
                 places.push(place);
                 shares.push(std::mem::take(&mut self.own));
-            } else if let Some(bytes) =
-                incoming.get(&seat).filter(|_| self.active >> place & 1 == 1)
+            } else if let Some(bytes) = incoming.get(&seat)
+                && self.hears(place)
             {
                 let (head, elements) = decode(bytes, shape.head, shape.reshared + shape.opened)
                     .ok_or(Error::Malformed { seat })?;
@@ -121,7 +107,7 @@ impl Member {
                 shares.push(Zeroizing::new(elements));
             }
         }
-        self.enough(places.len())?;
+        self.circuit.committee().enough(places.len())?;
         if !self.agree(step, &heads)? {
             return Ok(false);
         }
@@ -143,7 +129,7 @@ impl Member {
     }
 
     pub fn shares_for(&self, seat: Seat) -> Shares {
-        let share = |(_, reveal): (_, &Reveal)| self.value[reveal.wire as usize];
+        let share = |(_, reveal): (_, &Reveal)| self.wires[reveal.wire as usize][X];
         Zeroizing::new(self.circuit.shown(seat).map(share).collect())
     }
 
@@ -151,39 +137,24 @@ impl Member {
         self.active >> place & 1 == 1
     }
 
-    pub fn place(&self) -> usize {
-        self.place
-    }
-
-    /// For every dealer, true if it is used.
-    pub fn dealers(&self) -> &[bool] {
-        &self.dealers
-    }
-
-    fn enough(&self, present: usize) -> Result<(), Error> {
-        let needed = self.circuit.committee().needed();
-        if present < needed { Err(Error::TooFew { present, needed }) } else { Ok(()) }
-    }
-
-    fn speak(&self, step: Step) -> Speech {
-        let mut speech = Speech::default();
-        match step {
-            Step::Deal | Step::Output => {}
+    /// The products to be shared anew, and the shares to be opened.
+    fn speak(&self, step: Step) -> (Shares, Vec<Element>) {
+        let (reshare, open) = match step {
+            Step::Deal | Step::Output => (Vec::new(), Vec::new()),
             Step::Lift => {
-                let wires = self.circuit.dealers.values().flat_map(|dealer| &dealer.wires);
-                let lift = |&wire: &u32| self.random[R] * self.value[wire as usize];
-                *speech.reshare = wires.map(lift).collect();
+                let lift = |&wire: &u32| self.random[R] * self.wires[wire as usize][X];
+                (self.circuit.inputs().map(lift).collect(), Vec::new())
             }
-            Step::Layer(depth) => *speech.reshare = self.products(depth),
-            Step::Reveal => speech.open = self.random[..OPENED].to_vec(),
+            Step::Layer(depth) => (self.products(depth), Vec::new()),
+            Step::Reveal => (Vec::new(), self.random[..OPENED].to_vec()),
             Step::Mask => {
                 let [products, inputs, any] = self.sums();
-                *speech.reshare = vec![self.random[RHO] * products, self.random[RHO + 1] * inputs];
-                speech.open = vec![any];
+                let masked = vec![self.random[RHO] * products, self.random[RHO + 1] * inputs];
+                (masked, vec![any])
             }
-            Step::Check => speech.open = self.masked.to_vec(),
-        }
-        speech
+            Step::Check => (Vec::new(), self.masked.to_vec()),
+        };
+        (Zeroizing::new(reshare), open)
     }
 
     fn hear(&mut self, step: Step, reduced: Shares, opened: Vec<Element>) -> Result<(), Error> {
@@ -191,9 +162,9 @@ impl Member {
             Step::Lift => self.use_inputs(&reduced)?,
             Step::Layer(depth) => {
                 let circuit = Arc::clone(&self.circuit);
-                for (&wire, pair) in circuit.layers[depth].products.iter().zip(reduced.chunks(2)) {
-                    self.value[wire as usize] = pair[0];
-                    self.lifted[wire as usize] = pair[1];
+                let (pairs, _) = reduced.as_chunks();
+                for (&wire, &pair) in circuit.layers[depth].products.iter().zip(pairs) {
+                    self.wires[wire as usize] = pair;
                 }
                 self.follow(depth);
             }
@@ -221,9 +192,8 @@ impl Member {
                 return Err(Error::Absent { seat });
             }
             for (&wire, &share) in dealer.wires.iter().zip(&mut lifted) {
-                let wire = wire as usize;
-                let used = Element::from(used);
-                (self.value[wire], self.lifted[wire]) = (used * self.value[wire], used * share);
+                let pair = &mut self.wires[wire as usize];
+                *pair = [pair[X], share].map(|share| Element::from(used) * share);
             }
         }
         self.follow(0);
@@ -237,8 +207,8 @@ impl Member {
         let mut local = Vec::with_capacity(2 * products.len());
         for &wire in products {
             if let Gate::Multiply(x, y) = self.circuit.gates()[wire as usize] {
-                let (x, y) = (x as usize, y as usize);
-                local.extend([self.value[x] * self.value[y], self.lifted[x] * self.value[y]]);
+                let y = self.wires[y as usize][X];
+                local.extend(self.wires[x as usize].map(|x| x * y));
             }
         }
         local
@@ -249,27 +219,26 @@ impl Member {
         let circuit = Arc::clone(&self.circuit);
         for &wire in &circuit.layers[depth].local {
             let gate = circuit.gates()[wire as usize];
-            self.value[wire as usize] = local(gate, &self.value, Element::ONE);
-            self.lifted[wire as usize] = local(gate, &self.lifted, self.random[R]);
+            self.wires[wire as usize] = local(gate, &self.wires, self.random[R]);
         }
     }
 
     /// Its shares of the three sums: of what is wrong with products, of what is wrong with inputs,
     /// and of everything behind a mask.
     fn sums(&self) -> [Element; 3] {
-        let mut challenge = Challenge::new([self.opened[SEEDS], self.opened[SEEDS + 1]]);
+        let mut challenge = challenge([self.opened[SEEDS], self.opened[SEEDS + 1]]);
+        let mut draw = || challenge.next().expect("there is no end of coefficients");
         let (r, mut products, mut any) = (self.opened[R], Element::ZERO, self.random[COVER]);
-        let inputs = self.circuit.dealers.values().flat_map(|dealer| &dealer.wires);
         let multiplied = self.circuit.layers.iter().flat_map(|layer| &layer.products);
-        for &wire in inputs.chain(multiplied) {
-            let (value, lifted) = (self.value[wire as usize], self.lifted[wire as usize]);
-            products = products + challenge.next() * (lifted - r * value);
-            any = any + challenge.next() * value + challenge.next() * lifted;
+        for &wire in self.circuit.inputs().chain(multiplied) {
+            let [value, lifted] = self.wires[wire as usize];
+            products = products + draw() * (lifted - r * value);
+            any = any + draw() * value + draw() * lifted;
         }
         let mut inputs = Element::ZERO;
         for check in &self.circuit.checks {
-            let (wire, square) = (check.wire as usize, check.square as usize);
-            inputs = inputs + challenge.next() * (self.value[square] - self.value[wire]);
+            let [x, square] = check.map(|wire| self.wires[wire as usize][X]);
+            inputs = inputs + draw() * (square - x);
         }
         [products, inputs, any]
     }
@@ -309,16 +278,13 @@ impl Member {
                 used.iter_mut().zip(&heard).for_each(|(used, &heard)| *used &= heard);
                 views.push((self.members_of(&heard), &[][..]));
             } else {
-                let (members, digest) = head.split_at(8);
-                let members = members.iter().rev().fold(0, |set, &byte| set << 8 | u64::from(byte));
-                views.push((members, digest));
+                let (members, digest) =
+                    head.split_first_chunk().ok_or(Error::Malformed { seat })?;
+                views.push((u64::from_le_bytes(*members), digest));
             }
         }
         let own = self.head(step);
-        let own = match step {
-            Step::Lift => (self.active, &[][..]),
-            _ => (self.active, &own[8..]),
-        };
+        let own = (self.active, if step == Step::Lift { &[] } else { &own[8..] });
         if views.iter().all(|&view| view == own) {
             self.dealers = used;
             return Ok(true);
@@ -349,17 +315,20 @@ fn reduce(places: &[usize], shares: &[Shares], count: usize) -> Shares {
     sums
 }
 
-/// A wire that needs no other member, `one` being what a 1 is here.
-fn local(gate: Gate, wires: &[Element], one: Element) -> Element {
+/// A wire that needs no other member, and r times it.
+fn local(gate: Gate, wires: &[[Element; 2]], r: Element) -> [Element; 2] {
     let wire = |wire: u32| wires[wire as usize];
     match gate {
-        Gate::Input | Gate::Multiply(..) => Element::ZERO,
-        Gate::Constant(constant) => constant * one,
-        Gate::Add(a, b) => wire(a) + wire(b),
-        Gate::Sub(a, b) => wire(a) - wire(b),
-        Gate::Scale(a, by) => by * wire(a),
+        Gate::Input | Gate::Multiply(..) => [Element::ZERO; 2],
+        Gate::Constant(constant) => [constant, constant * r],
+        Gate::Add(a, b) => from_fn(|i| wire(a)[i] + wire(b)[i]),
+        Gate::Sub(a, b) => from_fn(|i| wire(a)[i] - wire(b)[i]),
+        Gate::Scale(a, by) => wire(a).map(|share| by * share),
     }
 }
+
+/// The place of the share of the wire itself in its pair.
+const X: usize = 0;
 
 // The random numbers: r and two seeds, which are opened; two masks for what has to be 0; and a
 // cover.

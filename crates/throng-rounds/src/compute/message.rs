@@ -66,7 +66,7 @@ impl Shape {
     pub fn of(circuit: &Circuit, step: Step) -> Option<Self> {
         let (head, reshared, opened) = match step {
             Step::Deal | Step::Output => return None,
-            Step::Lift => (bitmap_bytes(circuit), inputs(circuit), 0),
+            Step::Lift => (bitmap_bytes(circuit), circuit.inputs().count(), 0),
             Step::Layer(depth) => (VIEW, 2 * circuit.layers[depth].products.len(), 0),
             Step::Reveal => (VIEW, 0, 3),
             Step::Mask => (VIEW, 2, 1),
@@ -118,11 +118,6 @@ pub(crate) fn decode(bytes: &[u8], head: usize, elements: usize) -> Option<(&[u8
     }
     let elements = words.iter().map(|&word| Element::from_bytes(word)).collect::<Option<_>>()?;
     Some((head, elements))
-}
-
-/// Input bits of all dealers.
-fn inputs(circuit: &Circuit) -> usize {
-    circuit.dealers.values().map(|dealer| dealer.wires.len()).sum()
 }
 
 /// The members heard in the round before (8) ‖ a digest of the circuit and of the dealers used

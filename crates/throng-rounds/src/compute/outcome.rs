@@ -8,29 +8,19 @@ use std::fmt;
 /// outputs. See [`Player`](crate::Player) for an example.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Outcome {
-    shown: BTreeMap<Output, OutputValue>,
-    absent: Vec<Seat>,
+    pub(super) shown: BTreeMap<Output, OutputValue>,
+    pub(super) absent: Vec<Seat>,
 }
 
 impl Outcome {
-    pub(super) fn new(shown: BTreeMap<Output, OutputValue>, absent: Vec<Seat>) -> Self {
-        Self { shown, absent }
-    }
-
     /// A bit, if this seat is shown it.
     pub fn bit(&self, output: Output) -> Option<bool> {
-        match self.shown.get(&output)? {
-            OutputValue::Bit(bit) => Some(*bit),
-            OutputValue::Number(_) => None,
-        }
+        self.shown.get(&output).filter(|shown| shown.is_bit).map(|shown| shown.value == 1)
     }
 
     /// A number, if this seat is shown it.
     pub fn number(&self, output: Output) -> Option<i64> {
-        match self.shown.get(&output)? {
-            OutputValue::Number(number) => Some(*number),
-            OutputValue::Bit(_) => None,
-        }
+        self.shown.get(&output).filter(|shown| !shown.is_bit).map(|shown| shown.value)
     }
 
     /// The seats whose inputs and coins count as 0 because they were not heard: as members and
@@ -48,17 +38,15 @@ impl fmt::Debug for Outcome {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutputValue {
-    Bit(bool),
-    Number(i64),
+pub(super) struct OutputValue {
+    value: i64,
+    is_bit: bool,
 }
 
 impl OutputValue {
     pub fn new(value: Element, is_bit: bool) -> Result<Self, Error> {
-        match value.signed() {
-            bit @ (0 | 1) if is_bit => Ok(Self::Bit(bit == 1)),
-            number if !is_bit => Ok(Self::Number(number)),
-            _ => Err(Error::Misbehaved),
-        }
+        let value = value.signed();
+        let fits = !is_bit || value == 0 || value == 1;
+        fits.then_some(Self { value, is_bit }).ok_or(Error::Misbehaved)
     }
 }

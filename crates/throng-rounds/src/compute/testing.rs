@@ -1,8 +1,8 @@
 //! All players of a computation in one place, with somebody in between who may alter what is sent.
 
-use super::{Role, Turn};
+use super::Role;
 use crate::circuit::{Dealer, Gate, input_bits};
-use crate::{Circuit, Element, Error, Input, Outcome, Output, Player, Progress, Seat};
+use crate::{Circuit, Element, Error, Input, Outcome, Output, Player, Seat};
 use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,17 +64,13 @@ pub(crate) fn run_players(
                     assert!(incoming[to.0 as usize].insert(from, bytes).is_none());
                 }
             }
-            if let Turn::Receive(Role { member: Some(member), .. }) = &mut player.turn {
+            if let Some(Role { member: Some(member), .. }) = &mut player.role {
                 own(round, from, &mut member.own);
             }
         }
         for ((player, incoming), result) in players.iter_mut().zip(incoming).zip(&mut results) {
             if result.is_none() {
-                match player.receive(incoming) {
-                    Ok(Progress::Waiting) => {}
-                    Ok(Progress::Done(outcome)) => *result = Some(Ok(outcome)),
-                    Err(error) => *result = Some(Err(error)),
-                }
+                *result = player.receive(incoming).transpose();
             }
         }
     }

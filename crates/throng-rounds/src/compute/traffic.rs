@@ -40,26 +40,26 @@ impl Circuit {
     }
 
     fn traffic_of(&self, step: Step) -> Traffic {
+        let mut most = Traffic::default();
         match step {
             Step::Deal => {
-                let bytes = |member: bool| {
-                    let of =
-                        self.dealers().filter(|&s| self.committee().place(s).is_some() == member);
-                    of.map(|seat| Element::BYTES * dealt(self, seat)).max().unwrap_or(0)
-                };
-                let (member_to_member, dealer_to_member) = (bytes(true), bytes(false));
-                Traffic { member_to_member, dealer_to_member, ..Traffic::default() }
+                for seat in self.dealers() {
+                    let member = self.committee().place(seat).is_some();
+                    let bytes = if member {
+                        &mut most.member_to_member
+                    } else {
+                        &mut most.dealer_to_member
+                    };
+                    *bytes = (*bytes).max(Element::BYTES * dealt(self, seat));
+                }
             }
             Step::Output => {
                 let shares = |seat| bitmap_bytes(self) + Element::BYTES * self.shown(seat).count();
-                let member_to_recipient =
-                    self.recipients().into_iter().map(shares).max().unwrap_or(0);
-                Traffic { member_to_recipient, ..Traffic::default() }
+                let all = self.recipients().into_iter().map(shares);
+                most.member_to_recipient = all.max().unwrap_or(0);
             }
-            _ => {
-                let member_to_member = Shape::of(self, step).map_or(0, Shape::bytes);
-                Traffic { member_to_member, ..Traffic::default() }
-            }
+            _ => most.member_to_member = Shape::of(self, step).map_or(0, Shape::bytes),
         }
+        most
     }
 }

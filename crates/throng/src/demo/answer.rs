@@ -2,18 +2,17 @@
 
 use super::story::Story;
 use crate::report::{Report, Rows, digits};
-use crate::results::published;
+use crate::results::{among, nobody_honest, published};
 use anyhow::Result;
 use serde_json::{Value, json};
-use throng_account::show::{Lower, Near, Upper};
-use throng_collection::{Answer, BatchGuarantee, Collection, Release, What};
+use throng_account::show::{Near, Upper};
+use throng_collection::{Answer, Collection, Release, What};
 
 /// A release with the truth beside every estimate.
 pub struct EpochResult {
-    /// The epoch of the release.
-    pub epoch: u64,
     /// The release as it was published.
     pub release: Release,
+    story: Story,
     /// The estimates; of names, the largest first.
     estimates: Vec<Comparison>,
     /// The estimate that stands for the whole: the first that is asked for, the last of a line over
@@ -32,40 +31,64 @@ struct Comparison {
 impl EpochResult {
     /// Puts the truth beside a release. If nothing was found, the commonest value in truth stands
     /// for the whole.
-    pub fn new(story: Story, release: Release, epoch: u64, truth: &[(What, f64)]) -> Self {
-        let known = |what: &What| truth.iter().find(|(name, _)| what == name);
-        let beside = |answer: &Answer| Comparison {
-            what: answer.what.clone(),
-            truth: known(&answer.what).map(|(_, count)| *count),
-            answer: Some(answer.clone()),
+    pub fn new(story: Story, release: Release, truth: &[(What, f64)]) -> Self {
+        let beside = |what: &What, answer: Option<&Answer>| Comparison {
+            what: what.clone(),
+            truth: truth.iter().find(|(name, _)| what == name).map(|(_, count)| *count),
+            answer: answer.cloned(),
         };
-        let mut estimates: Vec<Comparison> = release.estimates.iter().map(beside).collect();
+        let found = release.estimates.iter().map(|answer| beside(&answer.what, Some(answer)));
+        let mut estimates: Vec<Comparison> = found.collect();
         if story == Story::Names {
             let value = |beside: &Comparison| beside.numbers()[1].unwrap_or(f64::NAN);
             estimates.sort_by(|a, b| value(b).total_cmp(&value(a)));
         }
         let top = if story == Story::Aircraft { estimates.last() } else { estimates.first() };
-        let commonest = truth.first().map(|(what, count)| Comparison {
-            what: what.clone(),
-            truth: Some(*count),
-            answer: None,
-        });
-        let top = top.cloned().or(commonest);
-        Self { epoch, release, estimates, top }
+        let commonest = || truth.first().map(|(what, _)| beside(what, None));
+        let top = top.cloned().or_else(commonest);
+        Self { release, story, estimates, top }
+    }
+
+    /// The release in one sentence.
+    pub fn sentence(&self) -> String {
+        let of = |value: Option<f64>| value.map_or("-".into(), |value| Near(value).to_string());
+        let [truth, estimate, _, low, high] = self.numbers();
+        let (label, found, counted) = (self.label(), self.estimates.len(), self.story.counted());
+        let what = match self.story {
+            Story::Names if found == 0 => {
+                return format!(
+                    "no name is common enough to be found; the commonest, {label}, is held by {} \
+                     {counted}",
+                    of(truth)
+                );
+            }
+            Story::Names => format!("{found} names found, the first {label}: "),
+            Story::Browsers => format!("{found} counts, the first {label}: "),
+            Story::Aircraft => format!("{label}: "),
+            Story::Crash | Story::Delays => String::new(),
+        };
+        format!(
+            "{what}estimate {}, truth {} {counted}; 95 %: {} to {}; epsilon {}",
+            of(estimate),
+            of(truth),
+            of(low),
+            of(high),
+            Upper(self.release.guarantee.epsilon.get()).places(3),
+        )
     }
 
     /// The release as JSON, for programs.
     fn to_json(&self) -> Result<Value> {
         let published = published(&self.release)?;
         let privacy = &published["privacy"];
-        let mut top = self.top.as_ref().map(Comparison::to_json).unwrap_or_default();
+        let top = self.top.as_ref().map(Comparison::to_json).unwrap_or_default();
         Ok(json!({
-            "epoch": self.epoch,
-            "label": top["label"].take(),
-            "truth": top["truth"].take(),
-            "estimate": top["estimate"].take(),
-            "standard_error": top["standard_error"].take(),
-            "interval": top["interval"].take(),
+            "epoch": self.release.last,
+            "label": top["label"],
+            "truth": top["truth"],
+            "estimate": top["estimate"],
+            "standard_error": top["standard_error"],
+            "interval": top["interval"],
             "estimates": self.estimates.iter().map(Comparison::to_json).collect::<Vec<_>>(),
             "reports": published["reports"],
             "epsilon": privacy["epsilon"],
@@ -76,6 +99,11 @@ impl EpochResult {
             "spent_delta": privacy["spent_delta"],
             "dropped": published["dropped"],
         }))
+    }
+
+    /// The name of what stands for the whole.
+    fn label(&self) -> String {
+        self.top.as_ref().map_or("-".into(), |top| top.what.to_string())
     }
 
     /// Truth, estimate, error and interval of what stands for the whole.
@@ -105,36 +133,6 @@ impl Comparison {
     }
 }
 
-/// A release in one sentence.
-pub fn sentence(story: Story, told: &EpochResult) -> String {
-    let of = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| Near(value).to_string());
-    let [truth, estimate, _, low, high] = told.numbers();
-    let found = told.estimates.len();
-    let counted = story.counted();
-    let label = told.top.as_ref().map_or_else(String::new, |top| top.what.to_string());
-    let what = match story {
-        Story::Names if found == 0 => {
-            return format!(
-                "no name is common enough to be found; the commonest, {label}, is held by {} \
-                 {counted}",
-                of(truth)
-            );
-        }
-        Story::Names => format!("{found} names found, the first {label}: "),
-        Story::Browsers => format!("{found} counts, the first {label}: "),
-        Story::Aircraft => format!("{label}: "),
-        Story::Crash | Story::Delays => String::new(),
-    };
-    format!(
-        "{what}estimate {}, truth {} {counted}; 95 %: {} to {}; epsilon {}",
-        of(estimate),
-        of(truth),
-        of(low),
-        of(high),
-        Upper(told.release.guarantee.epsilon.get()).places(3),
-    )
-}
-
 /// Everything, for people and for programs.
 pub fn summary(
     story: Story,
@@ -149,7 +147,10 @@ pub fn summary(
         .say("question", &collection.terms.question.text)
         .say("mechanism", collection.terms.mechanism.key().name());
     if let Some(last) = releases.last() {
-        report = privacy(report, &last.release.guarantee);
+        let guarantee = &last.release.guarantee;
+        report = report.say("against everyone, one mix honest", among(guarantee, ", counting on"));
+        let nothing = "infinite: a report by itself shows the value";
+        report = nobody_honest(report, guarantee, nothing);
     }
     report = report
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes())
@@ -164,56 +165,25 @@ pub fn summary(
     })
 }
 
-/// Adds the guarantees, with one honest mix and with nobody honest.
-fn privacy(report: Report, guarantee: &BatchGuarantee) -> Report {
-    let floor = guarantee.local_floor.map_or_else(
-        || "infinite: a report by itself shows the value".into(),
-        |floor| digits(Upper(floor.get())),
-    );
-    report
-        .say(
-            "against everyone, one mix honest",
-            format!(
-                "epsilon {} at delta {}, counting on {} honest reports",
-                digits(Upper(guarantee.epsilon.get())),
-                digits(Upper(guarantee.delta.get())),
-                digits(Lower(guarantee.honest.get() as f64))
-            ),
-        )
-        .say("with nobody honest", format!("epsilon {floor} (local floor)"))
-}
-
 /// A row for every epoch, with a picture if there are several.
 fn over_time(report: Report, releases: &[EpochResult], several: bool) -> Report {
-    let mut head =
-        vec!["epoch", "truth", "estimate", "error", "low", "high", "reports", "epsilon", "spent"];
-    let mut rows: Vec<Vec<String>> = releases
-        .iter()
-        .map(|told| {
-            let Release { reports, guarantee, spent, .. } = &told.release;
-            let mut row = vec![told.epoch.to_string()];
-            row.extend(told.numbers().map(of));
-            row.push(reports.to_string());
-            row.extend(
-                [guarantee.epsilon, spent.epsilon].map(|epsilon| digits(Upper(epsilon.get()))),
-            );
-            row
-        })
-        .collect();
-    if several {
-        head.insert(1, "answer");
-        for (row, told) in rows.iter_mut().zip(releases) {
-            row.insert(1, told.top.as_ref().map_or("-".into(), |top| top.what.to_string()));
-        }
-    }
-    if releases.len() < 2 {
-        return report.table(Rows { head, rows });
-    }
-    head.push(PICTURE);
+    let drawn = releases.len() > 1;
+    let mut head = vec!["epoch"];
+    head.extend(several.then_some("answer"));
+    head.extend(["truth", "estimate", "error", "low", "high", "reports", "epsilon", "spent"]);
+    head.extend(drawn.then_some("o estimate, - 95 %, | truth"));
     let numbers: Vec<[Option<f64>; 5]> = releases.iter().map(EpochResult::numbers).collect();
-    for (row, picture) in rows.iter_mut().zip(pictures(&numbers)) {
-        row.push(picture);
-    }
+    let row = |(told, picture): (&EpochResult, String)| {
+        let Release { last, reports, guarantee, spent, .. } = &told.release;
+        let mut row = vec![last.to_string()];
+        row.extend(several.then(|| told.label()));
+        row.extend(told.numbers().map(of));
+        row.push(reports.to_string());
+        row.extend([guarantee.epsilon, spent.epsilon].map(|epsilon| digits(Upper(epsilon.get()))));
+        row.extend(drawn.then_some(picture));
+        row
+    };
+    let rows = releases.iter().zip(pictures(&numbers)).map(row).collect();
     report.table(Rows { head, rows })
 }
 
@@ -221,7 +191,7 @@ fn over_time(report: Report, releases: &[EpochResult], several: bool) -> Report 
 fn shares(report: Report, told: &EpochResult) -> Report {
     let reports = told.release.reports as f64;
     let percent = |count: Option<f64>| {
-        count.map_or_else(|| "-".into(), |count| format!("{:.2}", 100.0 * count / reports))
+        count.map_or("-".into(), |count| format!("{:.2}", 100.0 * count / reports))
     };
     let row = |beside: &Comparison| {
         let numbers = beside.numbers();
@@ -241,12 +211,8 @@ fn ranking(report: Report, told: &EpochResult, truth: &[(What, f64)]) -> Report 
     let found = &told.estimates;
     let row = |(place, (what, count)): (usize, &(What, f64))| {
         let mut row = vec![(place + 1).to_string(), what.to_string(), digits(Near(*count))];
-        let Some(beside) = found.get(place) else {
-            row.extend(vec!["-".into(); 6]);
-            return row;
-        };
-        row.push(beside.what.to_string());
-        row.extend(beside.numbers().map(of));
+        row.push(found.get(place).map_or("-".into(), |beside| beside.what.to_string()));
+        row.extend(found.get(place).map_or([None; 5], Comparison::numbers).map(of));
         row
     };
     let rows = truth.iter().take(RANKS).enumerate().map(row).collect();
@@ -305,8 +271,6 @@ fn of(value: Option<f64>) -> String {
 const RANKS: usize = 10;
 /// Width of a picture.
 const COLUMNS: usize = 32;
-/// The legend of a picture.
-const PICTURE: &str = "o estimate, - 95 %, | truth";
 
 #[cfg(test)]
 mod tests {
@@ -339,10 +303,10 @@ mod tests {
     fn names_that_are_not_found_leave_the_commonest_truth() {
         let truth = [("Emma", 7.0), ("Noah", 5.0)].map(|(name, n)| (What::Label(name.into()), n));
         let release = Release { estimates: vec![], ..example::release() };
-        let told = EpochResult::new(Story::Names, release, 0, &truth);
+        let told = EpochResult::new(Story::Names, release, &truth);
         let json = told.to_json().unwrap();
         assert_eq!((&json["truth"], &json["estimate"]), (&json!(7.0), &Value::Null));
         assert_eq!((&json["label"], &json["interval"]), (&json!("Emma"), &Value::Null));
-        assert!(sentence(Story::Names, &told).contains("Emma, is held by 7 newborns"));
+        assert!(told.sentence().contains("Emma, is held by 7 newborns"));
     }
 }

@@ -9,28 +9,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_collection::{Release, Subjects};
 
-/// The outcome of an epoch.
-pub struct Passage {
-    /// The release that the analyzer published.
-    pub release: Release,
-    /// The batches that the mixes handed over, in the order of the chain.
-    pub mixes: Vec<Handover>,
-}
-
-/// The batch that a mix handed over.
-pub struct Handover {
-    /// The mix.
-    pub mix: String,
-    /// The party that signed for it.
-    pub to: String,
-    /// Reports that went on.
-    pub reports: u64,
-    /// Reports that came twice and were left out.
-    pub repeated: u64,
-    /// Reports that could not be opened and were left out.
-    pub malformed: u64,
-}
-
 /// The parties that carry the reports, each asked over HTTP.
 pub struct Watch {
     id: String,
@@ -51,58 +29,47 @@ impl Watch {
         })
     }
 
-    /// Waits until an epoch is released and everyone has signed for what it got.
-    pub async fn through(&self, epoch: u64) -> Result<Passage> {
+    /// Waits until an epoch is released and everyone has signed for what it got. Returns the release,
+    /// and how many reports each party tells of, in the order of the chain.
+    pub async fn through(&self, epoch: u64) -> Result<(Release, Vec<u64>)> {
         let spinner = spinner();
         let patience = Instant::now();
         while patience.elapsed() < PATIENCE {
-            let mut told = Vec::new();
+            let (mut stages, mut reports, mut delivered) = (Vec::new(), Vec::new(), 0);
             for (name, party) in &self.parties {
-                let (stage, reports) = stage(&party.status(&self.id).await?, epoch);
+                let (stage, told) = stage(&party.status(&self.id).await?, epoch);
                 if DROPPED.contains(&&stage[..]) {
                     bail!("{name} dropped the epoch instead of releasing it ({stage})");
                 }
-                told.push((stage, reports));
+                delivered += usize::from(stage == "delivered");
+                stages.push(format!("{name}: {stage}"));
+                reports.push(told);
             }
-            if let Some(passage) = self.passage(&told, epoch).await? {
+            if delivered + 1 >= self.parties.len()
+                && let Some(release) = self.released(epoch).await?
+            {
                 spinner.finish_and_clear();
-                return Ok(passage);
+                return Ok((release, reports));
             }
-            let each = self.parties.iter().zip(&told);
-            let stages: Vec<_> =
-                each.map(|((name, _), (stage, _))| format!("{name}: {stage}")).collect();
             spinner.set_message(stages.join("   "));
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         bail!("no release after {} s; this machine may be too busy", PATIENCE.as_secs())
     }
 
-    /// The whole way, once the epoch is at its end.
-    async fn passage(&self, told: &[(String, Option<u64>)], epoch: u64) -> Result<Option<Passage>> {
-        let Some(((_, analyzer), mixes)) = self.parties.split_last() else { return Ok(None) };
-        let over = told.iter().take(mixes.len()).all(|(stage, _)| stage == "delivered");
+    async fn released(&self, epoch: u64) -> Result<Option<Release>> {
+        let Some((_, analyzer)) = self.parties.last() else { return Ok(None) };
         let releases = analyzer.releases(&self.subjects).await?;
-        let release = releases.into_iter().find(|release| release.last == epoch);
-        let Some(release) = release.filter(|_| over) else { return Ok(None) };
-        let handed =
-            release.losses.iter().take(mixes.len()).enumerate().map(|(place, loss)| Handover {
-                mix: self.parties[place].0.clone(),
-                to: self.parties[place + 1].0.clone(),
-                reports: told[place].1.unwrap_or(0),
-                repeated: loss.replayed,
-                malformed: loss.malformed,
-            });
-        let mixes = handed.collect();
-        Ok(Some(Passage { release, mixes }))
+        Ok(releases.into_iter().find(|release| release.last == epoch))
     }
 }
 
 /// The stage of a party in an epoch, and the number of reports it tells of.
-fn stage(status: &Value, epoch: u64) -> (String, Option<u64>) {
+fn stage(status: &Value, epoch: u64) -> (String, u64) {
     let slots = status["slots"].as_array().map_or(&[][..], Vec::as_slice);
     let slot = slots.iter().find(|slot| slot["last"].as_u64() == Some(epoch));
     let stage = slot.and_then(|slot| slot["stage"].as_str()).unwrap_or("waiting");
-    (stage.into(), slot.and_then(|slot| slot["reports"].as_u64()))
+    (stage.into(), slot.and_then(|slot| slot["reports"].as_u64()).unwrap_or(0))
 }
 
 fn spinner() -> ProgressBar {

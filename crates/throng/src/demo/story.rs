@@ -112,10 +112,14 @@ impl Story {
 
 /// The clients of a demonstration, and what they hold.
 pub struct People {
-    story: Story,
-    clients: u64,
-    epochs: u64,
-    seed: u64,
+    /// The question they are asked.
+    pub story: Story,
+    /// How many they are.
+    pub clients: u64,
+    /// The epochs in which they are asked.
+    pub epochs: u64,
+    /// The seed of their values.
+    pub seed: u64,
     shares: Vec<(String, u64)>,
     flown: Vec<Vec<bool>>,
     delays: Vec<f64>,

@@ -124,12 +124,10 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     if text.chars().count() <= width {
         return vec![text.into()];
     }
-    let mut lines = vec![String::new()];
+    let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let room = lines.last().map_or(0, |line| width.saturating_sub(line.chars().count() + 1));
         match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if word.chars().count() <= room => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
                 line.push_str(word);
             }

@@ -1,13 +1,13 @@
 //! A party's certificate: readable, its key's, in force, and for its host.
 
 use super::finding::Findings;
+use super::read;
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, Error, RootCertStore, ServerConfig};
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -18,63 +18,50 @@ pub fn examine<'a>(
     key: &Path,
     hosts: impl Iterator<Item = &'a str>,
     findings: &mut Findings,
-) {
-    let Some(chain) = chain(certificate, findings) else { return };
-    pair(&chain, key, findings);
+) -> Option<()> {
     let name = certificate.display();
-    let Some(own) = chain.first().and_then(|own| ParsedCertificate::try_from(own).ok()) else {
-        let remedy = "ask who issued it for a PEM file of X.509, version 3";
-        return findings.fail("TLS", format!("{name} begins with no certificate"), remedy);
-    };
+    let chain = chain(certificate, findings)?;
+    pair(&chain, key, findings);
+    let own = chain.first().and_then(|own| ParsedCertificate::try_from(own).ok());
+    let own = own.ok_or_else(|| format!("{name} begins with no certificate"));
+    let remedy = "ask who issued it for a PEM file of X.509, version 3";
+    let own = findings.need("TLS", own, remedy)?;
     in_force(&own, &chain[1..], certificate, findings);
     for host in hosts {
         let host = host.trim_matches(['[', ']']);
         let covers =
             ServerName::try_from(host).is_ok_and(|host| verify_server_name(&own, &host).is_ok());
-        if covers {
-            findings.ok("TLS", format!("{name} is for {host}"));
-        } else {
-            let says = format!("{name} is not for {host}, the host of the party's url");
-            findings.fail("TLS", says, "get one that names it; the others refuse this one");
-        }
+        let covers = covers.then(|| format!("{name} is for {host}"));
+        let covers =
+            covers.ok_or_else(|| format!("{name} is not for {host}, the host of the party's url"));
+        findings.judge("TLS", covers, "get one that names it; the others refuse this one");
     }
+    Some(())
 }
 
 fn chain(file: &Path, findings: &mut Findings) -> Option<Vec<CertificateDer<'static>>> {
     let remedy = "`certificate` under [tls] names a PEM file, the party's own certificate first";
-    let bytes = match fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            findings.fail("TLS", format!("{}: {error}", file.display()), remedy);
-            return None;
-        }
-    };
+    let bytes = findings.need("TLS", read(file), remedy)?;
     let chain = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
     let chain = chain.ok().filter(|chain| !chain.is_empty());
-    if chain.is_none() {
-        findings.fail("TLS", format!("{} holds no certificates", file.display()), remedy);
-    }
-    chain
+    let chain = chain.ok_or_else(|| format!("{} holds no certificates", file.display()));
+    findings.need("TLS", chain, remedy)
 }
 
 /// Checks that the key belongs to the first certificate.
-fn pair(chain: &[CertificateDer<'static>], key: &Path, findings: &mut Findings) {
+fn pair(chain: &[CertificateDer<'static>], key: &Path, findings: &mut Findings) -> Option<()> {
     let name = key.display();
     let remedy = "`key` under [tls] names the PEM file of the private key of that certificate";
-    let bytes = match fs::read(key) {
-        Ok(bytes) => Zeroizing::new(bytes),
-        Err(error) => return findings.fail("TLS", format!("{name}: {error}"), remedy),
-    };
+    let bytes = Zeroizing::new(findings.need("TLS", read(key), remedy)?);
     // The parser's message about a key is not repeated.
-    let Ok(key) = PrivateKeyDer::from_pem_slice(&bytes) else {
-        return findings.fail("TLS", format!("{name} holds no private key"), remedy);
-    };
+    let key = PrivateKeyDer::from_pem_slice(&bytes);
+    let key = key.map_err(|_| format!("{name} holds no private key"));
+    let key = findings.need("TLS", key, remedy)?;
     let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|config| config.with_no_client_auth().with_single_cert(chain.to_vec(), key));
-    if config.is_err() {
-        findings.fail("TLS", format!("{name} is the key of another certificate"), remedy);
-    }
+    let config = config.map_err(|_| format!("{name} is the key of another certificate"));
+    findings.need("TLS", config, remedy).map(drop)
 }
 
 /// Checks that the certificate has begun and not ended. Those who connect check who signed it:
@@ -106,6 +93,7 @@ fn in_force(
 mod tests {
     use super::*;
     use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+    use std::fs;
 
     fn found(years: (i32, i32), host: &str, other_key: bool) -> String {
         let directory = tempfile::tempdir().unwrap();

@@ -48,8 +48,8 @@ pub fn schedule(collection: &Collection, client: bool, findings: &mut Findings) 
     let over = schedule.deadline(last);
     if let Some(epoch) = collection.epoch_at(now) {
         let closes = duration_text(schedule.deadline(epoch) - now);
-        let says = format!("epoch {epoch} of 0 to {last} takes reports for another {closes}");
-        findings.ok(check, says);
+        findings
+            .ok(check, format!("epoch {epoch} of 0 to {last} takes reports for another {closes}"));
     } else if now < schedule.start {
         let says = format!("epoch 0 begins in {}", duration_text(schedule.start - now));
         if client {
@@ -121,8 +121,8 @@ impl Peer<'_> {
         let answer = self.get("/healthz", findings).await?;
         if answer.status != 200 || answer.body != b"ok\n" {
             let says = format!("{} is no throng server", self.name);
-            findings.fail("reach", says, "check the url in the collection, and the proxy in front");
-            return None;
+            let remedy = "check the url in the collection, and the proxy in front";
+            return findings.fail("reach", says, remedy);
         }
         let ahead = answer.ahead.unwrap_or(0.0);
         let (apart, way) = (ahead.abs(), if ahead > 0.0 { "ahead" } else { "behind" });
@@ -139,25 +139,19 @@ impl Peer<'_> {
     async fn serves(&self, findings: &mut Findings) -> Option<()> {
         let answer = self.get("/v1/collections", findings).await?;
         let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let list = list["collections"].as_array().cloned().unwrap_or_default();
+        let list = elements(&list["collections"]);
         let id = self.collection.id().to_string();
         let Some(place) = list.iter().find(|one| one["id"] == id.as_str()) else {
             let others: Vec<&str> = list.iter().filter_map(|one| one["id"].as_str()).collect();
             let others = if others.is_empty() { "none".into() } else { others.join(", ") };
-            findings.fail(
-                "collection",
-                format!("{} does not serve {id}; it serves {others}", self.name),
-                "compare the files with throng collection show: one of them was changed",
-            );
-            return None;
+            let says = format!("{} does not serve {id}; it serves {others}", self.name);
+            let remedy = "compare the files with throng collection show: one of them was changed";
+            return findings.fail("collection", says, remedy);
         };
         if place["hop"] != self.hop {
-            findings.fail(
-                "collection",
-                format!("{} answers as hop {}", self.name, place["hop"]),
-                "the url in the collection or a proxy leads to another party",
-            );
-            return None;
+            let says = format!("{} answers as hop {}", self.name, place["hop"]);
+            let remedy = "the url in the collection or a proxy leads to another party";
+            return findings.fail("collection", says, remedy);
         }
         Some(())
     }
@@ -173,23 +167,20 @@ impl Peer<'_> {
         }
         let statement = KeyStatement::decode(&answer.body);
         let key = statement.and_then(|s| s.verify(&id, window, self.hop, &self.party.identity));
-        if let Err(error) = key {
-            let says = format!("{} is somebody else: {error}", self.name);
-            findings.fail("identity", says, "check the url, and which key file runs there");
-            return None;
-        }
-        Some(())
+        let key = key.map_err(|error| format!("{} is somebody else: {error}", self.name));
+        let remedy = "check the url, and which key file runs there";
+        findings.need("identity", key, remedy).map(drop)
     }
 
     async fn is_ready(&self, findings: &mut Findings) -> Option<()> {
         let answer = self.get("/readyz", findings).await?;
         let ready: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let id = self.collection.id().to_string();
-        let waiting = ready["waiting"].as_array().cloned().unwrap_or_default();
+        let mut waiting = elements(&ready["waiting"]).iter();
         if ready["store"] != "writable" {
             let says = format!("{} cannot write to its disk", self.name);
             findings.fail("ready", says, "its operator should look at space and permissions");
-        } else if let Some(waits) = waiting.iter().find(|one| one["collection"] == id.as_str()) {
+        } else if let Some(waits) = waiting.find(|one| one["collection"] == id.as_str()) {
             let says = format!("{} waits for {}", self.name, self.missing(waits));
             findings.not_yet("ready", says, "start who is missing; everyone has to reach everyone");
         } else {
@@ -201,23 +192,22 @@ impl Peer<'_> {
 
     /// The parties whose keys and signatures are missing, by name.
     fn missing(&self, waits: &Value) -> String {
-        let of = |field: &str| {
-            let hops = waits[field].as_array().cloned().unwrap_or_default();
-            let names: Vec<String> = hops.iter().map(|hop| self.name_of(hop)).collect();
+        let names = |field: &str| {
+            let names: Vec<&str> =
+                elements(&waits[field]).iter().map(|hop| self.name_of(hop)).collect();
             names.join(" and ")
         };
-        let (keys, signatures) = (of("keys"), of("signatures"));
-        match (keys.is_empty(), signatures.is_empty()) {
-            (false, _) => format!("the key of {keys}"),
-            (true, false) => format!("the signature of {signatures}"),
-            (true, true) => "the keys of this window".into(),
+        match (names("keys"), names("signatures")) {
+            (keys, _) if !keys.is_empty() => format!("the key of {keys}"),
+            (_, signatures) if !signatures.is_empty() => format!("the signature of {signatures}"),
+            _ => "the keys of this window".into(),
         }
     }
 
-    fn name_of(&self, hop: &Value) -> String {
+    fn name_of(&self, hop: &Value) -> &str {
         let hop = hop.as_u64().and_then(|hop| u8::try_from(hop).ok());
         let party = hop.and_then(|hop| self.collection.chain.party(hop));
-        party.map_or_else(|| "somebody".into(), |party| party.name.clone())
+        party.map_or("somebody", |party| &party.name)
     }
 
     async fn get(&self, path: &str, findings: &mut Findings) -> Option<Answer> {
@@ -252,6 +242,11 @@ impl Peer<'_> {
         let ahead = date.map(|date| clock::ahead(date, asked, answered));
         Ok(Answer { status: response.status().as_u16(), body, ahead })
     }
+}
+
+/// The elements of a list; none of what is no list.
+fn elements(list: &Value) -> &[Value] {
+    list.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Time for one answer.

@@ -11,57 +11,40 @@ use throng_client::{Patience, Uploader};
 use throng_collection::{Board, Collection};
 
 /// Checks that everyone answers, and that the keys that reports are sealed to are signed by all.
-pub async fn examine(file: &Path, findings: &mut Findings) {
-    let Some(collection) = collection(file, findings) else { return };
+pub async fn examine(file: &Path, findings: &mut Findings) -> Option<()> {
+    let collection = Arc::new(collection(file, findings)?);
     chain::schedule(&collection, true, findings);
-    let Some(http) = chain::http(None) else {
-        findings.fail("reach", "TLS cannot be set up here", "install the system's certificates");
-        return;
-    };
-    let collection = Arc::new(collection);
+    let http = chain::http(None).ok_or("TLS cannot be set up here");
+    let http = findings.need("reach", http, "install the system's certificates")?;
     let all = (1..=collection.chain.hops()).map(|hop| (Arc::clone(&collection), hop));
     chain::examine(&http, all, findings).await;
-    keys(&collection, findings).await;
+    keys(&collection, findings).await
 }
 
 /// Reads a collection and says whether it keeps its promise. A board makes no promise that could be
 /// checked from outside.
 pub fn collection(file: &Path, findings: &mut Findings) -> Option<Collection> {
     let (check, name) = ("collection", file.display());
-    let text = match fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) => {
-            let remedy = "ask whoever wrote the question for it, or see throng collection new";
-            findings.fail(check, format!("cannot read {name}: {error}"), remedy);
-            return None;
-        }
-    };
+    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {name}: {error}"));
+    let remedy = "ask whoever wrote the question for it, or see throng collection new";
+    let text = findings.need(check, text, remedy)?;
+    let remedy = "take the file that everyone has; changed, it is another collection";
+    let refused = |error| format!("{name}: {error}");
     if Board::is_in(&text) {
-        match Board::parse(&text) {
-            Ok(board) => findings.ok(check, format!("{name} is a board; its id is {}", board.id())),
-            Err(error) => findings.fail(check, format!("{name}: {error}"), TAKE_THE_FILE),
-        }
+        let board = findings.need(check, Board::parse(&text).map_err(refused), remedy)?;
+        findings.ok(check, format!("{name} is a board; its id is {}", board.id()));
         return None;
     }
-    match Collection::parse(&text) {
-        Ok(collection) => {
-            findings.ok(check, format!("{name} keeps its promise; its id is {}", collection.id()));
-            Some(collection)
-        }
-        Err(error) => {
-            findings.fail(check, format!("{name}: {error}"), TAKE_THE_FILE);
-            None
-        }
-    }
+    let collection = findings.need(check, Collection::parse(&text).map_err(refused), remedy)?;
+    findings.ok(check, format!("{name} keeps its promise; its id is {}", collection.id()));
+    Some(collection)
 }
 
 /// The keys of the present window, and of the next if that is near.
-async fn keys(collection: &Collection, findings: &mut Findings) {
+async fn keys(collection: &Collection, findings: &mut Findings) -> Option<()> {
     let patience = Patience { attempts: 1, request: PATIENCE, ..Patience::default() };
-    let uploader = match Uploader::with_patience(collection, patience) {
-        Ok(uploader) => uploader,
-        Err(error) => return findings.fail("keys", error.to_string(), "correct its url"),
-    };
+    let uploader = Uploader::with_patience(collection, patience);
+    let uploader = findings.need("keys", uploader, "correct its url")?;
     let now = clock::now() as u64;
     let soon = chain::window(collection, now + NEAR.as_secs());
     let mut windows = vec![chain::window(collection, now), soon];
@@ -78,9 +61,8 @@ async fn keys(collection: &Collection, findings: &mut Findings) {
             }
         }
     }
+    Some(())
 }
 
 /// The time that a report may take from being sealed to being sent.
 const NEAR: Duration = Duration::from_secs(3);
-
-const TAKE_THE_FILE: &str = "take the file that everyone has; changed, it is another collection";

@@ -2,6 +2,7 @@
 
 use crate::report::Report;
 use serde_json::{Value, json};
+use std::fmt::Display;
 
 /// All findings, in the order of the examination.
 #[derive(Default)]
@@ -14,8 +15,6 @@ struct Finding {
     says: String,
     /// The way to repair it.
     remedy: Option<String>,
-    /// True if time alone may heal it.
-    passes: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,6 +22,8 @@ enum State {
     Ok,
     Warn,
     Fail,
+    /// A failure that time alone may heal.
+    NotYet,
 }
 
 impl State {
@@ -30,45 +31,63 @@ impl State {
         match self {
             Self::Ok => "ok",
             Self::Warn => "warn",
-            Self::Fail => "FAIL",
+            Self::Fail | Self::NotYet => "FAIL",
         }
+    }
+
+    fn fails(self) -> bool {
+        matches!(self, Self::Fail | Self::NotYet)
     }
 }
 
 impl Findings {
     /// Records that all is well.
-    pub fn ok(&mut self, check: &'static str, says: impl Into<String>) {
-        self.push(check, State::Ok, says.into(), None, false);
+    pub fn ok(&mut self, check: &'static str, says: impl Display) {
+        self.push(check, State::Ok, says, None);
     }
 
     /// Records that it works, but that somebody should look at it.
-    pub fn warn(
-        &mut self,
-        check: &'static str,
-        says: impl Into<String>,
-        remedy: impl Into<String>,
-    ) {
-        self.push(check, State::Warn, says.into(), Some(remedy.into()), false);
+    pub fn warn(&mut self, check: &'static str, says: impl Display, remedy: impl Display) {
+        self.push(check, State::Warn, says, Some(remedy.to_string()));
     }
 
-    /// Records that it does not work.
+    /// Records that it does not work. Returns nothing to go on with: whoever cannot do without ends
+    /// there.
     pub fn fail(
         &mut self,
         check: &'static str,
-        says: impl Into<String>,
-        remedy: impl Into<String>,
-    ) {
-        self.push(check, State::Fail, says.into(), Some(remedy.into()), false);
+        says: impl Display,
+        remedy: impl Display,
+    ) -> Option<()> {
+        self.push(check, State::Fail, says, Some(remedy.to_string()));
+        None
     }
 
     /// Records that it does not work yet.
-    pub fn not_yet(
+    pub fn not_yet(&mut self, check: &'static str, says: impl Display, remedy: impl Display) {
+        self.push(check, State::NotYet, says, Some(remedy.to_string()));
+    }
+
+    /// The value; without one, records that it does not work.
+    pub fn need<T>(
         &mut self,
         check: &'static str,
-        says: impl Into<String>,
-        remedy: impl Into<String>,
+        found: Result<T, impl Display>,
+        remedy: impl Display,
+    ) -> Option<T> {
+        found.map_err(|error| self.fail(check, error, remedy)).ok()
+    }
+
+    /// Records that all is well, in the words of `Ok`, or that it does not work.
+    pub fn judge(
+        &mut self,
+        check: &'static str,
+        found: Result<impl Display, impl Display>,
+        remedy: impl Display,
     ) {
-        self.push(check, State::Fail, says.into(), Some(remedy.into()), true);
+        if let Some(says) = self.need(check, found, remedy) {
+            self.ok(check, says);
+        }
     }
 
     /// Appends the findings of others.
@@ -78,19 +97,18 @@ impl Findings {
 
     /// True if something fails.
     pub fn fails(&self) -> bool {
-        self.0.iter().any(|one| one.state == State::Fail)
+        self.0.iter().any(|one| one.state.fails())
     }
 
     /// True if waiting may help: something fails, and all that fails may pass.
     pub fn may_pass(&self) -> bool {
-        let mut failing = self.0.iter().filter(|one| one.state == State::Fail).peekable();
-        failing.peek().is_some() && failing.all(|one| one.passes)
+        self.fails() && self.0.iter().all(|one| one.state != State::Fail)
     }
 
     /// The report, with a line for each finding.
     pub fn report(self) -> Report {
-        let count = |state| self.0.iter().filter(|one| one.state == state).count();
-        let (warnings, failures) = (count(State::Warn), count(State::Fail));
+        let failures = self.0.iter().filter(|one| one.state.fails()).count();
+        let warnings = self.0.iter().filter(|one| one.state == State::Warn).count();
         let checks: Vec<Value> = self.0.iter().map(Finding::json).collect();
         let mut report = Report::default()
             .field("ok", failures == 0)
@@ -118,11 +136,10 @@ impl Findings {
         &mut self,
         check: &'static str,
         state: State,
-        says: String,
+        says: impl Display,
         remedy: Option<String>,
-        passes: bool,
     ) {
-        self.0.push(Finding { check, state, says, remedy, passes });
+        self.0.push(Finding { check, state, says: says.to_string(), remedy });
     }
 }
 

@@ -2,49 +2,34 @@
 
 use super::clock;
 use super::finding::Findings;
+use crate::parallel::cores;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
 
 /// Looks at processors, memory, disk, clock and loopback.
 pub fn examine(findings: &mut Findings) {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    findings.ok("processors", format!("{cores}"));
+    findings.ok("processors", cores());
     if let Some(free) = available_memory() {
-        let says = format!("{} available", size(free));
-        if free < GIB {
-            let remedy = "a mix keeps batches on disk beyond limits.memory: set that below it";
-            findings.warn("memory", says, remedy);
-        } else {
-            findings.ok("memory", says);
-        }
+        let remedy = "a mix keeps batches on disk beyond limits.memory: set that below it";
+        room("memory", free, "available", remedy, findings);
     }
     let temporary = std::env::temp_dir();
-    match tempfile::tempfile() {
-        Ok(_) => findings.ok("temporary files", format!("{} takes them", temporary.display())),
-        Err(error) => findings.fail(
-            "temporary files",
-            format!("{}: {error}", temporary.display()),
-            "set TMPDIR to a directory that can be written; throng demo keeps its data there",
-        ),
-    }
+    let name = temporary.display();
+    let kept = tempfile::tempfile().map(|_| format!("{name} takes them"));
+    let kept = kept.map_err(|error| format!("{name}: {error}"));
+    let remedy = "set TMPDIR to a directory that can be written; throng demo keeps its data there";
+    findings.judge("temporary files", kept, remedy);
     space(&temporary, findings);
     let now = clock::now() as u64;
     let says = format!("it is {}", clock::shown(now));
-    if now < EARLIEST {
-        findings.fail("clock", says, "set the clock: epochs open and close by it");
-    } else {
-        findings.ok("clock", says);
-    }
-    match TcpListener::bind(("127.0.0.1", 0)) {
-        Ok(_) => findings.ok("loopback", "a server can listen on 127.0.0.1"),
-        Err(error) => {
-            let remedy = "throng demo and trials on one machine need it";
-            findings.fail("loopback", format!("cannot listen on 127.0.0.1: {error}"), remedy);
-        }
-    }
+    let said = if now < EARLIEST { Err(says) } else { Ok(says) };
+    findings.judge("clock", said, "set the clock: epochs open and close by it");
+    let bound = TcpListener::bind(("127.0.0.1", 0));
+    let bound = bound.map(|_| "a server can listen on 127.0.0.1");
+    let bound = bound.map_err(|error| format!("cannot listen on 127.0.0.1: {error}"));
+    findings.judge("loopback", bound, "throng demo and trials on one machine need it");
     findings.ok(
         "next",
         "a party is checked with --config FILE --role mix|analyzer, a chain with --collection FILE",
@@ -54,11 +39,16 @@ pub fn examine(findings: &mut Findings) {
 /// Checks that the disk of a directory has room.
 pub fn space(directory: &Path, findings: &mut Findings) {
     let Some(free) = free_space(directory) else { return };
-    let says = format!("{} free at {}", size(free), directory.display());
-    if free < GIB {
-        findings.warn("disk", says, "make room: a full disk makes clients come back later");
+    let remedy = "make room: a full disk makes clients come back later";
+    room("disk", free, &format!("free at {}", directory.display()), remedy, findings);
+}
+
+/// Warns if less than a gibibyte is left.
+fn room(check: &'static str, bytes: u64, left: &str, remedy: &str, findings: &mut Findings) {
+    if bytes < GIB {
+        findings.warn(check, format!("{} MiB {left}", bytes >> 20), remedy);
     } else {
-        findings.ok("disk", says);
+        findings.ok(check, format!("{:.1} GiB {left}", bytes as f64 / GIB as f64));
     }
 }
 
@@ -76,14 +66,6 @@ fn available_memory() -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kibibytes * 1024)
-}
-
-fn size(bytes: u64) -> String {
-    if bytes < GIB {
-        format!("{} MiB", bytes >> 20)
-    } else {
-        format!("{:.1} GiB", bytes as f64 / GIB as f64)
-    }
 }
 
 const GIB: u64 = 1 << 30;

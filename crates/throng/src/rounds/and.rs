@@ -1,6 +1,6 @@
 //! `throng rounds and`: the wedding problem, with six cards and through the mixes.
 
-use super::computation::{Computation, Cost};
+use super::computation::compute;
 use super::progress;
 use crate::args::rounds::{And, Answer};
 use crate::report::{Report, Rows};
@@ -22,9 +22,8 @@ pub async fn run(request: &And) -> Result<Report> {
     let (hers, his) = (circuit.bit(a), circuit.bit(b));
     let both = circuit.and(hers, his);
     let answer = circuit.reveal_bit(both, &[a, b]);
-    let values = vec![vec![Input::Bit(alice)], vec![Input::Bit(bob)], Vec::new()];
-    let leaves = BTreeMap::new();
-    let done = Computation { circuit, values, leaves, mixes: request.mixes.mixes }.run().await?;
+    let values = [vec![Input::Bit(alice)], vec![Input::Bit(bob)], Vec::new()];
+    let done = compute(circuit, &values, &BTreeMap::new(), request.mixes.mixes).await?;
 
     let shown = |seat: Seat| done.outcomes.get(&seat).and_then(|outcome| outcome.bit(answer));
     let (hers, his) = (shown(a).context("no answer for Alice")?, shown(b).context("none for Bob")?);
@@ -34,9 +33,9 @@ pub async fn run(request: &And) -> Result<Report> {
         .line("alice_learns", "through the mixes, Alice learns", hers)
         .line("bob_learns", "Bob learns", his)
         .line("carol_learns", "Carol learns", shown(c).is_some())
-        .field("cost", done.cost.json())
+        .field("cost", done.cost.row())
         .table(table)
-        .table(Cost::table([&done.cost]))
+        .table(vec![done.cost.row()])
         .note(
             "Each of the three learns no more than this from the messages, as long as no two of \
              them put together what they saw, and one mix is honest. Whoever says no learns \

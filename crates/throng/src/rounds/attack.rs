@@ -1,19 +1,16 @@
 //! `throng rounds attack`: a one-round protocol, paused after half of its users and asked many
 //! times.
 
-use super::hall::Hall;
-use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
+use super::hall::one_round;
+use super::{draw, measured, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::Attack;
 use crate::collection::Usage;
 use crate::parallel::fresh_generator;
-use crate::report::{Report, Rows, digits};
+use crate::report::Report;
 use anyhow::{Result, bail};
 use chacha20::ChaCha12Rng;
-use serde_json::json;
-use std::collections::BTreeMap;
 use throng_account::Epsilon;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
-use throng_collection::Board;
 use throng_mechanism::sample;
 use throng_rounds::RobustXorSum;
 use throng_rounds::pause::{
@@ -36,12 +33,12 @@ pub async fn run(request: &Attack) -> Result<Report> {
     progress(&format!("the attacker asks {} questions of the paused bag", request.queries));
     let mut attack = Reconstruction::new(&paused);
     let mut steps = Vec::new();
-    for target in (0..).map(|step| 10_u64.pow(step)).take_while(|&t| t < request.queries.into()) {
-        ask(&mut attack, target as usize, &mut rng).await;
+    let powers = (0..).map(|step| 10_usize.pow(step));
+    let queries = request.queries as usize;
+    for target in powers.take_while(|&power| power < queries).chain([queries]) {
+        ask(&mut attack, target, &mut rng).await;
         steps.push((attack.queries(), attack.recovered(&truth)));
     }
-    ask(&mut attack, request.queries as usize, &mut rng).await;
-    steps.push((attack.queries(), attack.recovered(&truth)));
     let rmse = paused.answer_rmse(&truth, ANSWERS, &mut rng);
 
     progress("the same with protocols that err less");
@@ -68,21 +65,11 @@ async fn ask(attack: &mut Reconstruction<'_>, questions: usize, rng: &mut ChaCha
 }
 
 async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Result<PausedRun> {
-    let crowd = truth.len() as u64;
-    let payload = RobustXorSum::MESSAGE_LEN as u32;
-    let about = "Parities in one round".into();
-    let make =
-        |schedule, chain| Board { about, messages: 1, payload, crowd, rounds: 1, schedule, chain };
-    let (servers, [board]) = boards::start(request.mixes.mixes, [make]).await?;
     let mut rng = fresh_generator()?;
-    let mut posts = BTreeMap::new();
-    for (user, &bit) in truth.iter().enumerate() {
-        let message = protocol.encode(user as u32, bit, 0, &mut rng);
-        posts.insert(user, vec![message.to_vec()]);
-    }
-    let round = Hall::new(&servers, board)?.round(0, posts).await?;
-    servers.stop().await;
-    let bag = round.bulletin.bag().iter().map(<[u8]>::to_vec).collect();
+    let message = |(user, &bit)| protocol.encode(user, bit, 0, &mut rng).to_vec();
+    let reports = (0..).zip(truth).map(message).collect();
+    let bulletin = one_round(request.mixes.mixes, reports).await?;
+    let bag = bulletin.bag().iter().map(<[u8]>::to_vec).collect();
     Ok(PausedRun::new(protocol, bag, truth.len() as u32))
 }
 
@@ -95,34 +82,21 @@ fn report(
 ) -> Report {
     let ceiling = recovery_ceiling(protocol.epsilon());
     let recovered = steps.last().map_or(0.0, |(_, recovered)| *recovered);
-    let by_questions =
-        steps.iter().map(|(asked, found)| vec![asked.to_string(), format!("{found:.3}")]).collect();
-    let by_error = swept.iter().map(|point| {
-        let Point { epsilon, per_root_n, floor_per_root_n, recovered, ceiling, .. } = point;
-        vec![
-            format!("{epsilon:.1}"),
-            format!("{per_root_n:.3}"),
-            digits(rounded_down(*floor_per_root_n)),
-            format!("{recovered:.3}"),
-            digits(rounded_up(*ceiling)),
-        ]
-    });
-    let sweep: Vec<_> = swept
-        .iter()
-        .map(|point| {
-            json!({
-                "epsilon": rounded(point.epsilon).0,
-                "rmse_per_root_n": rounded(point.per_root_n).0,
-                "lower_bound_per_root_n": rounded_down(point.floor_per_root_n).0,
-                "recovered": rounded(point.recovered).0,
-                "ceiling": rounded_up(point.ceiling).0,
-            })
-        })
-        .collect();
-    let steps: Vec<_> = steps
-        .iter()
-        .map(|(asked, found)| json!({ "questions": asked, "recovered": rounded(*found).0 }))
-        .collect();
+    let by_questions = |&(asked, found): &(usize, f64)| {
+        Report::default().line("questions", "questions", asked).line(
+            "recovered",
+            "bits found",
+            measured(found, 3),
+        )
+    };
+    let by_error = |point: &Point| {
+        Report::default()
+            .line("epsilon", "epsilon", measured(point.epsilon, 1))
+            .line("rmse_per_root_n", "error / √n", measured(point.per_root_n, 3))
+            .line("lower_bound_per_root_n", "no less than", rounded_down(point.floor_per_root_n))
+            .line("recovered", "bits found", measured(point.recovered, 3))
+            .line("ceiling", "ceiling on average", rounded_up(point.ceiling))
+    };
     Report::default()
         .line("n", "users of the whole protocol", request.n)
         .line("epsilon", "epsilon", rounded(protocol.epsilon().get()))
@@ -135,13 +109,8 @@ fn report(
         )
         .line("recovered", "fraction of the first half's bits found", rounded(recovered))
         .line("ceiling", "the most that epsilon allows, on average", rounded_up(ceiling))
-        .field("steps", steps)
-        .field("sweep", sweep)
-        .table(Rows { head: vec!["questions", "bits found"], rows: by_questions })
-        .table(Rows {
-            head: vec!["epsilon", "error / √n", "no less than", "bits found", "ceiling on average"],
-            rows: by_error.collect(),
-        })
+        .rows("steps", steps.iter().map(by_questions).collect())
+        .rows("sweep", swept.iter().map(by_error).collect())
         .note(
             "All answers come from one published bag: nobody was asked twice. If they were \
              accurate the bits would be found, so a protocol that keeps epsilon cannot be \
@@ -152,36 +121,29 @@ fn report(
 
 fn by_questions(steps: &[(usize, f64)], ceiling: f64) -> Chart {
     let points = steps.iter().map(|&(asked, found)| (asked as f64, found)).collect();
-    Chart {
-        title: "What a paused protocol gives away".into(),
-        x: Axis { label: "questions asked".into(), scale: Scale::Log, range: None },
-        y: bits_found(),
-        series: vec![
-            Series::new("found", Stroke::Solid, points),
-            Series::limit("the most that ε allows, on average", ceiling),
-        ],
-    }
+    let found = Series::new("found", Stroke::Solid, points);
+    let limit = Series::limit("the most that ε allows, on average", ceiling);
+    chart("What a paused protocol gives away", "questions asked", vec![found, limit])
 }
 
 fn by_error(swept: &[Point]) -> Chart {
     let series = |name: &str, stroke, of: fn(&Point) -> f64| {
         Series::new(name, stroke, swept.iter().map(|p| (p.per_root_n, of(p))).collect())
     };
-    Chart {
-        title: "Accurate answers give the bits away".into(),
-        x: Axis { label: "error of an answer / √n".into(), scale: Scale::Log, range: None },
-        y: bits_found(),
-        series: vec![
-            series("found", Stroke::Markers, |point| point.recovered),
-            series("the most that ε allows, on average", Stroke::Solid, |point| point.ceiling),
-        ],
-    }
+    let found = series("found", Stroke::Markers, |point| point.recovered);
+    let limit = series("the most that ε allows, on average", Stroke::Solid, |point| point.ceiling);
+    chart("Accurate answers give the bits away", "error of an answer / √n", vec![found, limit])
 }
 
-/// The vertical axis of both charts.
-fn bits_found() -> Axis {
-    let label = "fraction of bits found".into();
-    Axis { label, scale: Scale::Linear, range: Some((0.4, 1.0)) }
+/// A chart of the bits that are found.
+fn chart(title: &str, x: &str, series: Vec<Series>) -> Chart {
+    let y = "fraction of bits found".into();
+    Chart {
+        title: title.into(),
+        x: Axis { label: x.into(), scale: Scale::Log, range: None },
+        y: Axis { label: y, scale: Scale::Linear, range: Some((0.4, 1.0)) },
+        series,
+    }
 }
 
 /// Questions between two pauses.

@@ -1,66 +1,89 @@
-//! A board that runs on this machine, and everyone who posts there.
+//! Boards that run on this machine, everyone who posts there, and what it costs them.
 
-use crate::local::LocalServers;
-use crate::parallel::fresh_generator;
+use crate::local::{LocalParties, LocalServers};
+use crate::parallel::{cores, fresh_generator};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 use throng_client::{Patience, Poster, Report, Uploader};
 use throng_collection::Board;
-use throng_wire::{Bulletin, SignedDirectory};
+use throng_rounds::{RobustXorSum, Seat};
+use throng_wire::{Bulletin, Schedule, SignedDirectory};
 use tokio::task::{JoinSet, block_in_place};
 
 /// The posts of one participant in a round: the messages of one report after the other.
 pub type Posts = Vec<Vec<u8>>;
 
-/// A board and the devices of its participants.
-pub struct Hall<'a> {
-    servers: &'a LocalServers,
+/// The servers, the board in use, and the devices of its participants.
+pub struct Hall {
+    servers: LocalServers,
     board: Board,
     uploader: Uploader,
     /// The posters of each participant, one for each of its reports in a round.
-    posters: BTreeMap<usize, Vec<Poster>>,
+    posters: BTreeMap<Seat, Vec<Poster>>,
+    /// The work and traffic of everyone so far, on all boards.
+    pub shares: BTreeMap<Seat, Share>,
+    /// Rounds through the mixes.
+    pub rounds: u64,
+    /// Bytes of all bulletins, which everybody reads.
+    pub read: u64,
+    /// Seconds that the rounds took, with everybody and all servers on this machine.
+    pub seconds: f64,
 }
 
-/// The outcome of a round, and the time it took.
-pub struct Round {
-    /// The bulletin that everybody saw.
-    pub bulletin: Bulletin,
-    /// The time from the first second of the round until everybody saw the bulletin.
-    pub taken: Duration,
-    /// The time that each participant's device took to seal its reports.
-    pub sealing: BTreeMap<usize, Duration>,
+/// The work and traffic of one participant.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Share {
+    /// Messages sent.
+    pub messages: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// The time of its own work: protocol and sealing.
+    pub work: Duration,
 }
 
-impl<'a> Hall<'a> {
-    /// A hall in which nobody has posted yet.
-    pub fn new(servers: &'a LocalServers, board: Board) -> Result<Self> {
+impl Hall {
+    /// Starts servers that run these boards. The first is the one in use.
+    pub fn open(parties: LocalParties, boards: &[Board]) -> Result<Self> {
+        let servers = parties.serve(&[], boards)?;
+        let board = boards.first().context("a board")?.clone();
         let uploader = Uploader::for_board(&board, Patience::default())?;
-        Ok(Self { servers, board, uploader, posters: BTreeMap::new() })
+        let (posters, shares) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { servers, board, uploader, posters, shares, rounds: 0, read: 0, seconds: 0.0 })
     }
 
-    /// Bytes that a participant sends for this number of reports.
-    pub fn bytes(&self, reports: usize) -> u64 {
-        (reports * self.board.shape().report_bytes()) as u64
+    /// Goes over to another board.
+    pub fn enter(&mut self, board: &Board) -> Result<()> {
+        self.uploader = Uploader::for_board(board, Patience::default())?;
+        self.board = board.clone();
+        self.posters.clear();
+        Ok(())
     }
 
-    /// Messages that a participant sends in this number of reports.
-    pub fn messages(&self, reports: usize) -> u64 {
-        reports as u64 * u64::from(self.board.messages)
+    /// Stops the servers.
+    pub async fn close(self) {
+        self.servers.stop().await;
     }
 
     /// Begins a round, lets everyone post, ends it, and fetches what everyone sees. All
     /// participants on this machine read the same copy; each checks it for its own messages.
-    pub async fn round(&mut self, round: u64, posts: BTreeMap<usize, Posts>) -> Result<Round> {
+    /// Returns the bulletin, and the time since the first second of the round.
+    pub async fn round(
+        &mut self,
+        round: u64,
+        posts: BTreeMap<Seat, Posts>,
+    ) -> Result<(Bulletin, Duration)> {
         let start = Instant::now();
         self.servers.clock.set(self.board.schedule.start_of(round));
         let directory = self.servers.directory(&self.uploader, round).await?;
         let sealed = block_in_place(|| self.seal(round, &directory, &posts))?;
-        let mut sealing = BTreeMap::new();
         let mut under_way = JoinSet::new();
-        for (participant, reports, taken) in sealed {
-            sealing.insert(participant, taken);
+        for (seat, reports, taken) in sealed {
+            let share = self.shares.entry(seat).or_default();
+            share.messages += reports.len() as u64 * u64::from(self.board.messages);
+            share.bytes += (reports.len() * self.board.shape().report_bytes()) as u64;
+            share.work += taken;
             let uploader = self.uploader.clone();
             under_way.spawn(async move { uploader.upload_many(&reports).await });
             if under_way.len() >= AT_ONCE
@@ -74,7 +97,11 @@ impl<'a> Hall<'a> {
         }
         self.servers.clock.set(self.board.schedule.deadline(round));
         let bulletin = self.bulletin(round).await?;
-        Ok(Round { bulletin, taken: start.elapsed(), sealing })
+        let taken = start.elapsed();
+        self.rounds += 1;
+        self.read += bulletin.bag().as_bytes().len() as u64;
+        self.seconds += taken.as_secs_f64();
+        Ok((bulletin, taken))
     }
 
     /// Seals everybody's reports, on all cores.
@@ -82,31 +109,27 @@ impl<'a> Hall<'a> {
         &mut self,
         round: u64,
         directory: &SignedDirectory,
-        posts: &BTreeMap<usize, Posts>,
-    ) -> Result<Vec<(usize, Vec<Report>, Duration)>> {
-        for (participant, posts) in posts {
-            let posters = self.posters.entry(*participant).or_default();
-            while posters.len() < posts.len() {
-                posters.push(Poster::new(&self.board));
-            }
+        posts: &BTreeMap<Seat, Posts>,
+    ) -> Result<Vec<(Seat, Vec<Report>, Duration)>> {
+        for (&seat, posts) in posts {
+            let posters = self.posters.entry(seat).or_default();
+            posters.resize_with(posters.len().max(posts.len()), || Poster::new(&self.board));
         }
-        let posting =
-            |(participant, _): &(&usize, &mut Vec<Poster>)| posts.contains_key(participant);
-        let mut desks: Vec<_> = self.posters.iter_mut().filter(posting).collect();
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let share = desks.len().div_ceil(threads).max(1);
+        let mut desks: Vec<_> = self.posters.iter_mut().collect();
+        desks.retain(|(seat, _)| posts.contains_key(seat));
+        let share = desks.len().div_ceil(cores()).max(1);
         thread::scope(|scope| {
-            let work = |desks: &mut [(&usize, &mut Vec<Poster>)]| {
+            let work = |desks: &mut [(&Seat, &mut Vec<Poster>)]| {
                 let mut rng = fresh_generator()?;
                 let mut sealed = Vec::with_capacity(desks.len());
-                for (participant, posters) in desks {
+                for (seat, posters) in desks {
                     let start = Instant::now();
                     let mut reports = Vec::new();
-                    for (poster, messages) in posters.iter_mut().zip(&posts[*participant]) {
+                    for (poster, messages) in posters.iter_mut().zip(&posts[*seat]) {
                         poster.learn(directory, round)?;
                         reports.push(poster.post(messages, round, &mut rng)?);
                     }
-                    sealed.push((**participant, reports, start.elapsed()));
+                    sealed.push((**seat, reports, start.elapsed()));
                 }
                 anyhow::Ok(sealed)
             };
@@ -124,21 +147,41 @@ impl<'a> Hall<'a> {
         let until = Instant::now() + PATIENCE;
         loop {
             match self.uploader.bulletin(round).await {
-                Ok(bulletin) => return Ok(bulletin),
-                Err(throng_client::Error::Refused { status: 404, .. })
-                    if Instant::now() < until =>
-                {
+                Err(throng_client::Error::Refused { status: 404, .. }) => {
+                    if Instant::now() >= until {
+                        bail!("round {round} was not published in time");
+                    }
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
-                Err(throng_client::Error::Refused { status: 404, .. }) => {
-                    bail!("round {round} was not published in time")
-                }
-                Err(error) => {
-                    return Err(error).with_context(|| format!("fetching round {round}"));
-                }
+                other => return other.with_context(|| format!("fetching round {round}")),
             }
         }
     }
+}
+
+/// The schedule of a board whose first round comes after the last of another.
+pub fn after(board: &Board) -> Schedule {
+    Schedule { start: board.schedule.deadline(board.rounds), ..board.schedule }
+}
+
+/// Everybody's messages of the one-round protocol through mixes, a report each.
+pub async fn one_round(mixes: u8, reports: Vec<Vec<u8>>) -> Result<Bulletin> {
+    let parties = LocalParties::gather(mixes).await?;
+    let messages = reports.first().map_or(0, Vec::len) / RobustXorSum::MESSAGE_LEN;
+    let board = Board {
+        about: "Parities in one round".into(),
+        messages: messages as u32,
+        payload: RobustXorSum::MESSAGE_LEN as u32,
+        crowd: reports.len() as u64,
+        rounds: 1,
+        schedule: parties.schedule,
+        chain: parties.chain.clone(),
+    };
+    let mut hall = Hall::open(parties, &[board])?;
+    let posts = (0..).map(Seat).zip(reports).map(|(seat, report)| (seat, vec![report]));
+    let (bulletin, _) = hall.round(0, posts.collect()).await?;
+    hall.close().await;
+    Ok(bulletin)
 }
 
 /// Uploads at a time.

@@ -1,10 +1,11 @@
 //! `throng rounds keys`: many pairs agree on keys through the mixes, at the same time.
 
-use super::hall::{Hall, Round};
-use super::{boards, progress, rounded, rounded_down, rounded_up};
+use super::hall::{Hall, after};
+use super::{progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::{Keys, MethodArg};
+use crate::local::LocalParties;
 use crate::parallel::fresh_generator;
-use crate::report::{Report, Rows, digits};
+use crate::report::{Report, digits};
 use anyhow::Result;
 use chacha20::ChaCha12Rng;
 use std::collections::BTreeMap;
@@ -17,14 +18,19 @@ pub async fn run(request: &Keys) -> Result<Report> {
     let method = method(request)?;
     let (people, rounds) = (2 * request.pairs, request.retries + 1);
     let mut meeting = Meeting::new(people, method)?;
-    let board = |about: &str, messages, payload, rounds| {
-        let (about, crowd) = (about.to_owned(), u64::from(people));
-        move |schedule, chain| Board { about, messages, payload, crowd, rounds, schedule, chain }
+    let parties = LocalParties::gather(request.mixes.mixes).await?;
+    let keys = Board {
+        about: "Keys for pairs".into(),
+        messages: method.messages() as u32,
+        payload: Hand::MESSAGE as u32,
+        crowd: people.into(),
+        rounds,
+        schedule: parties.schedule,
+        chain: parties.chain.clone(),
     };
-    let cards = board("Keys for pairs", method.messages() as u32, Hand::MESSAGE as u32, rounds);
-    let (servers, [keys, talk]) =
-        boards::start(request.mixes.mixes, [cards, board("Confirmations", 1, FRAME, 1)]).await?;
-    let mut hall = Hall::new(&servers, keys.clone())?;
+    let (about, schedule) = ("Confirmations".into(), after(&keys));
+    let talk = Board { about, messages: 1, payload: FRAME, rounds: 1, schedule, ..keys.clone() };
+    let mut hall = Hall::open(parties, &[keys.clone(), talk.clone()])?;
     for round in 0..rounds {
         if meeting.open() == 0 {
             break;
@@ -33,9 +39,11 @@ pub async fn run(request: &Keys) -> Result<Report> {
         meeting.round(round, &mut hall, &keys).await?;
     }
     progress("a round to confirm");
-    let confirmed = meeting.confirm(&mut Hall::new(&servers, talk.clone())?, &talk).await?;
-    servers.stop().await;
-    Ok(meeting.report(request, method, confirmed))
+    hall.enter(&talk)?;
+    let confirmed = meeting.confirm(&mut hall, &talk).await?;
+    let report = meeting.report(request, method, confirmed, &hall);
+    hall.close().await;
+    Ok(report)
 }
 
 fn method(request: &Keys) -> Result<Method> {
@@ -50,35 +58,18 @@ fn method(request: &Keys) -> Result<Method> {
 struct Meeting {
     agreements: Vec<Agreement>,
     rng: ChaCha12Rng,
-    /// The outcome of each round.
-    attempts: Vec<Attempt>,
-    messages: u64,
-    sent: u64,
-    read: u64,
-    sealing: Duration,
+    /// The outcome of each round, as a row.
+    attempts: Vec<Report>,
+    failed_at_first: Option<u32>,
     looking: Duration,
-}
-
-struct Attempt {
-    tried: u32,
-    failed: u32,
-    why: BTreeMap<&'static str, u32>,
-    taken: Duration,
 }
 
 impl Meeting {
     fn new(people: u32, method: Method) -> Result<Self> {
         let agreement = |seat| Agreement::new(Seat(seat), [Seat(seat ^ 1)], method);
-        Ok(Self {
-            agreements: (0..people).map(agreement).collect::<Result<_, _>>()?,
-            rng: fresh_generator()?,
-            attempts: Vec::new(),
-            messages: 0,
-            sent: 0,
-            read: 0,
-            sealing: Duration::ZERO,
-            looking: Duration::ZERO,
-        })
+        let agreements = (0..people).map(agreement).collect::<Result<_, _>>()?;
+        let (rng, attempts, looking) = (fresh_generator()?, Vec::new(), Duration::ZERO);
+        Ok(Self { agreements, rng, attempts, failed_at_first: None, looking })
     }
 
     /// Pairs of which one end has no key.
@@ -87,35 +78,33 @@ impl Meeting {
         self.agreements.chunks_exact(2).filter(open).count() as u32
     }
 
-    async fn round(&mut self, round: u64, hall: &mut Hall<'_>, board: &Board) -> Result<()> {
+    async fn round(&mut self, round: u64, hall: &mut Hall, board: &Board) -> Result<()> {
         let tried = self.open();
         let mut posts = BTreeMap::new();
-        for (seat, agreement) in self.agreements.iter_mut().enumerate() {
+        for (seat, agreement) in (0..).map(Seat).zip(&mut self.agreements) {
             let messages = agreement.messages(&mut self.rng)?;
             let shape = (board.messages, board.payload);
             posts.insert(seat, pad(&messages, 1, shape, &mut self.rng)?);
         }
-        let done = hall.round(round, posts).await?;
-        self.count(&done, hall);
+        let (bulletin, taken) = hall.round(round, posts).await?;
         let start = Instant::now();
         for agreement in &mut self.agreements {
-            agreement.settle(&done.bulletin);
+            agreement.settle(&bulletin);
         }
         self.looking += start.elapsed();
         let mut why = BTreeMap::new();
-        for agreement in self.agreements.iter().step_by(2) {
-            for (_, failure) in agreement.failures() {
-                *why.entry(named(failure)).or_insert(0) += 1;
-            }
+        for (_, failure) in self.agreements.iter().step_by(2).flat_map(Agreement::failures) {
+            *why.entry(named(failure)).or_insert(0) += 1;
         }
-        self.attempts.push(Attempt { tried, failed: self.open(), why, taken: done.taken });
+        self.count(tried, self.open(), &why, taken);
         Ok(())
     }
 
     /// Lets both ends of every pair tell each other, sealed, what only the owner of the key can
     /// know. Returns the number of pairs that are satisfied.
-    async fn confirm(&mut self, hall: &mut Hall<'_>, board: &Board) -> Result<u32> {
+    async fn confirm(&mut self, hall: &mut Hall, board: &Board) -> Result<u32> {
         let agreements = std::mem::take(&mut self.agreements);
+        let tried = agreements.len() as u32 / 2;
         let mut ends: BTreeMap<u32, (PairKey, Channel)> = BTreeMap::new();
         let mut posts = BTreeMap::new();
         for (seat, agreement) in (0..).zip(agreements) {
@@ -127,40 +116,41 @@ impl Meeting {
                 ends.insert(seat, (key, channel));
             }
             let shape = (board.messages, board.payload);
-            posts.insert(seat as usize, pad(&frames, 1, shape, &mut self.rng)?);
+            posts.insert(own, pad(&frames, 1, shape, &mut self.rng)?);
         }
-        let people = posts.len() as u32;
-        let done = hall.round(0, posts).await?;
-        self.count(&done, hall);
+        let (bulletin, taken) = hall.round(0, posts).await?;
         let mut satisfied = |seat: u32| {
             ends.get_mut(&seat).is_some_and(|(key, channel)| {
-                let proof = channel.open(&done.bulletin);
+                let proof = channel.open(&bulletin);
                 proof.is_ok_and(|proof| key.confirms(Seat(seat ^ 1), &proof))
             })
         };
-        let pairs = (0..people).step_by(2);
+        let pairs = (0..tried).map(|pair| 2 * pair);
         let confirmed = pairs.filter(|&low| satisfied(low) && satisfied(low + 1)).count() as u32;
-        self.attempts.push(Attempt {
-            tried: people / 2,
-            failed: people / 2 - confirmed,
-            why: BTreeMap::from([("not confirmed", people / 2 - confirmed)]),
-            taken: done.taken,
-        });
+        let failed = tried - confirmed;
+        self.count(tried, failed, &BTreeMap::from([("not confirmed", failed)]), taken);
         Ok(confirmed)
     }
 
-    /// Adds what a round took.
-    fn count(&mut self, done: &Round, hall: &Hall<'_>) {
-        self.messages += hall.messages(1);
-        self.sent += hall.bytes(1);
-        self.read += done.bulletin.bag().as_bytes().len() as u64;
-        self.sealing += done.sealing.values().sum::<Duration>();
+    /// Adds the outcome of a round: pairs that tried, those that failed, and why.
+    fn count(&mut self, tried: u32, failed: u32, why: &BTreeMap<&str, u32>, taken: Duration) {
+        self.failed_at_first.get_or_insert(failed);
+        let why = why.iter().filter(|(_, times)| **times > 0);
+        let why: Vec<String> = why.map(|(why, times)| format!("{times} {why}")).collect();
+        let row = Report::default()
+            .say("round", (self.attempts.len() + 1).to_string())
+            .say("pairs", tried.to_string())
+            .say("failed", failed.to_string())
+            .say("why", why.join(", "))
+            .say("seconds", digits(rounded(taken.as_secs_f64())));
+        self.attempts.push(row);
     }
 
-    fn report(self, request: &Keys, method: Method, confirmed: u32) -> Report {
-        let rows = self.attempts.iter().enumerate().map(Attempt::row).collect();
-        let first = self.attempts.first().map_or(0, |attempt| attempt.failed);
-        let seconds = self.attempts.iter().map(|attempt| attempt.taken.as_secs_f64()).sum();
+    fn report(self, request: &Keys, method: Method, confirmed: u32, hall: &Hall) -> Report {
+        // Everybody posts one report in every round.
+        let one = hall.shares.values().next().copied().unwrap_or_default();
+        let sealing = hall.shares.values().map(|share| share.work).sum();
+        let first = self.failed_at_first.unwrap_or(0);
         let each = |total: Duration| rounded(total.as_secs_f64() / f64::from(2 * request.pairs));
         let report = Report::default()
             .line("pairs", "pairs", request.pairs)
@@ -176,30 +166,18 @@ impl Meeting {
                 "secret bits of a key, at least",
                 rounded_down(method.entropy_bits()),
             )
-            .line("messages", "messages of a participant", self.messages)
-            .line("bytes_sent", "bytes it sends", self.sent)
-            .line("bytes_read", "bytes it reads", self.read)
-            .line("seal_seconds", "seconds it seals", each(self.sealing))
+            .line("messages", "messages of a participant", one.messages)
+            .line("bytes_sent", "bytes it sends", one.bytes)
+            .line("bytes_read", "bytes it reads", hall.read)
+            .line("seal_seconds", "seconds it seals", each(sealing))
             .line("look_seconds", "seconds it looks for its key", each(self.looking))
-            .line("seconds", "seconds in all, everybody on this machine", rounded(seconds))
-            .table(Rows { head: vec!["round", "pairs", "failed", "why", "seconds"], rows })
+            .line("seconds", "seconds in all, everybody on this machine", rounded(hall.seconds))
+            .table(self.attempts)
             .note(
                 "Nobody else can tell a key from random bits as long as one mix is honest. Who is \
                  at the other end is another matter: see docs/rounds.md.",
             );
         if confirmed == request.pairs { report } else { report.failing() }
-    }
-}
-
-impl Attempt {
-    fn row((round, attempt): (usize, &Self)) -> Vec<String> {
-        let why = attempt.why.iter().filter(|(_, times)| **times > 0);
-        let why: Vec<String> = why.map(|(why, times)| format!("{times} {why}")).collect();
-        let counts =
-            [round as u32 + 1, attempt.tried, attempt.failed].map(|count| count.to_string());
-        let mut row = counts.to_vec();
-        row.extend([why.join(", "), digits(rounded(attempt.taken.as_secs_f64()))]);
-        row
     }
 }
 

@@ -1,13 +1,12 @@
 //! `throng rounds sum`: the exact sum with central noise, in spite of dropouts.
 
-use super::computation::{Computation, Cost};
-use super::{progress, rounded_up};
+use super::computation::{Cost, compute};
+use super::{progress, rounded_up, whole};
 use crate::args::rounds::Sum;
 use crate::collection::Usage;
 use crate::parallel::{generator, seed};
-use crate::report::{Report, Rows};
+use crate::report::Report;
 use anyhow::{Context, Result, bail};
-use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use throng_account::show::{Near, Upper};
 use throng_account::{Delta, Epsilon};
@@ -37,11 +36,10 @@ pub async fn run(request: &Sum) -> Result<Report> {
             bail!(Usage(reason + "; use --n or --members"));
         }
         progress(&format!("n = {n}"));
-        runs.push(Sitting { request, members, noise: &noise, seed }.hold(n).await?);
+        runs.push(hold(n, request, members, &noise, seed).await?);
     }
-    let rows = runs.iter().map(Run::row).collect();
-    let costs: Vec<&Cost> = runs.iter().map(|run| &run.cost).collect();
     let right = runs.iter().all(|run| run.within);
+    let costs: Vec<_> = runs.iter().map(|run| run.cost.row()).collect();
     let report = Report::default()
         .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta", rounded_up(noise.delta().get()))
@@ -52,12 +50,8 @@ pub async fn run(request: &Sum) -> Result<Report> {
             Near(noise.standard_deviation()),
         )
         .field("seed", seed)
-        .field("runs", runs.iter().map(Run::json).collect::<Vec<_>>())
-        .table(Rows {
-            head: vec!["n", "left out", "members lost", "true sum", "released", "error"],
-            rows,
-        })
-        .table(Cost::table(costs))
+        .rows("runs", runs.into_iter().map(|run| run.row).collect())
+        .table(costs)
         .note(
             "The true sum is of those who stayed. The noise is one draw of the central model, made \
              of coins that no member knows.",
@@ -65,90 +59,50 @@ pub async fn run(request: &Sum) -> Result<Report> {
     Ok(if right { report } else { report.failing() })
 }
 
-/// The settings that all runs share.
-struct Sitting<'a> {
-    request: &'a Sum,
-    members: u32,
-    noise: &'a LaplaceNoise,
-    seed: u64,
-}
-
 struct Run {
-    n: u32,
-    left_out: usize,
-    members_lost: u32,
-    truth: u64,
-    released: i64,
+    row: Report,
     /// True if the noise can make an error of this size.
     within: bool,
     cost: Cost,
 }
 
-impl Sitting<'_> {
-    async fn hold(&self, n: u32) -> Result<Run> {
-        let Self { request, members, noise, seed } = *self;
-        let seats: Vec<Seat> = (0..members).map(Seat).collect();
-        let mut circuit =
-            Circuit::new(n, Committee::new(seats.clone(), request.committee.corrupt)?);
-        let numbers: Vec<_> =
-            (0..n).map(|seat| circuit.integer(Seat(seat), request.bits)).collect();
-        (0..n).for_each(|seat| circuit.may_be_absent(Seat(seat)));
-        let sum = circuit.sum(numbers);
-        let drawn = circuit.noise(noise);
-        let noisy = circuit.add(sum, drawn);
-        let answer = circuit.reveal_number(noisy, &seats);
+/// One run with `n` participants.
+async fn hold(n: u32, request: &Sum, members: u32, noise: &LaplaceNoise, seed: u64) -> Result<Run> {
+    let seats: Vec<Seat> = (0..members).map(Seat).collect();
+    let mut circuit = Circuit::new(n, Committee::new(seats.clone(), request.committee.corrupt)?);
+    let numbers: Vec<_> = (0..n).map(|seat| circuit.integer(Seat(seat), request.bits)).collect();
+    (0..n).for_each(|seat| circuit.may_be_absent(Seat(seat)));
+    let sum = circuit.sum(numbers);
+    let drawn = circuit.noise(noise);
+    let noisy = circuit.add(sum, drawn);
+    let answer = circuit.reveal_number(noisy, &seats);
 
-        let mut rng = generator(seed, n.into());
-        let given: Vec<u64> = (0..n).map(|_| sample::below(1 << request.bits, &mut rng)).collect();
-        let values = given.iter().map(|&number| vec![Input::Integer(number)]).collect();
-        // The last participants agree on keys and confirm them, and are not heard of any more.
-        let drop = ((n - members) * request.drop_in_ten).div_ceil(10);
-        let mut leaves: BTreeMap<Seat, u64> = (n - drop..n).map(|seat| (Seat(seat), 1)).collect();
-        // The last members deal, and are gone before the others begin to compute.
-        leaves.extend((members - request.drop_members..members).map(|seat| (Seat(seat), 2)));
-        let done =
-            Computation { circuit, values, leaves, mixes: request.mixes.mixes }.run().await?;
+    let mut rng = generator(seed, n.into());
+    let given: Vec<u64> = (0..n).map(|_| sample::below(1 << request.bits, &mut rng)).collect();
+    let values: Vec<_> = given.iter().map(|&number| vec![Input::Integer(number)]).collect();
+    // The last participants agree on keys and confirm them, and are not heard of any more.
+    let drop = ((n - members) * request.drop_in_ten).div_ceil(10);
+    let mut leaves: BTreeMap<Seat, u64> = (n - drop..n).map(|seat| (Seat(seat), 1)).collect();
+    // The last members deal, and are gone before the others begin to compute.
+    leaves.extend((members - request.drop_members..members).map(|seat| (Seat(seat), 2)));
+    let done = compute(circuit, &values, &leaves, request.mixes.mixes).await?;
 
-        let shown = done.outcomes.values().filter_map(|outcome| outcome.number(answer));
-        let shown: Vec<i64> = shown.collect();
-        let released = *shown.first().context("nobody was shown the sum")?;
-        if shown.iter().any(|other| *other != released) {
-            bail!("members were shown different sums");
-        }
-        let left_out = done.outcomes.values().next().map_or(0, |outcome| outcome.absent().len());
-        let truth = given[..(n - drop) as usize].iter().sum::<u64>();
-        let within = (released - truth as i64).abs() <= noise.reach();
-        let members_lost = request.drop_members;
-        Ok(Run { n, left_out, members_lost, truth, released, within, cost: done.cost })
+    let shown = done.outcomes.values().filter_map(|outcome| outcome.number(answer));
+    let shown: Vec<i64> = shown.collect();
+    let released = *shown.first().context("nobody was shown the sum")?;
+    if shown.iter().any(|other| *other != released) {
+        bail!("members were shown different sums");
     }
-}
-
-impl Run {
-    fn error(&self) -> i64 {
-        self.released - self.truth as i64
-    }
-
-    fn row(&self) -> Vec<String> {
-        let cells = [
-            self.n.into(),
-            self.left_out as i64,
-            self.members_lost.into(),
-            self.truth as i64,
-            self.released,
-            self.error(),
-        ];
-        cells.map(|cell: i64| cell.to_string()).to_vec()
-    }
-
-    fn json(&self) -> Json {
-        json!({
-            "n": self.n,
-            "left_out": self.left_out,
-            "members_lost": self.members_lost,
-            "truth": self.truth,
-            "released": self.released,
-            "error": self.error(),
-            "cost": self.cost.json(),
-        })
-    }
+    let left_out = done.outcomes.values().next().map_or(0, |outcome| outcome.absent().len());
+    let truth = given[..(n - drop) as usize].iter().sum::<u64>() as i64;
+    let error = released - truth;
+    let row = Report::default()
+        .line("n", "n", n)
+        .line("left_out", "left out", left_out)
+        .line("members_lost", "members lost", request.drop_members)
+        .line("truth", "true sum", whole(truth))
+        .line("released", "released", whole(released))
+        .line("error", "error", whole(error))
+        .field("cost", done.cost.row());
+    Ok(Run { row, within: error.abs() <= noise.reach(), cost: done.cost })
 }

@@ -1,20 +1,20 @@
 //! `throng rounds xor-sum`: the number of groups with an odd number of ones, by several rounds and
 //! by one.
 
-use super::computation::{Computation, Cost};
-use super::hall::Hall;
-use super::{boards, draw, progress, rounded, rounded_down, rounded_up};
+use super::computation::{Cost, compute};
+use super::hall::one_round;
+use super::{draw, progress, rounded, rounded_down, rounded_up};
 use crate::args::rounds::XorSum;
 use crate::collection::Usage;
+use crate::figures::log_chart;
 use crate::parallel::{fresh_generator, generator, seed};
-use crate::report::{Report, Rows, digits};
+use crate::report::{Printable, Report, digits};
 use anyhow::{Context, Result, bail};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use throng_account::show::Upper;
 use throng_account::{Delta, Epsilon};
-use throng_chart::{Axis, Chart, Scale, Series, Stroke};
-use throng_collection::Board;
+use throng_chart::{Chart, Series, Stroke};
 use throng_mechanism::sample;
 use throng_rounds::{
     Circuit, Committee, Input, LaplaceNoise, RobustXorSum, Seat, pause::error_floor, xor_sum,
@@ -38,30 +38,17 @@ pub async fn run(request: &XorSum) -> Result<Report> {
     }
     let chart = chart(&runs, epsilon);
     let files = draw(request.out.as_deref(), &[("xor-sum", chart)])?;
-    let rows = runs.iter().map(Run::row).collect();
-    let costs: Vec<&Cost> = runs.iter().map(|run| &run.cost).collect();
+    let costs: Vec<_> = runs.iter().map(|run| run.cost.row()).collect();
     let right = runs.iter().all(|run| run.within);
-    let head = vec![
-        "n",
-        "true",
-        "many rounds",
-        "error",
-        "predicted",
-        "one round",
-        "error",
-        "predicted",
-        "no less than",
-    ];
     let report = Report::default()
         .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta of many rounds", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", SENSITIVITY)
         .line("repeat", "releases, to measure errors by", u64::from(request.repeat))
         .field("seed", seed)
-        .field("runs", runs.iter().map(|run| run.json(request.repeat)).collect::<Vec<_>>())
+        .rows("runs", runs.iter().map(|run| run.row(request.repeat)).collect())
         .field("files", files)
-        .table(Rows { head, rows })
-        .table(Cost::table(costs))
+        .table(costs)
         .note(
             "Errors are root mean squares over the releases. Many rounds hide group and bit, and \
              err by the noise of the central model however many take part. One round hides the bit \
@@ -111,9 +98,10 @@ impl Setting<'_> {
             n,
             truth,
             first: (first_many.context("a release")?, first_one.context("a release")?),
-            errors: (root_mean_square(errors), {
-                root_mean_square(one.iter().map(|value| value - truth as f64))
-            }),
+            errors: (
+                root_mean_square(errors),
+                root_mean_square(one.iter().map(|value| value - truth as f64)),
+            ),
             predicted: (
                 self.noise.standard_deviation(),
                 self.one_round.standard_error((0..n / 2).map(|_| 2)),
@@ -146,10 +134,8 @@ impl Setting<'_> {
             })
             .collect();
         let values = inputs.iter().map(|&(group, bit)| vec![Input::Choice(bit.then_some(group))]);
-        let values = values.collect();
-        let leaves = BTreeMap::new();
-        let mixes = self.request.mixes.mixes;
-        let done = Computation { circuit, values, leaves, mixes }.run().await?;
+        let (values, mixes): (Vec<_>, _) = (values.collect(), self.request.mixes.mixes);
+        let done = compute(circuit, &values, &BTreeMap::new(), mixes).await?;
         let outcome = done.outcomes.get(&Seat(0)).context("nobody was shown a sum")?;
         let shown = answers.iter().map(|answer| outcome.number(*answer));
         Ok((shown.collect::<Option<_>>().context("an answer is missing")?, done.cost))
@@ -157,55 +143,44 @@ impl Setting<'_> {
 
     /// The one-round protocol, also through the mixes.
     async fn one_round(&self, inputs: &[(u32, bool)]) -> Result<Vec<f64>> {
-        let repeat = self.request.repeat;
-        let (messages, payload) = (u32::from(repeat), RobustXorSum::MESSAGE_LEN as u32);
-        let crowd = inputs.len() as u64;
-        let about = "Parities in one round".into();
-        let make =
-            |schedule, chain| Board { about, messages, payload, crowd, rounds: 1, schedule, chain };
-        let (servers, [board]) = boards::start(self.request.mixes.mixes, [make]).await?;
         let mut rng = fresh_generator()?;
-        let mut posts = BTreeMap::new();
-        for (user, &(group, bit)) in inputs.iter().enumerate() {
-            let messages =
-                (0..repeat).map(|repeat| self.one_round.encode(group, bit, repeat, &mut rng));
-            posts.insert(user, vec![messages.flatten().collect()]);
-        }
-        let round = Hall::new(&servers, board)?.round(0, posts).await?;
-        servers.stop().await;
-        let sums = self.one_round.estimate(round.bulletin.bag());
+        let report = |&(group, bit): &(u32, bool)| {
+            let repeats = 0..self.request.repeat;
+            repeats.flat_map(|repeat| self.one_round.encode(group, bit, repeat, &mut rng)).collect()
+        };
+        let reports = inputs.iter().map(report).collect();
+        let bulletin = one_round(self.request.mixes.mixes, reports).await?;
+        let sums = self.one_round.estimate(bulletin.bag());
         Ok(sums.sums.iter().map(|sum| sum.value).collect())
     }
 }
 
 impl Run {
-    fn row(&self) -> Vec<String> {
-        let numbers =
-            [self.errors.0, self.predicted.0, self.first.1, self.errors.1, self.predicted.1];
-        let mut row = vec![self.n.to_string(), self.truth.to_string(), self.first.0.to_string()];
-        row.extend(numbers.map(|number| format!("{number:.2}")));
-        row.push(digits(rounded_down(self.floor)));
-        row
-    }
-
-    fn json(&self, repeat: u16) -> Json {
-        json!({
-            "n": self.n,
-            "truth": self.truth,
-            "repeat": repeat,
-            "many_rounds": {
-                "first": self.first.0,
-                "rmse": rounded(self.errors.0).0,
-                "predicted": rounded(self.predicted.0).0,
-            },
-            "one_round": {
-                "first": rounded(self.first.1).0,
-                "rmse": rounded(self.errors.1).0,
-                "predicted": rounded(self.predicted.1).0,
-                "lower_bound": rounded_down(self.floor).0,
-            },
-            "cost": self.cost.json(),
-        })
+    fn row(&self, repeat: u16) -> Report {
+        let cell = |number: f64| format!("{number:.2}");
+        let many = json!({
+            "first": self.first.0,
+            "rmse": rounded(self.errors.0).0,
+            "predicted": rounded(self.predicted.0).0,
+        });
+        let one = json!({
+            "first": rounded(self.first.1).0,
+            "rmse": rounded(self.errors.1).0,
+            "predicted": rounded(self.predicted.1).0,
+            "lower_bound": rounded_down(self.floor).0,
+        });
+        Report::default()
+            .line("n", "n", self.n)
+            .line("truth", "true", self.truth)
+            .field("repeat", repeat)
+            .line("many_rounds", "many rounds", Printable::new(many, self.first.0.to_string()))
+            .say("error", cell(self.errors.0))
+            .say("predicted", cell(self.predicted.0))
+            .line("one_round", "one round", Printable::new(one, cell(self.first.1)))
+            .say("error", cell(self.errors.1))
+            .say("predicted", cell(self.predicted.1))
+            .say("no less than", digits(rounded_down(self.floor)))
+            .field("cost", self.cost.row())
     }
 }
 
@@ -214,21 +189,15 @@ fn chart(runs: &[Run], epsilon: Epsilon) -> Chart {
         let points = runs.iter().map(|run| (f64::from(run.n), of(run)));
         Series::new(name, stroke, points.collect())
     };
-    let axis = |label: &str| Axis { label: label.into(), scale: Scale::Log, range: None };
-    Chart {
-        title: format!("XOR-sum at ε = {}: many rounds beside one", epsilon.get()),
-        x: axis("participants"),
-        y: axis("root mean square error"),
-        series: vec![
-            series("one round, measured", Stroke::Markers, |run| run.errors.1),
-            series("one round, predicted: ∝ √n", Stroke::Solid, |run| run.predicted.1),
-            series("least error of any robust round", Stroke::Dotted, |run| run.floor),
-            series("many rounds, measured", Stroke::Markers, |run| run.errors.0),
-            series("many rounds, predicted: the central noise", Stroke::Solid, |run| {
-                run.predicted.0
-            }),
-        ],
-    }
+    let series = vec![
+        series("one round, measured", Stroke::Markers, |run| run.errors.1),
+        series("one round, predicted: ∝ √n", Stroke::Solid, |run| run.predicted.1),
+        series("least error of any robust round", Stroke::Dotted, |run| run.floor),
+        series("many rounds, measured", Stroke::Markers, |run| run.errors.0),
+        series("many rounds, predicted: the central noise", Stroke::Solid, |run| run.predicted.0),
+    ];
+    let title = format!("XOR-sum at ε = {}: many rounds beside one", epsilon.get());
+    log_chart(title, ("participants", "root mean square error"), series)
 }
 
 fn root_mean_square(errors: impl Iterator<Item = f64>) -> f64 {

@@ -212,7 +212,7 @@ fn with_bits(circuit: &Arc<Circuit>, values: &Values, seat: Seat, bits: &[i64]) 
     let player = |own: Seat| {
         let values = values.get(&own).map_or(&[][..], |values| values);
         let mut player = Player::new(Arc::clone(circuit), own, values).unwrap();
-        if let (Turn::Send(role), true) = (&mut player.turn, own == seat) {
+        if let (Some(role), true) = (&mut player.role, own == seat) {
             assert_eq!(role.bits.len(), bits.len());
             *role.bits = bits.iter().map(|&bit| Element::from_signed(bit)).collect();
         }
@@ -304,8 +304,8 @@ fn the_check_of_a_wrong_product_does_not_tell_what_it_was_multiplied_by() {
         // One bit, then r, two seeds, ρ.
         let rho: Element = (0..3).map(|dealer| dealt(dealer, 4)).sum();
         // Three coefficients per wire: three inputs, three squares, the first product, the second.
-        let mut challenge = challenge::Challenge::new([opened(reveal, 1), opened(reveal, 2)]);
-        let coefficients: Vec<_> = (0..24).map(|_| challenge.next()).collect();
+        let coefficients = challenge::challenge([opened(reveal, 1), opened(reveal, 2)]);
+        let coefficients: Vec<_> = coefficients.take(24).collect();
         // The 1 that was added counts as much as a share of member 1 does.
         let added = crate::shamir::at_zero(&[0, 1, 2])[1];
         let sum = added * (coefficients[18] + Element::from(secret) * coefficients[21]);
