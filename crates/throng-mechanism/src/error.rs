@@ -52,3 +52,13 @@ pub enum Error {
     #[error(transparent)]
     Account(#[from] throng_account::Error),
 }
+
+/// Refuses a parameter that is out of its range.
+pub(crate) fn require(holds: bool, name: &'static str, range: &'static str) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::Parameter { name, range }) }
+}
+
+/// Refuses a value that does not fit the question.
+pub(crate) fn fits(holds: bool, expected: &'static str) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::Value { expected }) }
+}

@@ -111,7 +111,7 @@ impl Question {
 /// let ask = Ask::new(Question::Bit, Crowd::new(1000)?, epsilon, delta);
 /// // Among a thousand one bit in 33 is flipped, and the promise is kept by a hair.
 /// let mechanism = ask.calibrate(Key::BitSum)?;
-/// assert!((mechanism.standard_error(1000) - 5.82).abs() < 0.01);
+/// assert!((mechanism.standard_error(1000.0) - 5.82).abs() < 0.01);
 /// let reached = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
 /// assert!((0.99e-6..=1e-6).contains(&reached));
 ///
@@ -203,7 +203,7 @@ impl Ask {
 pub struct Offer {
     /// The mechanism.
     pub mechanism: Mechanism,
-    /// Predicted standard error ([`Mechanism::standard_error`]).
+    /// Predicted standard error ([`Claims::standard_error`]).
     pub standard_error: f64,
     /// Predicted standard error of a cell that one user in ten holds.
     pub heavy_error: f64,
@@ -294,7 +294,7 @@ impl Ask {
         if key.kind() != self.question.kind() {
             return Err(OTHER_QUESTION);
         }
-        (key.row().fit)(self)
+        Mechanism::fit(key, self)
     }
 
     /// The largest ε₀ with which any randomizer keeps the promise.
@@ -361,11 +361,11 @@ impl Ask {
                 why: "a report by itself does not keep the local floor asked for",
             });
         }
-        let standard_error = mechanism.standard_error(self.reports);
+        let reports = self.reports as f64;
         Ok(Offer {
-            heavy_error: mechanism.heavy_error(self.reports),
-            half_width: mechanism.half_width(self.reports, Probability::new("confidence", 0.95)?),
-            standard_error,
+            standard_error: mechanism.standard_error(reports),
+            heavy_error: mechanism.heavy_error(reports),
+            half_width: mechanism.half_width(reports, Probability::new("confidence", 0.95)?),
             mechanism,
         })
     }

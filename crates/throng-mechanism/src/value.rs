@@ -83,6 +83,18 @@ impl Kind {
         }
     }
 
+    /// The page of `docs/mechanisms` about it, without its ending.
+    pub(crate) fn page(self) -> &'static str {
+        match self {
+            Self::Bit => "counts",
+            Self::Real => "sums",
+            Self::Category => "histograms",
+            Self::Text => "strings",
+            Self::Attributes => "selection-and-queries",
+            Self::State => "time",
+        }
+    }
+
     /// The error that says what would fit, and nothing of what was given.
     fn refused(self) -> Error {
         let expected = match self {
@@ -120,39 +132,29 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     pub(crate) fn bit(self) -> Result<bool, Error> {
-        match self {
-            Self::Bit(bit) => Ok(bit),
-            _ => Err(Kind::Bit.refused()),
-        }
+        let Self::Bit(bit) = self else { return Err(Kind::Bit.refused()) };
+        Ok(bit)
     }
 
     pub(crate) fn real(self) -> Result<f64, Error> {
-        match self {
-            Self::Real(number) => Ok(number),
-            _ => Err(Kind::Real.refused()),
-        }
+        let Self::Real(number) = self else { return Err(Kind::Real.refused()) };
+        Ok(number)
     }
 
     pub(crate) fn category(self) -> Result<u32, Error> {
-        match self {
-            Self::Category(category) => Ok(category),
-            _ => Err(Kind::Category.refused()),
-        }
+        let Self::Category(category) = self else { return Err(Kind::Category.refused()) };
+        Ok(category)
     }
 
     pub(crate) fn text(self) -> Result<&'a str, Error> {
-        match self {
-            Self::Text(text) => Ok(text),
-            _ => Err(Kind::Text.refused()),
-        }
+        let Self::Text(text) = self else { return Err(Kind::Text.refused()) };
+        Ok(text)
     }
 
     /// One bit per attribute or per period, which `kind` says.
     pub(crate) fn bits(self, kind: Kind) -> Result<&'a [bool], Error> {
-        match self {
-            Self::Bits(bits) => Ok(bits),
-            _ => Err(kind.refused()),
-        }
+        let Self::Bits(bits) = self else { return Err(kind.refused()) };
+        Ok(bits)
     }
 }
 

@@ -12,9 +12,9 @@
 //!            standard error √(n_j·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::claims::{Given, bits_of, rarer};
+use crate::claims::{Given, rarer};
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
-use crate::histograms::kary::count_symbol;
+use crate::error::{fits, require};
 use crate::histograms::rates::Rates;
 use crate::plan::TOO_MANY;
 use crate::protocol::Bag;
@@ -46,12 +46,8 @@ pub struct Columns {
 impl Columns {
     /// A row of 1 to 100 000 columns, with a coin below ½.
     pub fn new(columns: u32, flip: Threshold) -> Result<Self, Error> {
-        if !(1..=MAX_COLUMNS).contains(&columns) {
-            return Err(Error::Parameter { name: "columns", range: "from 1 to 100000" });
-        }
-        if flip.get() >= 1 << 63 {
-            return Err(Error::Parameter { name: "flip", range: "below one half" });
-        }
+        require((1..=MAX_COLUMNS).contains(&columns), "columns", "from 1 to 100000")?;
+        require(flip.get() < 1 << 63, "flip", "below one half")?;
         Ok(Self { columns, flip })
     }
 
@@ -152,20 +148,16 @@ impl Columns {
         f64::from(self.columns) * influence_of_bit(self.flip)
     }
 
-    pub(crate) fn message_bits(&self) -> u32 {
-        bits_of(2 * u64::from(self.columns))
+    pub(crate) fn parameters(&self) -> Parameters {
+        vec![("columns", vec![self.columns.into()]), ("flip", vec![self.flip.get()])]
     }
 
-    pub(crate) fn parameters(&self, flip: u64) -> Parameters {
-        vec![("columns", vec![self.columns.into()]), ("flip", vec![flip])]
-    }
-
-    pub(crate) fn weakened(&self, factor: f64) -> Parameters {
-        self.parameters(rarer(self.flip.get(), factor))
+    pub(crate) fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { flip: rarer(self.flip, factor)?, ..*self }.parameters())
     }
 
     pub(crate) fn floored(&self, floor: Epsilon, changing: u32) -> Option<Parameters> {
-        Some(self.parameters(flip_of_floor(floor, changing)?.get()))
+        Some(Self { flip: flip_of_floor(floor, changing)?, ..*self }.parameters())
     }
 }
 
@@ -227,9 +219,7 @@ impl Protocol for Histogram {
     }
 
     fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        if *input >= self.0.columns {
-            return Err(Error::Value { expected: "one of the categories, counted from 0" });
-        }
+        fits(*input < self.0.columns, "one of the categories, counted from 0")?;
         self.0.randomize(|column| column == *input, rng, report);
         Ok(())
     }
@@ -240,10 +230,6 @@ impl Protocol for Histogram {
 
     fn cells(&self) -> usize {
         2 * self.messages()
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        count_symbol(message, cells).ok_or(UNKNOWN)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -272,15 +258,11 @@ impl Claims for Histogram {
         self.0.influence()
     }
 
-    fn message_bits(&self) -> u32 {
-        self.0.message_bits()
-    }
-
     fn parameters(&self) -> Parameters {
-        self.0.parameters(self.0.flip().get())
+        self.0.parameters()
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
         self.0.weakened(factor)
     }
 
@@ -289,7 +271,6 @@ impl Claims for Histogram {
     }
 }
 
-pub(crate) const UNKNOWN: Error = Error::Malformed { expected: "a column and a bit" };
 const MAX_COLUMNS: u32 = 100_000;
 
 #[cfg(test)]
@@ -298,7 +279,7 @@ mod tests {
     use crate::queries::selection::one_sided_reach;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_sampled, assert_view, confidence, hockey_stick, rng,
+        OneByOne, assert_inverse, assert_sampled, assert_view, confidence, hockey_stick, rng,
     };
     use crate::{Selection, Winner};
 

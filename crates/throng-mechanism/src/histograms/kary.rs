@@ -10,7 +10,8 @@
 //! How wrong n̂_v is depends on n_v: the variance of c_v is that of two binomials (`rates`).
 
 use crate::attack::{Scene, Score, third};
-use crate::claims::{Given, bits_of, rarer, within_floor};
+use crate::claims::{Given, rarer, within_floor};
+use crate::error::{fits, require};
 use crate::histograms::rates::Rates;
 use crate::protocol::Bag;
 use crate::{
@@ -47,9 +48,8 @@ pub struct KaryResponse {
 impl KaryResponse {
     /// The mechanism with this coin, which replaces the value by a uniform one.
     pub fn new(categories: u32, replace: Threshold) -> Result<Self, Error> {
-        if !(2..=MAX_CATEGORIES).contains(&categories) {
-            return Err(Error::Parameter { name: "categories", range: "from 2 to 1000000000" });
-        }
+        let known = (2..=MAX_CATEGORIES).contains(&categories);
+        require(known, "categories", "from 2 to 1000000000")?;
         let (k, gamma) = (f64::from(categories), replace.probability());
         let epsilon = Epsilon::new(round::up((k * (1.0 - gamma) / gamma).ln_1p()))?;
         Ok(Self { categories, replace, epsilon })
@@ -114,13 +114,6 @@ impl KaryResponse {
         let (gap, other) = (1.0 - gamma, gamma / k);
         Rates { held: gap + other, other, gap }
     }
-
-    fn check(&self, category: u32) -> Result<u64, Error> {
-        if category >= self.categories {
-            return Err(Error::Value { expected: "one of the categories, counted from 0" });
-        }
-        Ok(u64::from(category))
-    }
 }
 
 impl Protocol for KaryResponse {
@@ -132,7 +125,8 @@ impl Protocol for KaryResponse {
 
     #[inline]
     fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        let value = self.check(*input)?;
+        fits(*input < self.categories, "one of the categories, counted from 0")?;
+        let value = u64::from(*input);
         let replaced = u64::from(sample::coin(self.replace, rng)).wrapping_neg();
         let uniform = sample::below(u64::from(self.categories), rng);
         report.push(value ^ (replaced & (value ^ uniform)));
@@ -148,10 +142,6 @@ impl Protocol for KaryResponse {
 
     fn cells(&self) -> usize {
         self.categories as usize
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        count_symbol(message, cells).ok_or(Error::Malformed { expected: "one of the categories" })
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -186,17 +176,12 @@ impl Claims for KaryResponse {
         1.0 / self.rates().gap
     }
 
-    fn message_bits(&self) -> u32 {
-        bits_of(self.categories.into())
-    }
-
     fn parameters(&self) -> Parameters {
         vec![("categories", vec![self.categories.into()]), ("replace", vec![self.replace.get()])]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let replace = rarer(self.replace.get(), factor);
-        vec![("categories", vec![self.categories.into()]), ("replace", vec![replace])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { replace: rarer(self.replace, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -218,13 +203,6 @@ impl Claims for KaryResponse {
     }
 }
 
-/// Counts a message that is the index of a cell.
-pub(crate) fn count_symbol(message: &[u64], cells: &mut [u64]) -> Option<()> {
-    let &[symbol] = message else { return None };
-    *cells.get_mut(usize::try_from(symbol).ok()?)? += 1;
-    Some(())
-}
-
 /// The most categories that the accountant takes.
 pub(crate) const MAX_CATEGORIES: u32 = 1_000_000_000;
 
@@ -232,7 +210,9 @@ pub(crate) const MAX_CATEGORIES: u32 = 1_000_000_000;
 mod tests {
     use super::*;
     use crate::testing::Planted;
-    use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
+    use crate::testing::{
+        OneByOne, assert_inverse, assert_local, assert_sampled, assert_view, rng,
+    };
     use throng_account::profile::Blanket;
     use throng_account::{Crowd, Delta, Profile, calibrate};
 
@@ -255,7 +235,7 @@ mod tests {
             // The accountant's lower bound is that of ε₀ itself, not of ε₀ rounded up.
             let local = Epsilon::new(m.epsilon().get() / (1.0 + 1e-9)).unwrap();
             let crowd = Crowd::new(4).unwrap();
-            let blanket = Blanket::kary_response(crowd, local, m.categories().into()).unwrap();
+            let blanket = Blanket::kary_response(crowd, local, m.categories.into()).unwrap();
             assert_view(&m, inputs, 4, &blanket);
         }
     }
@@ -287,7 +267,7 @@ mod tests {
     #[test]
     fn the_sampler_follows_the_law() {
         for m in grid() {
-            for input in 0..m.categories() {
+            for input in 0..m.categories {
                 assert_sampled(&m, &input);
             }
         }
@@ -296,9 +276,9 @@ mod tests {
     #[test]
     fn the_analyzer_inverts_the_law() {
         for m in grid() {
-            for input in 0..m.categories() {
+            for input in 0..m.categories {
                 let truth: Vec<f64> =
-                    (0..m.categories()).map(|v| f64::from(u8::from(v == input))).collect();
+                    (0..m.categories).map(|v| f64::from(u8::from(v == input))).collect();
                 assert_inverse(&m, &input, &truth);
             }
         }
@@ -318,7 +298,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        assert!(KaryResponse::new(1, response(2, 0.5).replace()).is_err());
+        assert!(KaryResponse::new(1, response(2, 0.5).replace).is_err());
         assert!(KaryResponse::local(4, Epsilon::ZERO).is_err());
         let (m, mut report) = (response(3, 0.5), Vec::new());
         assert!(m.encode(&3, &mut rng(0), &mut report).is_err() && report.is_empty());
@@ -344,7 +324,7 @@ mod tests {
     #[should_panic(expected = "under")]
     fn a_claim_without_the_factor_k_is_noticed() {
         let m = response(3, 0.5);
-        let gamma = m.replace().probability();
+        let gamma = m.replace.probability();
         let claim = Epsilon::new(((1.0 - gamma) / gamma).ln_1p()).unwrap();
         assert_local(&m, &INPUTS[..3], claim);
     }

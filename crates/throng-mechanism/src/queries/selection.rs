@@ -4,8 +4,6 @@
 //! Replacing a user may change all of its bits.
 
 use crate::claims::Given;
-use crate::histograms::columns::UNKNOWN;
-use crate::histograms::kary::count_symbol;
 use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Columns, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting,
@@ -118,10 +116,6 @@ impl Protocol for Selection {
         2 * self.messages()
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        count_symbol(message, cells).ok_or(UNKNOWN)
-    }
-
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         self.0.estimate(tally, confidence)
     }
@@ -148,15 +142,11 @@ impl Claims for Selection {
         self.0.influence()
     }
 
-    fn message_bits(&self) -> u32 {
-        self.0.message_bits()
-    }
-
     fn parameters(&self) -> Parameters {
-        self.0.parameters(self.0.flip().get())
+        self.0.parameters()
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
         self.0.weakened(factor)
     }
 

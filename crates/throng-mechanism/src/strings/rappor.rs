@@ -281,16 +281,6 @@ impl Protocol for Rappor {
         self.bloom.cohorts() as usize * self.stride()
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        let (cohort, bits) = self.parse(message)?;
-        let cells = &mut cells[cohort * self.stride()..][..self.stride()];
-        cells[0] += 1;
-        for (bit, cell) in cells[1..].iter_mut().enumerate() {
-            *cell += bits[bit / 64] >> (bit % 64) & 1;
-        }
-        Ok(())
-    }
-
     /// Rows of one cohort are put side by side, and their columns added up.
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
         let cohorts = self.bloom.cohorts() as usize;
@@ -383,12 +373,9 @@ impl Claims for Rappor {
         ]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let shown = vec![rarer(self.p.get(), factor), surer(self.q.get(), factor)];
-        let mut list = self.parameters();
-        list.truncate(4);
-        list.extend([("permanent", vec![rarer(self.f.get(), factor)]), ("shown", shown)]);
-        list
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        let (f, p, q) = (rarer(self.f, factor)?, rarer(self.p, factor)?, surer(self.q, factor)?);
+        Ok(Self { f, p, q, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -420,7 +407,9 @@ const ROWS: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
+    use crate::testing::{
+        OneByOne, assert_inverse, assert_local, assert_sampled, assert_view, rng,
+    };
     use rand_core::Rng;
     use std::panic::catch_unwind;
 
@@ -554,8 +543,8 @@ mod tests {
             self.rappor.cells()
         }
 
-        fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-            self.rappor.absorb(message, cells)
+        fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+            self.rappor.absorb_batch(messages, cells)
         }
 
         fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -700,8 +689,8 @@ mod tests {
             fn cells(&self) -> usize {
                 self.0.cells()
             }
-            fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-                self.0.absorb(message, cells)
+            fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+                self.0.absorb_batch(messages, cells)
             }
             fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
                 let (zero, one) = self.0.rappor.shown();

@@ -16,6 +16,7 @@
 //! post-processing, costs no privacy, and moves no mean by what an `f64` could show.
 
 use crate::claims::{Given, bits_of, within_floor};
+use crate::error::{fits, require};
 use crate::protocol::Bag;
 use crate::slots::sum_up_to;
 use crate::{
@@ -55,15 +56,10 @@ impl LaplaceMean {
     ///
     /// Messages stay below 2³⁰, so that those of a crowd of 10¹⁰ can be added up.
     pub fn new(grid: u32, num: u64, den: u64) -> Result<Self, Error> {
-        if grid == 0 || num == 0 || den == 0 {
-            let name = "grid, num and den";
-            return Err(Error::Parameter { name, range: "at least 1" });
-        }
+        require(grid > 0 && num > 0 && den > 0, "grid, num and den", "at least 1")?;
         let reach = (64 * u128::from(den)).div_ceil(u128::from(num));
-        if u128::from(grid) + 2 * reach >= 1 << 30 {
-            let range = "such that grid + 128·den/num stays below 2^30";
-            return Err(Error::Parameter { name: "grid, num and den", range });
-        }
+        let range = "such that grid + 128·den/num stays below 2^30";
+        require(u128::from(grid) + 2 * reach < 1 << 30, "grid, num and den", range)?;
         let product = u128::from(grid) * u128::from(num);
         // Three roundings, of half an ulp each.
         let epsilon = Epsilon::new(round::up_by(product as f64 / den as f64, 4.0 * f64::EPSILON))?;
@@ -82,16 +78,6 @@ impl LaplaceMean {
             num -= 1;
         }
         Self::new(grid, num, den)
-    }
-
-    /// The number of steps between 0 and 1.
-    pub fn grid(&self) -> u32 {
-        self.grid
-    }
-
-    /// The noise's `num` and `den`.
-    pub fn decay(&self) -> (u64, u64) {
-        (self.num, self.den)
     }
 
     /// `C`: how far a report can lie outside the grid.
@@ -173,14 +159,6 @@ impl Protocol for LaplaceMean {
         1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [value] if *value <= self.largest() => cells[0] = cells[0].wrapping_add(*value),
-            _ => return Err(Error::Malformed { expected: "a value within reach of the grid" }),
-        }
-        Ok(())
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
         sum_up_to(self.largest(), messages, cells)
     }
@@ -225,9 +203,8 @@ impl Claims for LaplaceMean {
     }
 
     /// The parameters of noise that decays faster.
-    fn weakened(&self, factor: f64) -> Parameters {
-        let num = (self.num as f64 * factor) as u64;
-        vec![("grid", vec![self.grid.into()]), ("decay", vec![num, self.den])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { num: (self.num as f64 * factor) as u64, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -237,9 +214,7 @@ impl Claims for LaplaceMean {
 
 /// A value from 0 to 1 as a grid point from 0 to `grid`, rounded at random so that its mean stays.
 pub(crate) fn on_grid(value: f64, grid: u32, rng: &mut impl CryptoRng) -> Result<u64, Error> {
-    if !(0.0..=1.0).contains(&value) {
-        return Err(Error::Value { expected: "a number from 0 to 1" });
-    }
+    fits((0.0..=1.0).contains(&value), "a number from 0 to 1")?;
     let scaled = value * f64::from(grid);
     let floor = scaled.floor();
     Ok(floor as u64 + u64::from(sample::fraction(scaled - floor, rng)))
@@ -287,7 +262,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_inverse_within, assert_local, assert_sampled, confidence, rng,
+        OneByOne, assert_inverse, assert_inverse_within, assert_local, assert_sampled, confidence,
+        rng,
     };
     use std::panic::catch_unwind;
 

@@ -14,7 +14,8 @@
 //! the crowd only add noise, fewer honest ones weaken what was promised.
 
 use crate::attack::{Scene, Score, odds};
-use crate::claims::{Given, bits_of, rarer};
+use crate::claims::{Given, lighter};
+use crate::error::{fits, require};
 use crate::inquiry::weights;
 use crate::plan::small;
 use crate::protocol::Bag;
@@ -24,7 +25,7 @@ use crate::{
     sample,
 };
 use rand_core::CryptoRng;
-use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
+use throng_account::{Crowd, Probability, Profile, calibrate};
 
 /// Symbols 2·level + bit, and 2b for null: the digits of the user's value, then the slots.
 ///
@@ -54,27 +55,13 @@ impl SlicedSum {
     ///
     /// From one to 32 levels, none without weight: a digit without coins is published.
     pub fn new(weights: Vec<u64>, slots: u32) -> Result<Self, Error> {
-        if !(1..=32).contains(&weights.len()) {
-            return Err(Error::Parameter { name: "levels", range: "from 1 to 32" });
-        }
-        if !(1..=MAX_SLOTS).contains(&slots) {
-            return Err(Error::Parameter { name: "slots", range: "from 1 to 65535" });
-        }
+        require((1..=32).contains(&weights.len()), "levels", "from 1 to 32")?;
+        require((1..=MAX_SLOTS).contains(&slots), "slots", "from 1 to 65535")?;
         let refused = Error::Parameter { name: "weights", range: "above 0, in sum below 2^64" };
         match sample::Catalogue::new(weights.iter().copied()) {
             Some(levels) if !weights.contains(&0) => Ok(Self { weights, slots, levels }),
             _ => Err(refused),
         }
-    }
-
-    /// The weight of a coin in each level, the lowest first.
-    pub fn weights(&self) -> &[u64] {
-        &self.weights
-    }
-
-    /// Slots for coins in a report.
-    pub fn slots(&self) -> u32 {
-        self.slots
     }
 
     /// The question of `throng account` about it.
@@ -110,9 +97,7 @@ impl SlicedSum {
 
     /// The value in units of 1/B: whole ones, and the rest.
     fn scaled(&self, value: f64) -> Result<(u64, f64), Error> {
-        if !(0.0..=1.0).contains(&value) {
-            return Err(Error::Value { expected: "a number from 0 to 1" });
-        }
+        fits((0.0..=1.0).contains(&value), "a number from 0 to 1")?;
         let scaled = value * self.top();
         Ok((scaled as u64, scaled.fract()))
     }
@@ -165,14 +150,6 @@ impl Protocol for SlicedSum {
         2 * self.weights.len() + 1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [symbol] if *symbol <= 2 * self.weights.len() as u64 => cells[*symbol as usize] += 1,
-            _ => return Err(Error::Malformed { expected: "a level with a bit, or null" }),
-        }
-        Ok(())
-    }
-
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let n = tally.n();
         let (levels, _) = tally.cells().as_chunks::<2>();
@@ -195,10 +172,6 @@ impl Claims for SlicedSum {
         Ok(Box::new(throng_account::profile::SlicedSum::new(crowd, slots, weights)?))
     }
 
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
-    }
-
     /// The coins' exactly, and the most that rounding may add.
     fn standard_error(&self, reports: f64) -> f64 {
         let coins = self.chances().map(|(j, p)| 4.0_f64.powi(j) * p).sum::<f64>();
@@ -211,17 +184,13 @@ impl Claims for SlicedSum {
         self.messages() as f64 * highest / self.top()
     }
 
-    fn message_bits(&self) -> u32 {
-        bits_of(2 * self.weights.len() as u64 + 1)
-    }
-
     fn parameters(&self) -> Parameters {
         vec![("slots", vec![self.slots.into()]), ("weights", self.weights.clone())]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let weights = self.weights.iter().map(|weight| rarer(*weight, factor)).collect();
-        vec![("slots", vec![self.slots.into()]), ("weights", weights)]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        let weights = self.weights.iter().map(|weight| lighter(*weight, factor)).collect();
+        Ok(Self { weights, ..self.clone() }.parameters())
     }
 
     /// Everyone else is at 0, so every level is full of zeros.
@@ -237,7 +206,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_inverse_within, assert_sampled, assert_view, confidence, rng,
+        OneByOne, assert_inverse, assert_inverse_within, assert_sampled, assert_view, confidence,
+        rng,
     };
 
     fn sum(chances: &[f64], slots: u32) -> SlicedSum {
@@ -246,8 +216,8 @@ mod tests {
     }
 
     fn claim(crowd: u64, sum: &SlicedSum) -> throng_account::profile::SlicedSum {
-        let (crowd, slots) = (Crowd::new(crowd).unwrap(), sum.slots().into());
-        throng_account::profile::SlicedSum::new(crowd, slots, sum.weights().to_vec()).unwrap()
+        let (crowd, slots) = (Crowd::new(crowd).unwrap(), sum.slots.into());
+        throng_account::profile::SlicedSum::new(crowd, slots, sum.weights.clone()).unwrap()
     }
 
     #[test]

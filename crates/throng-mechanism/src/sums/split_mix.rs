@@ -34,6 +34,7 @@
 
 use crate::attack::{Scene, Score};
 use crate::claims::Given;
+use crate::error::require;
 use crate::protocol::{Bag, supposed_half_width};
 use crate::sample::WideCatalogue;
 use crate::slots::sum_up_to;
@@ -98,9 +99,7 @@ impl SplitAndMix {
         let asked = (epsilon, delta);
         // Aiming below by more than the outward rounding of the guarantee.
         let step = round::within(epsilon.get()) / f64::from(grid.max(1));
-        if grid == 0 || step < SMALLEST_STEP {
-            return Err(Error::Parameter { name: "grid", range: "from 1 to 20000·epsilon" });
-        }
+        require(grid > 0 && step >= SMALLEST_STEP, "grid", "from 1 to 20000·epsilon")?;
         let distance = delta.get() / (1.0 + epsilon.get().exp());
         let share = NoiseShare::new(n, step, distance * NEGLIGIBLE)?;
         let (noise, sum) = (2 * widest(step), u128::from(2 * n) * u128::from(grid));
@@ -121,10 +120,8 @@ impl SplitAndMix {
         };
         while split.failure() > delta.get() {
             split.messages += 1;
-            if split.messages > MAX_MESSAGES {
-                let range = "above what the noise table is off by, about 1e-12·(1 + e^epsilon)";
-                return Err(Error::Parameter { name: "delta", range });
-            }
+            let range = "above what the noise table is off by, about 1e-12·(1 + e^epsilon)";
+            require(split.messages <= MAX_MESSAGES, "delta", range)?;
         }
         split.delta = Delta::new(split.failure())?;
         Ok(split)
@@ -141,27 +138,6 @@ impl SplitAndMix {
     /// which is ε-private; one distance is paid as it is, the other times e^ε.
     pub fn guarantee(&self) -> (Epsilon, Delta) {
         (self.epsilon, self.delta)
-    }
-
-    /// (ε, δ) as asked of [`SplitAndMix::fragile`]: with crowd and grid it makes the same
-    /// mechanism.
-    pub fn asked(&self) -> (Epsilon, Delta) {
-        self.asked
-    }
-
-    /// The crowd of honest users that the promise is made for.
-    pub fn crowd(&self) -> u64 {
-        self.crowd
-    }
-
-    /// The number of steps between 0 and 1.
-    pub fn grid(&self) -> u32 {
-        self.grid
-    }
-
-    /// `log₂ q`: the size of a message.
-    pub fn bits(&self) -> u32 {
-        self.bits
     }
 
     /// The most reports whose sum is below q, with room for noise on both sides that is exceeded
@@ -252,14 +228,6 @@ impl Protocol for SplitAndMix {
         1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [number] if *number <= self.mask() => cells[0] = cells[0].wrapping_add(*number),
-            _ => return Err(Error::Malformed { expected: "a number below q" }),
-        }
-        Ok(())
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
         sum_up_to(self.mask(), messages, cells)
     }
@@ -296,14 +264,8 @@ impl Claims for SplitAndMix {
 
     /// The promise for the crowd it was made for; a larger one only adds noise.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        if crowd.get() < self.crowd {
-            return Err(Error::Parameter { name: "crowd", range: "at least that promised" });
-        }
+        require(crowd.get() >= self.crowd, "crowd", "at least that promised")?;
         Ok(Box::new(UpperOnly(Declared::new(self.epsilon, self.delta.get())?)))
-    }
-
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
     }
 
     /// An upper bound over all datasets, reached when all values lie midway between grid points.
@@ -339,10 +301,10 @@ impl Claims for SplitAndMix {
         &["epsilon", "delta"]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
         let mut list = self.parameters();
         list[2].1 = vec![(self.asked.0.get() * factor).to_bits()];
-        list
+        Ok(list)
     }
 
     /// The sum modulo q, as the number of smallest size.
@@ -441,8 +403,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_inverse_within, assert_sampled, assert_view, binomial_tails,
-        confidence, hockey_stick, join, rng,
+        OneByOne, assert_inverse, assert_inverse_within, assert_sampled, assert_view,
+        binomial_tails, confidence, hockey_stick, join, rng,
     };
     use std::panic::catch_unwind;
     use throng_account::{Band, Dataset, Profile, Theorem};
@@ -697,7 +659,7 @@ mod tests {
             report.clear();
             split.encode(&0.25, &mut rng, &mut report).unwrap();
             for (count, message) in high.iter_mut().zip(&report) {
-                *count += message >> (split.bits() - 1);
+                *count += message >> (split.bits - 1);
             }
         }
         // Fails a correct sampler with probability below 1e-9.

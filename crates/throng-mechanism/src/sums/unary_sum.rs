@@ -14,9 +14,10 @@
 use crate::attack::{Scene, Score, first_cell};
 use crate::claims::{Given, rarer};
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
-use crate::counts::two_message::{absorb_bit, absorb_bits};
+use crate::error::{fits, require};
 use crate::plan::small;
 use crate::protocol::Bag;
+use crate::slots::sum_up_to;
 use crate::{
     Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
     sample,
@@ -52,18 +53,9 @@ pub struct UnarySum {
 impl UnarySum {
     /// The mechanism with at least one bit, and a coin below ½.
     pub fn new(bits: u32, flip: Threshold) -> Result<Self, Error> {
-        if bits == 0 || bits > MAX_BITS {
-            return Err(Error::Parameter { name: "bits", range: "from 1 to 1000000" });
-        }
-        if flip.get() >= 1 << 63 {
-            return Err(Error::Parameter { name: "flip", range: "below one half" });
-        }
+        require((1..=MAX_BITS).contains(&bits), "bits", "from 1 to 1000000")?;
+        require(flip.get() < 1 << 63, "flip", "below one half")?;
         Ok(Self { bits, flip })
-    }
-
-    /// The number of bits per report.
-    pub fn bits(&self) -> u32 {
-        self.bits
     }
 
     /// The coin.
@@ -110,9 +102,7 @@ impl UnarySum {
 
     /// The number of bits that are 1 for certain, and the chance that one more is.
     fn split(&self, input: f64) -> Result<(u32, f64), Error> {
-        if !(0.0..=1.0).contains(&input) {
-            return Err(Error::Value { expected: "a number from 0 to 1" });
-        }
+        fits((0.0..=1.0).contains(&input), "a number from 0 to 1")?;
         let scaled = input * f64::from(self.bits);
         Ok((scaled.floor() as u32, scaled.fract()))
     }
@@ -162,12 +152,8 @@ impl Protocol for UnarySum {
         1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        absorb_bit(message, cells)
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
-        absorb_bits(messages, cells)
+        sum_up_to(1, messages, cells)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -216,14 +202,12 @@ impl Claims for UnarySum {
         vec![("bits", vec![self.bits.into()]), ("flip", vec![self.flip.get()])]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let flip = rarer(self.flip.get(), factor);
-        vec![("bits", vec![self.bits.into()]), ("flip", vec![flip])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { flip: rarer(self.flip, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
-        let flip = flip_of_floor(floor, self.bits)?.get();
-        Some(vec![("bits", vec![self.bits.into()]), ("flip", vec![flip])])
+        Some(Self { flip: flip_of_floor(floor, self.bits)?, ..*self }.parameters())
     }
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
@@ -292,6 +276,6 @@ mod tests {
             assert!(sum(4, 0.1).encode(&bad, &mut rng(1), &mut report).is_err());
         }
         assert!(report.is_empty());
-        assert!(UnarySum::new(0, sum(1, 0.1).flip()).is_err());
+        assert!(UnarySum::new(0, sum(1, 0.1).flip).is_err());
     }
 }

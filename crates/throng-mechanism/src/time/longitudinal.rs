@@ -237,25 +237,25 @@ impl Protocol for Longitudinal {
         3 * self.periods as usize - 1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        let malformed = Error::Malformed { expected: "an answer of a node that ends, or null" };
-        let [message] = message else { return Err(malformed) };
-        let (period, symbol) = (message / self.symbols() + 1, message % self.symbols());
-        if period > self.periods {
-            return Err(malformed);
-        }
-        if symbol != NULL {
-            let level = ((symbol - 1) / 2) as u32;
-            if period & ((1 << level) - 1) != 0 {
-                return Err(malformed);
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        let mut malformed = 0;
+        for message in messages {
+            let (period, symbol) = (message / self.symbols() + 1, message % self.symbols());
+            let level = (symbol.saturating_sub(1) / 2) as u32;
+            // An answer of a node that ends, or null.
+            if period > self.periods || period & ((1 << level) - 1) != 0 {
+                malformed += 1;
+                continue;
             }
-            // 1 is +1, 0 is −1.
-            let sign = (2 * ((symbol - 1) % 2)).wrapping_sub(1);
-            let cell = &mut cells[self.node(level, period)];
-            *cell = cell.wrapping_add(sign);
+            if symbol != NULL {
+                // 1 is +1, 0 is −1.
+                let sign = (2 * ((symbol - 1) % 2)).wrapping_sub(1);
+                let cell = &mut cells[self.node(level, period)];
+                *cell = cell.wrapping_add(sign);
+            }
+            cells[period as usize - 1] += 1;
         }
-        cells[period as usize - 1] += 1;
-        Ok(())
+        malformed
     }
 
     /// The count in every period, up to the last one that anybody has reported on.
@@ -317,12 +317,8 @@ impl Claims for Longitudinal {
         ]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        vec![
-            ("periods", vec![self.periods]),
-            ("changes", vec![self.changes.into()]),
-            ("keep", vec![surer(self.keep.get(), factor)]),
-        ]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { keep: surer(self.keep, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -376,8 +372,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails, confidence,
-        join, rng,
+        OneByOne, assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails,
+        confidence, join, rng,
     };
     use std::panic::catch_unwind;
 
