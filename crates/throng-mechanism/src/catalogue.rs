@@ -8,9 +8,9 @@ use crate::claims::Given;
 use crate::mechanism::Device;
 use crate::time::follower::Follower;
 use crate::{
-    AdditiveHistogram, Ask, BinaryResponse, BurstCount, BurstHistogram, Claims, CoinCount, Error,
-    Histogram, Inquiry, KaryResponse, Kind, LaplaceMean, Longitudinal, Memory, Protocol, Rappor,
-    Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum, Value,
+    AdditiveHistogram, Ask, BinaryResponse, BurstCount, BurstHistogram, Claims, CoinCount, Columns,
+    Error, Histogram, Inquiry, KaryResponse, Kind, LaplaceMean, Longitudinal, Memory, Protocol,
+    Rappor, Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum, Value,
 };
 use rand_core::CryptoRng;
 
@@ -167,7 +167,7 @@ const fn row(key: Key, name: &'static str, kind: Kind, fitted: &'static str) -> 
 }
 
 /// One row per key, by chapter; within a chapter in the order in which the planner looks at them.
-static ROWS: [Row; Key::ALL.len()] = [
+static ROWS: [Row; 18] = [
     Row {
         inquiry: Some(&BurstCount::INQUIRY),
         worth: BurstCount::worth,
@@ -214,7 +214,7 @@ static ROWS: [Row; Key::ALL.len()] = [
     },
     Row {
         inquiry: Some(&Histogram::INQUIRY),
-        worth: Histogram::worth,
+        worth: Columns::worth,
         ..row(Key::Histogram, "histogram", Kind::Category, "The flip")
     },
     Row {
@@ -232,33 +232,21 @@ static ROWS: [Row; Key::ALL.len()] = [
     },
     Row {
         inquiry: Some(&Selection::INQUIRY),
-        worth: Selection::worth,
+        worth: Columns::worth,
         ..row(Key::Selection, "selection", Kind::Attributes, "The flip")
     },
 ];
 
 impl Key {
-    /// All keys.
-    pub const ALL: [Self; 18] = [
-        Self::RandomizedResponse,
-        Self::KaryResponse,
-        Self::LaplaceMean,
-        Self::OneBitMean,
-        Self::Rappor,
-        Self::BitSum,
-        Self::TwoMessageCount,
-        Self::RealSum,
-        Self::Histogram,
-        Self::Selection,
-        Self::Longitudinal,
-        Self::CoinCount,
-        Self::BurstCount,
-        Self::AdditiveHistogram,
-        Self::BurstHistogram,
-        Self::SlicedSum,
-        Self::SplitAndMix,
-        Self::SubsetSelection,
-    ];
+    /// All keys, in the order of the variants.
+    pub const ALL: [Self; ROWS.len()] = {
+        let (mut all, mut key) = ([Self::BitSum; ROWS.len()], 0);
+        while key < all.len() {
+            all[key] = ROWS[PLACES[key]].key;
+            key += 1;
+        }
+        all
+    };
 
     /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
@@ -312,15 +300,14 @@ impl Key {
     }
 }
 
-/// The row of each key; a key without a row, or not in [`Key::ALL`] at its place, does not compile.
-const PLACES: [usize; Key::ALL.len()] = {
-    let (mut places, mut key) = ([0; Key::ALL.len()], 0);
-    while key < places.len() {
-        assert!(Key::ALL[key] as usize == key, "Key::ALL is in the order of the variants");
-        while ROWS[places[key]].key as usize != key {
-            places[key] += 1;
-        }
-        key += 1;
+/// The place of each key's row. A key with two rows does not compile.
+const PLACES: [usize; ROWS.len()] = {
+    let (mut places, mut row) = ([usize::MAX; ROWS.len()], 0);
+    while row < places.len() {
+        let place = &mut places[ROWS[row].key as usize];
+        assert!(*place == usize::MAX, "one row per key");
+        *place = row;
+        row += 1;
     }
     places
 };
@@ -338,7 +325,7 @@ impl Mechanism {
             Key::RandomizedResponse => Self::RandomizedResponse(BinaryResponse::read(given)?),
             Key::KaryResponse => Self::KaryResponse(KaryResponse::read(given)?),
             Key::LaplaceMean => Self::LaplaceMean(LaplaceMean::read(given)?),
-            Key::OneBitMean => Self::OneBitMean(UnarySum::read_one(given)?),
+            Key::OneBitMean => Self::OneBitMean(UnarySum::new(1, given.coin("flip")?)?),
             Key::Rappor => Self::Rappor(Rappor::read(given)?),
             Key::BitSum => Self::BitSum(BinaryResponse::read(given)?),
             Key::TwoMessageCount => Self::TwoMessageCount(TwoMessageCount::read(given)?),
@@ -362,7 +349,9 @@ impl Mechanism {
             Key::RandomizedResponse => Self::RandomizedResponse(BinaryResponse::fit(ask)?),
             Key::KaryResponse => Self::KaryResponse(KaryResponse::fit(ask)?),
             Key::LaplaceMean => Self::LaplaceMean(LaplaceMean::fit(ask)?),
-            Key::OneBitMean => Self::OneBitMean(UnarySum::fit_one(ask)?),
+            Key::OneBitMean => {
+                Self::OneBitMean(UnarySum::new(1, BinaryResponse::fit(ask)?.flip())?)
+            }
             Key::Rappor => Self::Rappor(Rappor::fit(ask)?),
             Key::BitSum => Self::BitSum(BinaryResponse::fit(ask)?),
             Key::TwoMessageCount => Self::TwoMessageCount(TwoMessageCount::fit(ask)?),

@@ -26,6 +26,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 /// assert!((response.local_floor().unwrap().get() - 3_f64.ln()).abs() < 1e-8);
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
+#[allow(unused_variables)] // Defaults do without what they are given.
 pub trait Claims: Protocol {
     /// The question it answers.
     fn question(&self) -> Question;
@@ -79,14 +80,12 @@ pub trait Claims: Protocol {
     /// The parameters with a local ε₀ of exactly `floor`, which hides more in a crowd than one with
     /// a larger ε₀; `None` where a report shows the value.
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
-        let _ = floor;
         None
     }
 
     /// A score that tells the two worlds of an audit apart; `None` for a linear one whose weights
     /// are estimated from pilot reports.
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
-        let _ = scene;
         Ok(None)
     }
 
@@ -98,7 +97,6 @@ pub trait Claims: Protocol {
     /// ε of this many reports of one user on one value, without a crowd, where a memory ties them
     /// together.
     fn memoized(&self, reports: u64) -> Option<Epsilon> {
-        let _ = reports;
         None
     }
 
@@ -111,13 +109,11 @@ pub trait Claims: Protocol {
     /// The message that the analyzer reads in a word sent in an epoch. A word that no client sends
     /// stays one.
     fn in_epoch(&self, word: u64, epoch: u64) -> u64 {
-        let _ = epoch;
         word
     }
 
     /// True if the estimate at a place has all it is made of when these epochs were counted.
     fn is_complete(&self, place: usize, epochs: &[u64]) -> bool {
-        let _ = (place, epochs);
         true
     }
 
@@ -128,13 +124,11 @@ pub trait Claims: Protocol {
         candidates: &[&str],
         options: &DecodeOptions,
     ) -> Option<Vec<Decoded>> {
-        let _ = (tally, candidates, options);
         None
     }
 
     /// The column that is the commonest, where that is what was asked.
     fn winner(&self, estimates: &[Estimate], confidence: Probability) -> Option<Winner> {
-        let _ = (estimates, confidence);
         None
     }
 }

@@ -2,7 +2,7 @@
 //! [`Claims`].
 
 use crate::claims::Given;
-use crate::{Claims, Error, Key, Kind, Mechanism, Parameters, Question, Tally, Value, Values};
+use crate::{Claims, Error, Key, Kind, Mechanism, Parameters, Tally, Value, Values};
 use rand_core::CryptoRng;
 use std::ops::Deref;
 use throng_account::Epsilon;
@@ -89,28 +89,25 @@ impl Mechanism {
 
     /// The true values that the estimates are for.
     pub fn truth(&self, values: &Values) -> Vec<f64> {
-        let cells = match self.question() {
-            Question::Category { size } => size as usize,
-            Question::Bit
-            | Question::Real
-            | Question::Text { .. }
-            | Question::Attributes { .. }
-            | Question::State { .. } => 1,
-        };
-        let mut truth = vec![0.0; cells];
         match values {
-            Values::Bits(bits) => truth[0] = bits.iter().filter(|bit| **bit).count() as f64,
-            Values::Reals(numbers) => truth[0] = numbers.iter().sum(),
-            Values::Categories(list) => list.iter().for_each(|&v| truth[v as usize] += 1.0),
+            Values::Bits(bits) => vec![bits.iter().filter(|bit| **bit).count() as f64],
+            Values::Reals(numbers) => vec![numbers.iter().sum()],
+            Values::Categories(list) => {
+                let mut truth = vec![0.0; self.question().size().map_or(1, |size| size as usize)];
+                for category in list {
+                    truth[*category as usize] += 1.0;
+                }
+                truth
+            }
             Values::Rows { bits, width } => {
-                truth = vec![0.0; *width];
+                let mut truth = vec![0.0; *width];
                 for row in bits.chunks(*width) {
                     truth.iter_mut().zip(row).for_each(|(t, bit)| *t += f64::from(u8::from(*bit)));
                 }
+                truth
             }
-            Values::Texts(_) => truth.clear(),
+            Values::Texts(_) => Vec::new(),
         }
-        truth
     }
 }
 

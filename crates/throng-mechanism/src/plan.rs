@@ -70,33 +70,11 @@ impl Question {
         Key::of(self.kind())
     }
 
-    pub(crate) fn categories(self) -> Result<u32, Error> {
+    /// The number of categories or attributes.
+    pub(crate) fn size(self) -> Result<u32, Error> {
         match self {
-            Self::Category { size } => Ok(size),
-            _ => Err(OTHER_QUESTION),
-        }
-    }
-
-    pub(crate) fn attributes(self) -> Result<u32, Error> {
-        match self {
-            Self::Attributes { count } => Ok(count),
-            _ => Err(OTHER_QUESTION),
-        }
-    }
-
-    /// The numbers of bits, hash functions and cohorts.
-    pub(crate) fn filters(self) -> Result<(u32, u32, u32), Error> {
-        match self {
-            Self::Text { bits, hashes, cohorts } => Ok((bits, hashes, cohorts)),
-            _ => Err(OTHER_QUESTION),
-        }
-    }
-
-    /// The numbers of periods and changes.
-    pub(crate) fn periods(self) -> Result<(u64, u32), Error> {
-        match self {
-            Self::State { periods, changes } => Ok((periods, changes)),
-            _ => Err(OTHER_QUESTION),
+            Self::Category { size: count } | Self::Attributes { count } => Ok(count),
+            Self::Bit | Self::Real | Self::Text { .. } | Self::State { .. } => Err(OTHER_QUESTION),
         }
     }
 }
@@ -410,8 +388,7 @@ impl Ask {
                 UnarySum::new(1, bit).ok()?.standard_error(n).min(laplace)
             }
             Question::Category { size } => {
-                let subset = SubsetSelection::local(size, epsilon).ok()?;
-                subset.standard_error(n)
+                SubsetSelection::local(size, epsilon).ok()?.standard_error(n)
             }
             Question::Text { bits, hashes, cohorts } => {
                 let bloom = Bloom::new(bits, hashes, cohorts, 0).ok()?;
@@ -461,5 +438,5 @@ pub(crate) fn small(value: u64) -> Result<u32, Error> {
 }
 
 pub(crate) const TOO_MANY: &str = "it sends more messages than are allowed";
-const OTHER_QUESTION: Error =
+pub(crate) const OTHER_QUESTION: Error =
     Error::Parameter { name: "mechanism", range: "one that answers this kind of question" };

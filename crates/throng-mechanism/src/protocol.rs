@@ -45,7 +45,9 @@ pub trait Protocol {
         Self: Sized;
 
     /// Messages in every report.
-    fn messages(&self) -> usize;
+    fn messages(&self) -> usize {
+        1
+    }
 
     /// 64-bit words in every message.
     fn words(&self) -> usize {

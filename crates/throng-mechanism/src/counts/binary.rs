@@ -86,10 +86,6 @@ impl BinaryResponse {
 impl Protocol for BinaryResponse {
     type Input = bool;
 
-    fn messages(&self) -> usize {
-        1
-    }
-
     fn encode(&self, bit: &bool, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         report.push(u64::from(*bit ^ sample::coin(self.flip, rng)));
         Ok(())

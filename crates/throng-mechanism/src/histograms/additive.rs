@@ -80,7 +80,7 @@ impl AdditiveHistogram {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let (crowd, size) = (ask.crowd, ask.question.categories()?);
+        let (crowd, size) = (ask.crowd, ask.question.size()?);
         let found = calibrate::additive_histogram(crowd, size.into(), ask.epsilon, ask.delta)?;
         Self::new(size, small(found.mechanism.slots())?, found.mechanism.chance())
     }

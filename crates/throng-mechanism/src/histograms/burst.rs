@@ -79,7 +79,7 @@ impl BurstHistogram {
     /// The mechanism with as many slots as are allowed, up to the point where more gain little.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
-        let size = ask.question.categories()?;
+        let size = ask.question.size()?;
         let slots = ask.slots().min((24.0 / epsilon.get()).ceil().max(2.0) as u64).min(48);
         let found = calibrate::burst_histogram(crowd, size.into(), slots, epsilon, delta)?;
         Self::new(size, found.mechanism.bursts().clone())

@@ -121,8 +121,8 @@ impl Columns {
     }
 
     /// Refuses more columns than messages, as each sends one; no calibration is needed to know.
-    pub(crate) fn worth(columns: u32, ask: &Ask) -> Result<(), Error> {
-        if u64::from(columns) > ask.max_messages {
+    pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
+        if u64::from(ask.question.size()?) > ask.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });
         }
         Ok(())
@@ -202,12 +202,8 @@ impl Histogram {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let size = ask.question.categories()?;
+        let size = ask.question.size()?;
         Columns::fit(size, size.min(2), ask).map(Self)
-    }
-
-    pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
-        Columns::worth(ask.question.categories()?, ask)
     }
 }
 

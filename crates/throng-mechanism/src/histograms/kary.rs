@@ -79,11 +79,6 @@ impl KaryResponse {
         self.epsilon
     }
 
-    /// Standard error of the estimated count of a category that `holders` of `reports` users hold.
-    pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
-        self.rates().standard_error(holders, reports)
-    }
-
     /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "k-ary response with a known local epsilon, shuffled: by its blanket",
@@ -104,12 +99,12 @@ impl KaryResponse {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let size = ask.question.categories()?;
+        let size = ask.question.size()?;
         let found = calibrate::kary_response(ask.crowd, size.into(), ask.epsilon, ask.delta)?;
         Self::new(size, found.coin)
     }
 
-    fn rates(&self) -> Rates {
+    pub(crate) fn rates(&self) -> Rates {
         let (k, gamma) = (f64::from(self.categories), self.replace.probability());
         let (gap, other) = (1.0 - gamma, gamma / k);
         Rates { held: gap + other, other, gap }
@@ -118,10 +113,6 @@ impl KaryResponse {
 
 impl Protocol for KaryResponse {
     type Input = u32;
-
-    fn messages(&self) -> usize {
-        1
-    }
 
     #[inline]
     fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
@@ -165,11 +156,11 @@ impl Claims for KaryResponse {
 
     /// Variance is linear in the number of holders, so its mean is that of the mean cell.
     fn standard_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(reports / f64::from(self.categories), reports)
+        self.rates().standard_error(reports / f64::from(self.categories), reports)
     }
 
     fn heavy_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(0.1 * reports, reports)
+        self.rates().standard_error(0.1 * reports, reports)
     }
 
     fn influence(&self) -> f64 {

@@ -87,11 +87,6 @@ impl SubsetSelection {
         self.epsilon
     }
 
-    /// Standard error of the estimated count of a category that `holders` of `reports` users hold.
-    pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
-        self.rates().standard_error(holders, reports)
-    }
-
     /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Subset selection with a known local epsilon, shuffled: by its blanket",
@@ -112,7 +107,7 @@ impl SubsetSelection {
     /// The mechanism with about the largest ε₀ that its own blanket hides, from one that any
     /// randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let (size, any) = (ask.question.categories()?, ask.local_epsilon()?);
+        let (size, any) = (ask.question.size()?, ask.local_epsilon()?);
         let mut best = Self::local(size, any)?;
         let (mut low, mut high) = (any.get(), 1.5 * any.get());
         for _ in 0..12 {
@@ -137,11 +132,11 @@ impl SubsetSelection {
 
     /// Variance that one user adds to the estimates of all categories together.
     fn total_variance(&self) -> f64 {
-        let one = self.standard_error_at(1.0, 1.0).powi(2);
-        one + f64::from(self.categories - 1) * self.standard_error_at(0.0, 1.0).powi(2)
+        let one = self.rates().standard_error(1.0, 1.0).powi(2);
+        one + f64::from(self.categories - 1) * self.rates().standard_error(0.0, 1.0).powi(2)
     }
 
-    fn rates(&self) -> Rates {
+    pub(crate) fn rates(&self) -> Rates {
         let (k, s, i) =
             (f64::from(self.categories), f64::from(self.size), self.include.probability());
         let excess = excess(self.categories, self.size, self.include).unwrap_or_default();
@@ -161,10 +156,6 @@ impl SubsetSelection {
 
 impl Protocol for SubsetSelection {
     type Input = u32;
-
-    fn messages(&self) -> usize {
-        1
-    }
 
     fn words(&self) -> usize {
         self.categories.div_ceil(64) as usize
@@ -239,11 +230,11 @@ impl Claims for SubsetSelection {
 
     /// Variance is linear in the number of holders, so its mean is that of the mean cell.
     fn standard_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(reports / f64::from(self.categories), reports)
+        self.rates().standard_error(reports / f64::from(self.categories), reports)
     }
 
     fn heavy_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(0.1 * reports, reports)
+        self.rates().standard_error(0.1 * reports, reports)
     }
 
     fn influence(&self) -> f64 {

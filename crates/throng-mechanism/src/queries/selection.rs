@@ -57,12 +57,8 @@ impl Selection {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let count = ask.question.attributes()?;
+        let count = ask.question.size()?;
         Columns::fit(count, count, ask).map(Self)
-    }
-
-    pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
-        Columns::worth(ask.question.attributes()?, ask)
     }
 }
 

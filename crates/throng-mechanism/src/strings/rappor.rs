@@ -29,6 +29,7 @@
 
 use crate::claims::{Given, bits_of, rarer, surer, within_floor};
 use crate::packed::column_sums;
+use crate::plan::OTHER_QUESTION;
 use crate::protocol::Bag;
 use crate::{
     Ask, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Law, Memory, Parameters,
@@ -113,7 +114,9 @@ impl Rappor {
 
     /// The mechanism with the largest ε₀ that any randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let (bits, hashes, cohorts) = ask.question.filters()?;
+        let Question::Text { bits, hashes, cohorts } = ask.question else {
+            return Err(OTHER_QUESTION);
+        };
         Self::local(Bloom::new(bits, hashes, cohorts, 0)?, ask.local_epsilon()?)
     }
 
@@ -241,10 +244,6 @@ impl Rappor {
 
 impl Protocol for Rappor {
     type Input = str;
-
-    fn messages(&self) -> usize {
-        1
-    }
 
     fn words(&self) -> usize {
         1 + self.bloom.words()

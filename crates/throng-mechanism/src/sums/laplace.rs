@@ -124,10 +124,6 @@ impl LaplaceMean {
 impl Protocol for LaplaceMean {
     type Input = f64;
 
-    fn messages(&self) -> usize {
-        1
-    }
-
     fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let value = on_grid(*input, self.grid, rng)? as i64;
         let noise = sample::discrete_laplace(self.num, self.den, rng);

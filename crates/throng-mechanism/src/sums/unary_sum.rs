@@ -75,22 +75,12 @@ impl UnarySum {
         Self::new(given.small("bits")?, given.coin("flip")?)
     }
 
-    /// `one-bit-mean`.
-    pub(crate) fn read_one(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(1, given.coin("flip")?)
-    }
-
     /// The mechanism with as many bits as a central sum's error asks for and the messages allow.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let wanted = (ask.epsilon.get() * (ask.reports as f64).sqrt()).ceil() as u64;
         let bits = wanted.min(ask.max_messages).max(1);
         let coin = calibrate::real_sum(ask.crowd, bits, ask.epsilon, ask.delta)?.coin;
         Self::new(small(bits)?, coin)
-    }
-
-    /// `one-bit-mean`.
-    pub(crate) fn fit_one(ask: &Ask) -> Result<Self, Error> {
-        Self::new(1, calibrate::bit_sum(ask.crowd, ask.epsilon, ask.delta)?.coin)
     }
 
     /// The standard error with the variance of rounding to one of the r bits, in units of a bit.

@@ -26,6 +26,7 @@
 //! histories differ by `2a/(2(1 − a))` at most, not by the square of that.
 
 use crate::claims::{Given, bits_of, surer, within_floor};
+use crate::plan::OTHER_QUESTION;
 use crate::protocol::Bag;
 use crate::{
     Ask, Claims, Error, Estimate, Follower, Law, Parameters, Protocol, Question, Spending, Tally,
@@ -96,7 +97,7 @@ impl Longitudinal {
 
     /// The mechanism with the largest ε₀ that any randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let (periods, changes) = ask.question.periods()?;
+        let Question::State { periods, changes } = ask.question else { return Err(OTHER_QUESTION) };
         Self::local(periods, changes, ask.local_epsilon()?)
     }
 
