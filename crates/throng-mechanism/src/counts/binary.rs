@@ -10,14 +10,9 @@
 //! analyzer   (Σy − nb)/(1 − 2b)            standard error √(n·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::attack::{Scene, Score, first_cell};
-use crate::claims::{Given, rarer, within_floor};
-use crate::error::require;
-use crate::protocol::Bag;
-use crate::slots::sum_up_to;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
+    Score, Setting, Tally, first_cell, rarer, require, sample, sum_up_to, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;

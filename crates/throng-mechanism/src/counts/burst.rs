@@ -24,14 +24,11 @@
 //! law is fixed per user: more users than the crowd only add noise, fewer honest ones weaken what
 //! was promised.
 
-use crate::attack::{Scene, Score};
-use crate::claims::{Given, lighter};
 use crate::inquiry::{Settings, weights};
-use crate::protocol::{Bag, supposed_half_width};
-use crate::slots::{count_bits, symbol_or_null, with_symbols};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
-    Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
+    Scene, Score, Setting, Tally, count_bits, lighter, sample, supposed_half_width, symbol_or_null,
+    with_symbols,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;

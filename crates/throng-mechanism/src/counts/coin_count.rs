@@ -14,15 +14,10 @@
 //! slots of their own, never shared with it. Their law is fixed per user: more users than the crowd
 //! only add noise, fewer honest ones weaken what was promised.
 
-use crate::attack::{Scene, Score, odds};
-use crate::claims::{Given, rarer};
-use crate::error::require;
-use crate::plan::small;
-use crate::protocol::{Bag, supposed_half_width};
-use crate::slots::{MAX_SLOTS, count_bits, symbol_or_null, with_slots};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
-    Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
+    Question, Scene, Score, Setting, Tally, count_bits, odds, rarer, require, sample, small,
+    supposed_half_width, symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};

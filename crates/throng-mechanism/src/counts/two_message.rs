@@ -9,12 +9,9 @@
 //! The true bit travels in clear inside the bag: without an honest mix there is no guarantee at
 //! all. The slides' rule for p is too small; the accountant calibrates it.
 
-use crate::attack::{Scene, Score, first_cell};
-use crate::claims::{Given, rarer};
-use crate::protocol::{Bag, supposed_half_width};
-use crate::slots::sum_up_to;
 use crate::{
-    Ask, Claims, Error, Estimate, Law, Noise, Parameters, Protocol, Question, Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Law, Noise, Parameters, Protocol, Question, Scene,
+    Score, Tally, first_cell, rarer, sample, sum_up_to, supposed_half_width,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};

@@ -15,15 +15,10 @@
 //! Noise spreads over all categories, so there can be no more of them than the crowd can cover.
 //! Names from a larger domain are first put into [`Buckets`](crate::Buckets).
 
-use crate::attack::{Scene, Score, odds};
-use crate::claims::{Given, rarer};
-use crate::error::{fits, require};
-use crate::plan::small;
-use crate::protocol::{Bag, supposed_half_width};
-use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
-    Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
+    Question, Scene, Score, Setting, Tally, fits, odds, rarer, require, sample, small,
+    supposed_half_width, symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};

@@ -11,14 +11,10 @@
 //! μ is the mean, m the mean square of '+' minus '−' in an event. The tests are in
 //! `counts/burst.rs`, beside those of `burst-count`: they share their catalogues.
 
-use crate::attack::{Scene, Score, third};
-use crate::claims::{Given, lighter};
 use crate::counts::burst::{Events, burst_parameters, long_enough, read_bursts, told_bursts};
-use crate::error::{fits, require};
-use crate::protocol::{Bag, supposed_half_width};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
+    Score, Setting, Tally, fits, lighter, require, sample, supposed_half_width, third,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;

@@ -12,15 +12,11 @@
 //!            standard error √(n_j·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::claims::{Given, rarer};
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
-use crate::error::{fits, require};
 use crate::histograms::rates::Rates;
-use crate::plan::TOO_MANY;
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
+    Setting, TOO_MANY, Tally, fits, rarer, require, sample,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;

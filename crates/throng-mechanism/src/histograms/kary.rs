@@ -9,14 +9,10 @@
 //!
 //! How wrong n̂_v is depends on n_v: the variance of c_v is that of two binomials (`rates`).
 
-use crate::attack::{Scene, Score, third};
-use crate::claims::{Given, rarer, within_floor};
-use crate::error::{fits, require};
 use crate::histograms::rates::Rates;
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
+    Score, Setting, Tally, fits, rarer, require, sample, third, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::{BitSum, Blanket};

@@ -10,15 +10,12 @@
 //! local      ε₀ = ln(i(k−s)/((1−i)s))      the odds of any set with x to any without
 //! ```
 
-use crate::claims::{Given, surer, within_floor};
-use crate::error::{fits, require};
 use crate::histograms::kary::MAX_CATEGORIES;
 use crate::histograms::rates::Rates;
 use crate::packed::{column_sums, ones};
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
+    Setting, Tally, fits, require, sample, surer, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Blanket;

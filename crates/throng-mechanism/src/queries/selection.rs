@@ -3,11 +3,9 @@
 //!
 //! Replacing a user may change all of its bits.
 
-use crate::claims::Given;
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Columns, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting,
-    Tally,
+    Ask, Bag, Claims, Columns, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol,
+    Question, Setting, Tally,
 };
 use rand_core::CryptoRng;
 use throng_account::tail::normal_reach;

@@ -27,13 +27,11 @@
 //! changed, and when, is not hidden from whoever can link the reports: only the coins of the single
 //! reports stand before it.
 
-use crate::claims::{Given, bits_of, rarer, surer, within_floor};
 use crate::packed::column_sums;
-use crate::plan::OTHER_QUESTION;
-use crate::protocol::Bag;
 use crate::{
-    Ask, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Law, Memory, Parameters,
-    Protocol, Question, Spending, Tally, sample,
+    Ask, Bag, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Given, Law, Memory,
+    OTHER_QUESTION, Parameters, Protocol, Question, Spending, Tally, bits_of, rarer, sample, surer,
+    within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;

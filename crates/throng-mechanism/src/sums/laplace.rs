@@ -15,13 +15,9 @@
 //! `C = ⌈64·den/num⌉`, so that a report is held with probability below e⁻⁶⁴; that is
 //! post-processing, costs no privacy, and moves no mean by what an `f64` could show.
 
-use crate::claims::{Given, bits_of, within_floor};
-use crate::error::{fits, require};
-use crate::protocol::Bag;
-use crate::slots::sum_up_to;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
-    Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
+    Setting, Tally, bits_of, fits, require, sample, sum_up_to, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;

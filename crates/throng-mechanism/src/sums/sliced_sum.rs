@@ -13,16 +13,11 @@
 //! have slots of their own, never shared with them. Their law is fixed per user: more users than
 //! the crowd only add noise, fewer honest ones weaken what was promised.
 
-use crate::attack::{Scene, Score, odds};
-use crate::claims::{Given, lighter};
-use crate::error::{fits, require};
 use crate::inquiry::weights;
-use crate::plan::small;
-use crate::protocol::Bag;
-use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Parameters, Protocol,
+    Question, Scene, Score, Setting, Tally, fits, lighter, odds, require, sample, small,
+    symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, calibrate};

@@ -32,14 +32,12 @@
 //! for free. Twice this is the distance of two datasets. The tests enumerate the distances and
 //! `E[q^C]` for small cases; there the printed bound holds with room to spare.
 
-use crate::attack::{Scene, Score};
-use crate::claims::Given;
-use crate::error::require;
-use crate::protocol::{Bag, supposed_half_width};
 use crate::sample::WideCatalogue;
-use crate::slots::sum_up_to;
 use crate::sums::laplace::{GRID, grid_law, laplace_reach, laplace_variance, on_grid};
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Bag, Claims, Error, Estimate, Given, Law, Parameters, Protocol, Question, Scene, Score,
+    Tally, require, sample, sum_up_to, supposed_half_width,
+};
 use rand_core::CryptoRng;
 use throng_account::profile::Declared;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, UpperOnly, round};

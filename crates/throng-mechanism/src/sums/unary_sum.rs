@@ -11,16 +11,10 @@
 //! analyzer   (Σy − nrb)/(r(1 − 2b))
 //! ```
 
-use crate::attack::{Scene, Score, first_cell};
-use crate::claims::{Given, rarer};
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
-use crate::error::{fits, require};
-use crate::plan::small;
-use crate::protocol::Bag;
-use crate::slots::sum_up_to;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
+    Score, Setting, Tally, first_cell, fits, rarer, require, sample, small, sum_up_to,
 };
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;

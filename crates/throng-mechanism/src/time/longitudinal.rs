@@ -25,11 +25,9 @@
 //! which promises more than asked and doubles the noise: at most one node holds anything, so two
 //! histories differ by `2a/(2(1 − a))` at most, not by the square of that.
 
-use crate::claims::{Given, bits_of, surer, within_floor};
-use crate::plan::OTHER_QUESTION;
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Follower, Law, Parameters, Protocol, Question, Spending, Tally,
+    Ask, Bag, Claims, Error, Estimate, Follower, Given, Law, OTHER_QUESTION, Parameters, Protocol,
+    Question, Spending, Tally, bits_of, surer, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
