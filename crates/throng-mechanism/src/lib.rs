@@ -89,5 +89,5 @@ use attack::{first_cell, odds, third};
 use claims::{Given, bits_of, lighter, rarer, surer, within_floor};
 use error::{fits, require};
 use plan::{OTHER_QUESTION, TOO_MANY, small};
-use protocol::{Bag, supposed_half_width};
+use protocol::Bag;
 use slots::{MAX_SLOTS, count_bits, sum_up_to, symbol_or_null, with_slots, with_symbols};

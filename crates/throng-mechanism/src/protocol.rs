@@ -190,25 +190,8 @@ impl Tally {
         self.cells[0] += ones;
     }
 
-    /// Counts `reports` reports of which nothing is known, for predicting errors.
-    pub(crate) fn suppose(&mut self, reports: u64) {
-        self.messages += reports * self.per_report;
-    }
-
     /// The number of reports as a float, for estimators.
     pub(crate) fn n(&self) -> f64 {
         self.messages as f64 / self.per_report as f64
     }
-}
-
-/// Half the width of the interval among `reports` users where the law of the noise does not depend
-/// on the data, so that an empty bag has the same.
-pub(crate) fn supposed_half_width(
-    protocol: &impl Protocol,
-    reports: f64,
-    confidence: Probability,
-) -> f64 {
-    let mut tally = Tally::new(protocol);
-    tally.suppose(reports as u64);
-    protocol.estimate(&tally, confidence)[0].half_width
 }

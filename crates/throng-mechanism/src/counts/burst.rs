@@ -27,8 +27,7 @@
 use crate::inquiry::{Settings, weights};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
-    Scene, Score, Setting, Tally, count_bits, lighter, sample, supposed_half_width, symbol_or_null,
-    with_symbols,
+    Scene, Score, Setting, Tally, count_bits, lighter, sample, symbol_or_null, with_symbols,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
@@ -143,7 +142,7 @@ impl Claims for BurstCount {
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        self.events.noise(reports, 1.0).reach(confidence)
     }
 
     /// Each message is a plus or a minus.

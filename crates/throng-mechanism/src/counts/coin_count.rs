@@ -17,7 +17,7 @@
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
     Question, Scene, Score, Setting, Tally, count_bits, odds, rarer, require, sample, small,
-    supposed_half_width, symbol_or_null, with_slots,
+    symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};
@@ -132,7 +132,7 @@ impl Claims for CoinCount {
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        0.5 * self.noise(reports).reach(confidence)
     }
 
     /// Each message is a one or a zero.

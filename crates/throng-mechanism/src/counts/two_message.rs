@@ -11,7 +11,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Law, Noise, Parameters, Protocol, Question, Scene,
-    Score, Tally, first_cell, rarer, sample, sum_up_to, supposed_half_width,
+    Score, Tally, first_cell, rarer, sample, sum_up_to,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};
@@ -103,7 +103,7 @@ impl Claims for TwoMessageCount {
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        self.noise(reports).reach(confidence)
     }
 
     fn influence(&self) -> f64 {

@@ -18,7 +18,7 @@
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
     Question, Scene, Score, Setting, Tally, fits, odds, rarer, require, sample, small,
-    supposed_half_width, symbol_or_null, with_slots,
+    symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};
@@ -145,7 +145,7 @@ impl Claims for AdditiveHistogram {
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        self.noise(reports).reach(confidence)
     }
 
     /// Each message speaks for the category or for none.

@@ -14,7 +14,7 @@
 use crate::counts::burst::{Events, burst_parameters, long_enough, read_bursts, told_bursts};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, fits, lighter, require, sample, supposed_half_width, third,
+    Score, Setting, Tally, fits, lighter, require, sample, third,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
@@ -159,7 +159,7 @@ impl Claims for BurstHistogram {
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        self.events.noise(reports, self.role()).reach(confidence)
     }
 
     /// Each message is a plus or a minus of the category.

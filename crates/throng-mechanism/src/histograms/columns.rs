@@ -124,19 +124,10 @@ impl Columns {
         Ok(())
     }
 
-    /// The profile among `crowd` users, one of whom may change `changing` of the columns.
-    pub(crate) fn profile(&self, crowd: Crowd, changing: u32) -> Result<Box<dyn Profile>, Error> {
-        Self::claim(self.flip.probability(), crowd, changing.into())
-    }
-
     /// The profile by the chance of a flip.
     pub(crate) fn claim(flip: f64, crowd: Crowd, changing: u64) -> Result<Box<dyn Profile>, Error> {
         let column = BitSum::with_flip(crowd, flip)?;
         Ok(Box::new(throng_account::profile::Columns::new(column, changing)?))
-    }
-
-    pub(crate) fn local_floor(&self, changing: u32) -> Option<Epsilon> {
-        floor_of_bits(self.flip, changing)
     }
 
     /// Nothing ties a message to its column: all of them may speak for one.
@@ -235,11 +226,11 @@ impl Claims for Histogram {
     }
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        self.0.profile(crowd, self.0.columns.min(2))
+        Columns::claim(self.0.flip.probability(), crowd, self.0.columns.min(2).into())
     }
 
     fn local_floor(&self) -> Option<Epsilon> {
-        self.0.local_floor(2)
+        floor_of_bits(self.0.flip, 2)
     }
 
     fn standard_error(&self, reports: f64) -> f64 {

@@ -3,6 +3,7 @@
 //!
 //! Replacing a user may change all of its bits.
 
+use crate::counts::binary::floor_of_bits;
 use crate::{
     Ask, Bag, Claims, Columns, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol,
     Question, Setting, Tally,
@@ -121,11 +122,11 @@ impl Claims for Selection {
     }
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        self.0.profile(crowd, self.0.columns())
+        Columns::claim(self.0.flip().probability(), crowd, self.0.columns().into())
     }
 
     fn local_floor(&self) -> Option<Epsilon> {
-        self.0.local_floor(self.0.columns())
+        floor_of_bits(self.0.flip(), self.0.columns())
     }
 
     fn standard_error(&self, reports: f64) -> f64 {

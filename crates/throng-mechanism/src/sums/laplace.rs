@@ -130,7 +130,7 @@ impl Protocol for LaplaceMean {
 
     fn law(&self, input: &f64) -> Law {
         let (x, reach, last) = (self.step(), self.reach as i64, self.largest() as i64);
-        let (floor, up) = grid_law(*input, self.grid);
+        let (floor, up) = grid_law(*input, self.grid).expect("a value in range");
         let mut law = Law::new();
         for (value, weight) in [(floor as i64, 1.0 - up), (floor as i64 + 1, up)] {
             if weight == 0.0 {
@@ -206,16 +206,15 @@ impl Claims for LaplaceMean {
 
 /// A value from 0 to 1 as a grid point from 0 to `grid`, rounded at random so that its mean stays.
 pub(crate) fn on_grid(value: f64, grid: u32, rng: &mut impl CryptoRng) -> Result<u64, Error> {
-    fits((0.0..=1.0).contains(&value), "a number from 0 to 1")?;
-    let scaled = value * f64::from(grid);
-    let floor = scaled.floor();
-    Ok(floor as u64 + u64::from(sample::fraction(scaled - floor, rng)))
+    let (below, rest) = grid_law(value, grid)?;
+    Ok(below + u64::from(sample::fraction(rest, rng)))
 }
 
 /// The law of [`on_grid`]: the point below, and the probability of the next.
-pub(crate) fn grid_law(value: f64, grid: u32) -> (u64, f64) {
+pub(crate) fn grid_law(value: f64, grid: u32) -> Result<(u64, f64), Error> {
+    fits((0.0..=1.0).contains(&value), "a number from 0 to 1")?;
     let scaled = value * f64::from(grid);
-    (scaled.floor() as u64, scaled - scaled.floor())
+    Ok((scaled.floor() as u64, scaled.fract()))
 }
 
 /// Variance of `P[k] ∝ e^−x|k|`: `2s/(1 − s)²` with `s = e^−x`, without cancellation.

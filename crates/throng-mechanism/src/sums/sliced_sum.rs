@@ -14,10 +14,11 @@
 //! the crowd only add noise, fewer honest ones weaken what was promised.
 
 use crate::inquiry::weights;
+use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Parameters, Protocol,
-    Question, Scene, Score, Setting, Tally, fits, lighter, odds, require, sample, small,
-    symbol_or_null, with_slots,
+    Question, Scene, Score, Setting, Tally, lighter, odds, require, sample, small, symbol_or_null,
+    with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, calibrate};
@@ -81,20 +82,13 @@ impl SlicedSum {
     }
 
     /// B, the largest integer that a value is rounded to.
-    fn top(&self) -> f64 {
-        2.0_f64.powi(self.weights.len() as i32) - 1.0
+    fn top(&self) -> u32 {
+        u32::MAX >> (32 - self.weights.len())
     }
 
     /// Each level with the probability that a slot holds a coin of it.
     fn chances(&self) -> impl Iterator<Item = (i32, f64)> {
         (0..).zip(&self.weights).map(|(j, &weight)| (j, weight as f64 / TWO_64))
-    }
-
-    /// The value in units of 1/B: whole ones, and the rest.
-    fn scaled(&self, value: f64) -> Result<(u64, f64), Error> {
-        fits((0.0..=1.0).contains(&value), "a number from 0 to 1")?;
-        let scaled = value * self.top();
-        Ok((scaled as u64, scaled.fract()))
     }
 
     /// The messages of all digits of an integer.
@@ -111,9 +105,7 @@ impl Protocol for SlicedSum {
     }
 
     fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        let (whole, rest) = self.scaled(*input)?;
-        let integer = whole + u64::from(sample::fraction(rest, rng));
-        report.extend(self.digits(integer));
+        report.extend(self.digits(on_grid(*input, self.top(), rng)?));
         let (levels, mut faces) = (self.weights.len() as u64, sample::FairBits::default());
         report.extend((0..self.slots).map(|_| {
             let level = self.levels.draw(rng) as u64;
@@ -124,7 +116,7 @@ impl Protocol for SlicedSum {
     }
 
     fn law(&self, input: &f64) -> Law {
-        let (whole, rest) = self.scaled(*input).expect("a value in range");
+        let (whole, rest) = grid_law(*input, self.top()).expect("a value in range");
         let mut digits = Law::from([(self.digits(whole).collect(), 1.0 - rest)]);
         if rest > 0.0 {
             digits.insert(self.digits(whole + 1).collect(), rest);
@@ -152,8 +144,8 @@ impl Protocol for SlicedSum {
             .iter()
             .rev()
             .fold(0.0, |sum, [zeros, ones]| 2.0 * sum + 0.5 * (*ones as f64 - *zeros as f64 + n));
-        let (value, step) = (sum / self.top(), 1.0 / self.top());
-        vec![Estimate::normal(value, self.standard_error(n), step, confidence)]
+        let top = f64::from(self.top());
+        vec![Estimate::normal(sum / top, self.standard_error(n), 1.0 / top, confidence)]
     }
 }
 
@@ -170,13 +162,13 @@ impl Claims for SlicedSum {
     /// The coins' exactly, and the most that rounding may add.
     fn standard_error(&self, reports: f64) -> f64 {
         let coins = self.chances().map(|(j, p)| 4.0_f64.powi(j) * p).sum::<f64>();
-        (reports * (f64::from(self.slots) * coins + 1.0)).sqrt() / (2.0 * self.top())
+        (reports * (f64::from(self.slots) * coins + 1.0)).sqrt() / (2.0 * f64::from(self.top()))
     }
 
     /// Each message is a one or a zero of the highest level.
     fn influence(&self) -> f64 {
         let highest = 2.0_f64.powi(self.weights.len() as i32 - 1);
-        self.messages() as f64 * highest / self.top()
+        self.messages() as f64 * highest / f64::from(self.top())
     }
 
     fn parameters(&self) -> Parameters {

@@ -36,7 +36,7 @@ use crate::sample::WideCatalogue;
 use crate::sums::laplace::{GRID, grid_law, laplace_reach, laplace_variance, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Law, Parameters, Protocol, Question, Scene, Score,
-    Tally, require, sample, sum_up_to, supposed_half_width,
+    Tally, require, sample, sum_up_to,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Declared;
@@ -197,7 +197,7 @@ impl Protocol for SplitAndMix {
 
     fn law(&self, input: &f64) -> Law {
         let mut sums = vec![0.0; 1 << self.bits];
-        let (floor, up) = grid_law(*input, self.grid);
+        let (floor, up) = grid_law(*input, self.grid).expect("a value in range");
         let (share, mask) = (self.share.law(), self.mask());
         for (plus, p) in share.iter().enumerate() {
             for (minus, q) in share.iter().enumerate() {
@@ -233,25 +233,21 @@ impl Protocol for SplitAndMix {
     /// The sum of the values. Its error is infinite where the bag shows that it is worthless: a
     /// message is missing or malformed, or there are more reports than the sum has room for.
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        let (n, reports, steps) = (tally.n(), tally.reports(), f64::from(self.grid));
+        let (n, reports) = (tally.n(), tally.reports());
         // The number with this remainder that is next to the middle of 0 … nB.
         let middle = reports.wrapping_mul(u64::from(self.grid)) / 2;
         let above = tally.cells()[0].wrapping_sub(middle) & self.mask();
         let half = 1_u64 << (self.bits - 1);
         let offset = (above ^ half).wrapping_sub(half) as i64;
-        let value = (middle as f64 + offset as f64) / steps;
+        let value = (middle as f64 + offset as f64) / f64::from(self.grid);
 
         let whole = n == reports as f64 && tally.malformed() == 0 && reports <= self.capacity();
-        if !whole {
-            return vec![Estimate {
-                value,
-                standard_error: f64::INFINITY,
-                half_width: f64::INFINITY,
-            }];
-        }
-        let copies = n / self.crowd as f64;
-        let half_width = laplace_reach(copies, self.step, 0.25 * n, confidence) / steps;
-        vec![Estimate { value, standard_error: self.standard_error(n), half_width }]
+        let (standard_error, half_width) = if whole {
+            (self.standard_error(n), self.half_width(n, confidence))
+        } else {
+            (f64::INFINITY, f64::INFINITY)
+        };
+        vec![Estimate { value, standard_error, half_width }]
     }
 }
 
@@ -273,7 +269,11 @@ impl Claims for SplitAndMix {
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        if reports > self.capacity as f64 {
+            return f64::INFINITY;
+        }
+        let copies = reports / self.crowd as f64;
+        laplace_reach(copies, self.step, 0.25 * reports, confidence) / f64::from(self.grid)
     }
 
     fn influence(&self) -> f64 {

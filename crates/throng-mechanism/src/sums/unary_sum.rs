@@ -12,9 +12,10 @@
 //! ```
 
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
+use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, first_cell, fits, rarer, require, sample, small, sum_up_to,
+    Score, Setting, Tally, first_cell, rarer, require, sample, small, sum_up_to,
 };
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
@@ -83,13 +84,6 @@ impl UnarySum {
         let noise = reports * r * b * (1.0 - b) / (1.0 - 2.0 * b).powi(2);
         (noise + rounding).sqrt() / r
     }
-
-    /// The number of bits that are 1 for certain, and the chance that one more is.
-    fn split(&self, input: f64) -> Result<(u32, f64), Error> {
-        fits((0.0..=1.0).contains(&input), "a number from 0 to 1")?;
-        let scaled = input * f64::from(self.bits);
-        Ok((scaled.floor() as u32, scaled.fract()))
-    }
 }
 
 impl Protocol for UnarySum {
@@ -100,8 +94,7 @@ impl Protocol for UnarySum {
     }
 
     fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        let (whole, fraction) = self.split(*input)?;
-        let ones = whole + u32::from(sample::fraction(fraction, rng));
+        let ones = on_grid(*input, self.bits, rng)? as u32;
         for first in (0..self.bits).step_by(64) {
             let flips = sample::coins(self.flip, rng);
             let here = (self.bits - first).min(64);
@@ -111,11 +104,11 @@ impl Protocol for UnarySum {
     }
 
     fn law(&self, input: &f64) -> Law {
-        let (whole, fraction) = self.split(*input).expect("a value in range");
+        let (whole, fraction) = grid_law(*input, self.bits).expect("a value in range");
         let b = self.flip.probability();
         // The number of ones is all a sorted report shows: convolve one bit at a time.
         let mut ones: BTreeMap<u32, f64> = [(0, 1.0)].into();
-        for bit in 0..self.bits {
+        for bit in 0..u64::from(self.bits) {
             let one = match bit {
                 _ if bit < whole => 1.0 - b,
                 _ if bit == whole => fraction * (1.0 - b) + (1.0 - fraction) * b,
@@ -246,11 +239,11 @@ mod tests {
     // x·r just below a whole number, and tiny x, where x·r − μ + 1 rounds to the wrong side.
     #[test]
     fn floating_point_does_not_bend_the_encoder() {
-        let (whole, fraction) = sum(100, 0.1).split(0.29).unwrap();
+        let (whole, fraction) = grid_law(0.29, 100).unwrap();
         assert_eq!((whole, fraction), (28, 0.9999999999999964));
-        let (whole, fraction) = sum(4, 0.1).split(1e-18).unwrap();
+        let (whole, fraction) = grid_law(1e-18, 4).unwrap();
         assert_eq!((whole, fraction), (0, 4e-18));
-        assert_eq!(sum(4, 0.1).split(1.0).unwrap(), (4, 0.0));
+        assert_eq!(grid_law(1.0, 4).unwrap(), (4, 0.0));
     }
 
     #[test]
