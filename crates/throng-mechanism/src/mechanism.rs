@@ -2,7 +2,7 @@
 //! [`Claims`].
 
 use crate::claims::Given;
-use crate::{Claims, Error, Key, Kind, Mechanism, Parameters, Tally, Value, Values};
+use crate::{Claims, Error, Key, Kind, Mechanism, Parameters, Tally, Value, Values, require};
 use rand_core::CryptoRng;
 use std::ops::Deref;
 use throng_account::Epsilon;
@@ -149,9 +149,7 @@ impl Mechanism {
     /// # Ok::<(), throng_mechanism::Error>(())
     /// ```
     pub fn weakened(&self, factor: f64) -> Result<Self, Error> {
-        if !(factor >= 1.0 && factor.is_finite()) {
-            return Err(Error::Parameter { name: "factor", range: "1 or more" });
-        }
+        require(factor >= 1.0 && factor.is_finite(), "factor", "1 or more")?;
         self.with(&(**self).weakened(factor)?)
     }
 

@@ -320,24 +320,22 @@ impl Ask {
     }
 
     /// A mechanism as an offer, if it respects the limits asked for.
-    fn offer(&self, mechanism: Mechanism) -> Result<Offer, Error> {
+    fn offer(&self, mut mechanism: Mechanism) -> Result<Offer, Error> {
         if mechanism.per_epoch() as u64 > self.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });
         }
-        let mut mechanism = mechanism;
-        if let Some(floor) = self.local_floor
-            && mechanism.local_floor().is_some_and(|epsilon| epsilon > floor)
-            && let Some(stricter) = mechanism.floored(floor)
-        {
-            let kept = stricter.profile(self.crowd)?.delta(self.epsilon).upper <= self.delta.get();
-            mechanism = if kept { stricter } else { mechanism };
-        }
-        if let Some(floor) = self.local_floor
-            && mechanism.local_floor().is_none_or(|epsilon| epsilon > floor)
-        {
-            return Err(Error::NotAsked {
-                why: "a report by itself does not keep the local floor asked for",
-            });
+        if let Some(floor) = self.local_floor {
+            let above = |mechanism: &Mechanism| mechanism.local_floor().is_none_or(|it| it > floor);
+            if above(&mechanism)
+                && let Some(stricter) = mechanism.floored(floor)
+                && stricter.profile(self.crowd)?.delta(self.epsilon).upper <= self.delta.get()
+            {
+                mechanism = stricter;
+            }
+            if above(&mechanism) {
+                let why = "a report by itself does not keep the local floor asked for";
+                return Err(Error::NotAsked { why });
+            }
         }
         let reports = self.reports as f64;
         Ok(Offer {

@@ -1,6 +1,6 @@
 //! The values that users hold.
 
-use crate::{Error, Estimate};
+use crate::{Error, Estimate, fits, require};
 use std::fmt;
 
 /// The kind of value a user holds.
@@ -260,14 +260,10 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range from 0 to 1.
-    pub const UNIT: Self = Self { low: 0.0, high: 1.0 };
-
     /// The range from `low` to `high`, which are finite, with `low < high`.
     pub fn new(low: f64, high: f64) -> Result<Self, Error> {
-        if !(low < high && (high - low).is_finite()) {
-            return Err(Error::Parameter { name: "range", range: "from a low to a higher number" });
-        }
+        let range = "from a low to a higher number";
+        require(low < high && (high - low).is_finite(), "range", range)?;
         Ok(Self { low, high })
     }
 
@@ -284,9 +280,7 @@ impl Range {
     /// The place of a number between the ends, from 0 to 1. Numbers outside count as the nearer
     /// end, which is part of the question asked; NaN is refused.
     pub fn unit(self, number: f64) -> Result<f64, Error> {
-        if number.is_nan() {
-            return Err(Error::Value { expected: "a number" });
-        }
+        fits(!number.is_nan(), "a number")?;
         Ok(((number.clamp(self.low, self.high) - self.low) / (self.high - self.low)).min(1.0))
     }
 
