@@ -103,11 +103,15 @@ fn fitted(key: Key, wish: &Wish) -> Result<Report> {
         .promise
         .header(key.name())
         .line("delta_upper", "delta, at most", Upper(delta))
-        .line("standard_error", "standard error", Near(mechanism.standard_error(ask.reports)))
+        .line(
+            "standard_error",
+            "standard error",
+            Near(mechanism.standard_error(ask.reports as f64)),
+        )
         .line(
             "half_width",
             "95 % interval, to each side",
-            Near(mechanism.half_width(ask.reports, Probability::new("confidence", 0.95)?)),
+            Near(mechanism.half_width(ask.reports as f64, Probability::new("confidence", 0.95)?)),
         )
         .line("messages", "messages per report", mechanism.messages())
         .field("local_floor", plan::floor(&mechanism))

@@ -205,7 +205,7 @@ fn show(collection: &Collection) -> Report {
         .field("spending", spending)
         .field("merged", merged(collection))
         .field("influence", finite(mechanism.influence()))
-        .field("standard_error", mechanism.standard_error(collection.quorum()))
+        .field("standard_error", mechanism.standard_error(collection.quorum() as f64))
         .field("schedule", schedule(&collection.schedule))
         .field("mix", chain.mixes.iter().map(party).collect::<Vec<_>>())
         .field("analyzer", party(&chain.analyzer))

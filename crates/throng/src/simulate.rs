@@ -39,7 +39,7 @@ pub fn run(mut request: Simulate) -> Result<Report> {
     let predicted = match mechanism.kind() {
         Kind::Text => found.claimed,
         Kind::Bit | Kind::Real | Kind::Category | Kind::Attributes | Kind::State => {
-            mechanism.standard_error(n)
+            mechanism.standard_error(n as f64)
         }
     };
     let mut report = Report::default()
