@@ -1,16 +1,16 @@
 //! The catalogue: every mechanism under its stable key, one row each.
 //!
 //! A mechanism is described in its own file, by [`Protocol`](crate::Protocol) and
-//! [`Claims`](crate::Claims). Here it gets a key, a variant, and a row that finds it by name, reads
-//! it from a file and fits it to a promise.
+//! [`Claims`]. Here it gets a key, a variant, a row that finds it by name, and a line wherever
+//! mechanisms are told apart: to make one, to ask it, and to encode a value.
 
 use crate::claims::Given;
-use crate::mechanism::{Body, Device};
+use crate::mechanism::Device;
 use crate::time::follower::Follower;
 use crate::{
-    AdditiveHistogram, Ask, BinaryResponse, BurstCount, BurstHistogram, CoinCount, Error,
-    Histogram, Inquiry, KaryResponse, Kind, LaplaceMean, Longitudinal, Memory, Protocol, Rappor,
-    Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum, Value,
+    AdditiveHistogram, Ask, BinaryResponse, BurstCount, BurstHistogram, Claims, CoinCount, Columns,
+    Error, Histogram, Inquiry, KaryResponse, Kind, LaplaceMean, Longitudinal, Memory, Protocol,
+    Rappor, Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum, Value,
 };
 use rand_core::CryptoRng;
 
@@ -130,19 +130,15 @@ pub enum Mechanism {
     SubsetSelection(SubsetSelection),
 }
 
-/// All that is known of a key.
+/// All that is known of a key, beside its mechanism.
 pub(crate) struct Row {
     key: Key,
     name: &'static str,
     kind: Kind,
-    /// Page and section of the book.
-    section: (&'static str, &'static str),
+    /// The section of the page of the book.
+    section: &'static str,
     /// The calibrated parameter, as the beginning of a phrase that ends with the mechanism's name.
     fitted: &'static str,
-    /// Makes the mechanism of named integers.
-    pub read: fn(&Given<'_, '_>) -> Result<Mechanism, Error>,
-    /// Calibrates the mechanism for a promise.
-    pub fit: fn(&Ask) -> Result<Mechanism, Error>,
     /// Refuses with the reason why it is no offer, as far as that is known without calibrating.
     pub worth: fn(&Ask) -> Result<(), Error>,
     /// The inquiry of an accountant about it, where a profile says all.
@@ -154,266 +150,103 @@ pub(crate) struct Row {
     fragile: bool,
 }
 
+/// The row of a mechanism without an inquiry, with a section of its own name, that is quickly
+/// calibrated, always worth it, and robust.
+const fn row(key: Key, name: &'static str, kind: Kind, fitted: &'static str) -> Row {
+    Row {
+        key,
+        name,
+        kind,
+        section: name,
+        fitted,
+        worth: |_| Ok(()),
+        inquiry: None,
+        slow: false,
+        fragile: false,
+    }
+}
+
 /// One row per key, by chapter; within a chapter in the order in which the planner looks at them.
-pub(crate) static ROWS: [Row; Key::ALL.len()] = [
+static ROWS: [Row; 18] = [
     Row {
-        key: Key::BurstCount,
-        name: "burst-count",
-        kind: Kind::Bit,
-        section: ("counts", "burst-count"),
-        fitted: "The catalogue",
-        read: |given| BurstCount::read(given).map(Mechanism::BurstCount),
-        fit: |ask| BurstCount::fit(ask).map(Mechanism::BurstCount),
-        worth: BurstCount::worth,
         inquiry: Some(&BurstCount::INQUIRY),
+        worth: BurstCount::worth,
         slow: true,
-        fragile: false,
+        ..row(Key::BurstCount, "burst-count", Kind::Bit, "The catalogue")
     },
     Row {
-        key: Key::CoinCount,
-        name: "coin-count",
-        kind: Kind::Bit,
-        section: ("counts", "coin-count"),
-        fitted: "Coins",
-        read: |given| CoinCount::read(given).map(Mechanism::CoinCount),
-        fit: |ask| CoinCount::fit(ask).map(Mechanism::CoinCount),
-        worth: |_| Ok(()),
         inquiry: Some(&CoinCount::INQUIRY),
-        slow: false,
-        fragile: false,
+        ..row(Key::CoinCount, "coin-count", Kind::Bit, "Coins")
     },
     Row {
-        key: Key::BitSum,
-        name: "bit-sum",
-        kind: Kind::Bit,
-        section: ("counts", "randomized-response-and-bit-sum"),
-        fitted: "The flip",
-        read: |given| BinaryResponse::read(given).map(Mechanism::BitSum),
-        fit: |ask| BinaryResponse::fit(ask).map(Mechanism::BitSum),
-        worth: |_| Ok(()),
-        inquiry: None,
-        slow: false,
-        fragile: false,
+        section: "randomized-response-and-bit-sum",
+        ..row(Key::BitSum, "bit-sum", Kind::Bit, "The flip")
     },
+    row(Key::TwoMessageCount, "two-message-count", Kind::Bit, "The noise"),
     Row {
-        key: Key::TwoMessageCount,
-        name: "two-message-count",
-        kind: Kind::Bit,
-        section: ("counts", "two-message-count"),
-        fitted: "The noise",
-        read: |given| TwoMessageCount::read(given).map(Mechanism::TwoMessageCount),
-        fit: |ask| TwoMessageCount::fit(ask).map(Mechanism::TwoMessageCount),
-        worth: |_| Ok(()),
-        inquiry: None,
-        slow: false,
-        fragile: false,
-    },
-    Row {
-        key: Key::RandomizedResponse,
-        name: "randomized-response",
-        kind: Kind::Bit,
-        section: ("counts", "randomized-response-and-bit-sum"),
-        fitted: "The flip",
-        read: |given| BinaryResponse::read(given).map(Mechanism::RandomizedResponse),
-        fit: |ask| BinaryResponse::fit(ask).map(Mechanism::RandomizedResponse),
-        worth: |_| Ok(()),
         inquiry: Some(&BinaryResponse::INQUIRY),
-        slow: false,
-        fragile: false,
+        section: "randomized-response-and-bit-sum",
+        ..row(Key::RandomizedResponse, "randomized-response", Kind::Bit, "The flip")
     },
     Row {
-        key: Key::SlicedSum,
-        name: "sliced-sum",
-        kind: Kind::Real,
-        section: ("sums", "sliced-sum"),
-        fitted: "Levels and coins",
-        read: |given| SlicedSum::read(given).map(Mechanism::SlicedSum),
-        fit: |ask| SlicedSum::fit(ask).map(Mechanism::SlicedSum),
-        worth: |_| Ok(()),
         inquiry: Some(&SlicedSum::INQUIRY),
-        slow: false,
-        fragile: false,
+        ..row(Key::SlicedSum, "sliced-sum", Kind::Real, "Levels and coins")
     },
+    row(Key::RealSum, "real-sum", Kind::Real, "Bits and flip"),
     Row {
-        key: Key::RealSum,
-        name: "real-sum",
-        kind: Kind::Real,
-        section: ("sums", "real-sum"),
-        fitted: "Bits and flip",
-        read: |given| UnarySum::read(given).map(Mechanism::RealSum),
-        fit: |ask| UnarySum::fit(ask).map(Mechanism::RealSum),
-        worth: |_| Ok(()),
-        inquiry: None,
-        slow: false,
-        fragile: false,
-    },
-    Row {
-        key: Key::OneBitMean,
-        name: "one-bit-mean",
-        kind: Kind::Real,
-        section: ("sums", "one-bit-mean"),
-        fitted: "The flip",
-        read: |given| UnarySum::read_one(given).map(Mechanism::OneBitMean),
-        fit: |ask| UnarySum::fit_one(ask).map(Mechanism::OneBitMean),
-        worth: |_| Ok(()),
         inquiry: Some(&UnarySum::INQUIRY),
-        slow: false,
-        fragile: false,
+        ..row(Key::OneBitMean, "one-bit-mean", Kind::Real, "The flip")
     },
     Row {
-        key: Key::LaplaceMean,
-        name: "laplace-mean",
-        kind: Kind::Real,
-        section: ("sums", "laplace-mean"),
-        fitted: "The largest local epsilon",
-        read: |given| LaplaceMean::read(given).map(Mechanism::LaplaceMean),
-        fit: |ask| LaplaceMean::fit(ask).map(Mechanism::LaplaceMean),
-        worth: |_| Ok(()),
         inquiry: Some(&LaplaceMean::INQUIRY),
-        slow: false,
-        fragile: false,
+        ..row(Key::LaplaceMean, "laplace-mean", Kind::Real, "The largest local epsilon")
     },
+    Row { fragile: true, ..row(Key::SplitAndMix, "split-and-mix", Kind::Real, "Shares and noise") },
     Row {
-        key: Key::SplitAndMix,
-        name: "split-and-mix",
-        kind: Kind::Real,
-        section: ("sums", "split-and-mix"),
-        fitted: "Shares and noise",
-        read: |given| SplitAndMix::read(given).map(Mechanism::SplitAndMix),
-        fit: |ask| SplitAndMix::fit(ask).map(Mechanism::SplitAndMix),
-        worth: |_| Ok(()),
-        inquiry: None,
-        slow: false,
-        fragile: true,
-    },
-    Row {
-        key: Key::BurstHistogram,
-        name: "burst-histogram",
-        kind: Kind::Category,
-        section: ("histograms", "burst-histogram"),
-        fitted: "The catalogue",
-        read: |given| BurstHistogram::read(given).map(Mechanism::BurstHistogram),
-        fit: |ask| BurstHistogram::fit(ask).map(Mechanism::BurstHistogram),
-        worth: BurstHistogram::worth,
         inquiry: Some(&BurstHistogram::INQUIRY),
+        worth: BurstHistogram::worth,
         slow: true,
-        fragile: false,
+        ..row(Key::BurstHistogram, "burst-histogram", Kind::Category, "The catalogue")
     },
     Row {
-        key: Key::AdditiveHistogram,
-        name: "additive-histogram",
-        kind: Kind::Category,
-        section: ("histograms", "additive-histogram"),
-        fitted: "Fake messages",
-        read: |given| AdditiveHistogram::read(given).map(Mechanism::AdditiveHistogram),
-        fit: |ask| AdditiveHistogram::fit(ask).map(Mechanism::AdditiveHistogram),
-        worth: |_| Ok(()),
         inquiry: Some(&AdditiveHistogram::INQUIRY),
-        slow: false,
-        fragile: false,
+        ..row(Key::AdditiveHistogram, "additive-histogram", Kind::Category, "Fake messages")
     },
     Row {
-        key: Key::Histogram,
-        name: "histogram",
-        kind: Kind::Category,
-        section: ("histograms", "histogram"),
-        fitted: "The flip",
-        read: |given| Histogram::read(given).map(Mechanism::Histogram),
-        fit: |ask| Histogram::fit(ask).map(Mechanism::Histogram),
-        worth: Histogram::worth,
         inquiry: Some(&Histogram::INQUIRY),
-        slow: false,
-        fragile: false,
+        worth: Columns::worth,
+        ..row(Key::Histogram, "histogram", Kind::Category, "The flip")
     },
     Row {
-        key: Key::KaryResponse,
-        name: "kary-response",
-        kind: Kind::Category,
-        section: ("histograms", "kary-response"),
-        fitted: "The largest local epsilon",
-        read: |given| KaryResponse::read(given).map(Mechanism::KaryResponse),
-        fit: |ask| KaryResponse::fit(ask).map(Mechanism::KaryResponse),
-        worth: |_| Ok(()),
         inquiry: Some(&KaryResponse::INQUIRY),
-        slow: false,
-        fragile: false,
+        ..row(Key::KaryResponse, "kary-response", Kind::Category, "The largest local epsilon")
     },
     Row {
-        key: Key::SubsetSelection,
-        name: "subset-selection",
-        kind: Kind::Category,
-        section: ("histograms", "subset-selection"),
-        fitted: "The largest local epsilon",
-        read: |given| SubsetSelection::read(given).map(Mechanism::SubsetSelection),
-        fit: |ask| SubsetSelection::fit(ask).map(Mechanism::SubsetSelection),
-        worth: |_| Ok(()),
         inquiry: Some(&SubsetSelection::INQUIRY),
-        slow: false,
-        fragile: false,
+        ..row(Key::SubsetSelection, "subset-selection", Kind::Category, "The largest local epsilon")
+    },
+    Row { section: "strings-rappor", ..row(Key::Rappor, "rappor", Kind::Text, "Filter and coins") },
+    Row {
+        section: "time-longitudinal",
+        ..row(Key::Longitudinal, "longitudinal", Kind::State, "The coin")
     },
     Row {
-        key: Key::Rappor,
-        name: "rappor",
-        kind: Kind::Text,
-        section: ("strings", "strings-rappor"),
-        fitted: "Filter and coins",
-        read: |given| Rappor::read(given).map(Mechanism::Rappor),
-        fit: |ask| Rappor::fit(ask).map(Mechanism::Rappor),
-        worth: |_| Ok(()),
-        inquiry: None,
-        slow: false,
-        fragile: false,
-    },
-    Row {
-        key: Key::Longitudinal,
-        name: "longitudinal",
-        kind: Kind::State,
-        section: ("time", "time-longitudinal"),
-        fitted: "The coin",
-        read: |given| Longitudinal::read(given).map(Mechanism::Longitudinal),
-        fit: |ask| Longitudinal::fit(ask).map(Mechanism::Longitudinal),
-        worth: |_| Ok(()),
-        inquiry: None,
-        slow: false,
-        fragile: false,
-    },
-    Row {
-        key: Key::Selection,
-        name: "selection",
-        kind: Kind::Attributes,
-        section: ("selection-and-queries", "selection"),
-        fitted: "The flip",
-        read: |given| Selection::read(given).map(Mechanism::Selection),
-        fit: |ask| Selection::fit(ask).map(Mechanism::Selection),
-        worth: Selection::worth,
         inquiry: Some(&Selection::INQUIRY),
-        slow: false,
-        fragile: false,
+        worth: Columns::worth,
+        ..row(Key::Selection, "selection", Kind::Attributes, "The flip")
     },
 ];
 
 impl Key {
-    /// All keys.
-    pub const ALL: [Self; 18] = [
-        Self::RandomizedResponse,
-        Self::KaryResponse,
-        Self::LaplaceMean,
-        Self::OneBitMean,
-        Self::Rappor,
-        Self::BitSum,
-        Self::TwoMessageCount,
-        Self::RealSum,
-        Self::Histogram,
-        Self::Selection,
-        Self::Longitudinal,
-        Self::CoinCount,
-        Self::BurstCount,
-        Self::AdditiveHistogram,
-        Self::BurstHistogram,
-        Self::SlicedSum,
-        Self::SplitAndMix,
-        Self::SubsetSelection,
-    ];
+    /// All keys, in the order of the variants.
+    pub const ALL: [Self; ROWS.len()] = {
+        let (mut all, mut key) = ([Self::BitSum; ROWS.len()], 0);
+        while key < all.len() {
+            all[key] = ROWS[PLACES[key]].key;
+            key += 1;
+        }
+        all
+    };
 
     /// The name in files and on the command line.
     pub fn name(self) -> &'static str {
@@ -437,7 +270,7 @@ impl Key {
 
     /// The page of `docs/mechanisms` that says how it works, without its ending, and the section.
     pub fn section(self) -> (&'static str, &'static str) {
-        self.row().section
+        (self.kind().page(), self.row().section)
     }
 
     /// The inquiry of an accountant about it, where a profile says all there is to say.
@@ -467,15 +300,14 @@ impl Key {
     }
 }
 
-/// The row of each key; a key without a row, or not in [`Key::ALL`] at its place, does not compile.
-const PLACES: [usize; Key::ALL.len()] = {
-    let (mut places, mut key) = ([0; Key::ALL.len()], 0);
-    while key < places.len() {
-        assert!(Key::ALL[key] as usize == key, "Key::ALL is in the order of the variants");
-        while ROWS[places[key]].key as usize != key {
-            places[key] += 1;
-        }
-        key += 1;
+/// The place of each key's row. A key with two rows does not compile.
+const PLACES: [usize; ROWS.len()] = {
+    let (mut places, mut row) = ([usize::MAX; ROWS.len()], 0);
+    while row < places.len() {
+        let place = &mut places[ROWS[row].key as usize];
+        assert!(*place == usize::MAX, "one row per key");
+        *place = row;
+        row += 1;
     }
     places
 };
@@ -487,28 +319,54 @@ impl std::fmt::Display for Key {
 }
 
 impl Mechanism {
-    /// The key of the mechanism.
-    pub fn key(&self) -> Key {
-        match self {
-            Self::RandomizedResponse(_) => Key::RandomizedResponse,
-            Self::KaryResponse(_) => Key::KaryResponse,
-            Self::LaplaceMean(_) => Key::LaplaceMean,
-            Self::OneBitMean(_) => Key::OneBitMean,
-            Self::Rappor(_) => Key::Rappor,
-            Self::BitSum(_) => Key::BitSum,
-            Self::TwoMessageCount(_) => Key::TwoMessageCount,
-            Self::RealSum(_) => Key::RealSum,
-            Self::Histogram(_) => Key::Histogram,
-            Self::Selection(_) => Key::Selection,
-            Self::Longitudinal(_) => Key::Longitudinal,
-            Self::CoinCount(_) => Key::CoinCount,
-            Self::BurstCount(_) => Key::BurstCount,
-            Self::AdditiveHistogram(_) => Key::AdditiveHistogram,
-            Self::BurstHistogram(_) => Key::BurstHistogram,
-            Self::SlicedSum(_) => Key::SlicedSum,
-            Self::SplitAndMix(_) => Key::SplitAndMix,
-            Self::SubsetSelection(_) => Key::SubsetSelection,
-        }
+    /// The mechanism of a key, with parameters found by name.
+    pub(crate) fn read(key: Key, given: &Given<'_, '_>) -> Result<Self, Error> {
+        Ok(match key {
+            Key::RandomizedResponse => Self::RandomizedResponse(BinaryResponse::read(given)?),
+            Key::KaryResponse => Self::KaryResponse(KaryResponse::read(given)?),
+            Key::LaplaceMean => Self::LaplaceMean(LaplaceMean::read(given)?),
+            Key::OneBitMean => Self::OneBitMean(UnarySum::new(1, given.coin("flip")?)?),
+            Key::Rappor => Self::Rappor(Rappor::read(given)?),
+            Key::BitSum => Self::BitSum(BinaryResponse::read(given)?),
+            Key::TwoMessageCount => Self::TwoMessageCount(TwoMessageCount::read(given)?),
+            Key::RealSum => Self::RealSum(UnarySum::read(given)?),
+            Key::Histogram => Self::Histogram(Histogram::read(given)?),
+            Key::Selection => Self::Selection(Selection::read(given)?),
+            Key::Longitudinal => Self::Longitudinal(Longitudinal::read(given)?),
+            Key::CoinCount => Self::CoinCount(CoinCount::read(given)?),
+            Key::BurstCount => Self::BurstCount(BurstCount::read(given)?),
+            Key::AdditiveHistogram => Self::AdditiveHistogram(AdditiveHistogram::read(given)?),
+            Key::BurstHistogram => Self::BurstHistogram(BurstHistogram::read(given)?),
+            Key::SlicedSum => Self::SlicedSum(SlicedSum::read(given)?),
+            Key::SplitAndMix => Self::SplitAndMix(SplitAndMix::read(given)?),
+            Key::SubsetSelection => Self::SubsetSelection(SubsetSelection::read(given)?),
+        })
+    }
+
+    /// The mechanism of a key, calibrated for a promise.
+    pub(crate) fn fit(key: Key, ask: &Ask) -> Result<Self, Error> {
+        Ok(match key {
+            Key::RandomizedResponse => Self::RandomizedResponse(BinaryResponse::fit(ask)?),
+            Key::KaryResponse => Self::KaryResponse(KaryResponse::fit(ask)?),
+            Key::LaplaceMean => Self::LaplaceMean(LaplaceMean::fit(ask)?),
+            Key::OneBitMean => {
+                Self::OneBitMean(UnarySum::new(1, BinaryResponse::fit(ask)?.flip())?)
+            }
+            Key::Rappor => Self::Rappor(Rappor::fit(ask)?),
+            Key::BitSum => Self::BitSum(BinaryResponse::fit(ask)?),
+            Key::TwoMessageCount => Self::TwoMessageCount(TwoMessageCount::fit(ask)?),
+            Key::RealSum => Self::RealSum(UnarySum::fit(ask)?),
+            Key::Histogram => Self::Histogram(Histogram::fit(ask)?),
+            Key::Selection => Self::Selection(Selection::fit(ask)?),
+            Key::Longitudinal => Self::Longitudinal(Longitudinal::fit(ask)?),
+            Key::CoinCount => Self::CoinCount(CoinCount::fit(ask)?),
+            Key::BurstCount => Self::BurstCount(BurstCount::fit(ask)?),
+            Key::AdditiveHistogram => Self::AdditiveHistogram(AdditiveHistogram::fit(ask)?),
+            Key::BurstHistogram => Self::BurstHistogram(BurstHistogram::fit(ask)?),
+            Key::SlicedSum => Self::SlicedSum(SlicedSum::fit(ask)?),
+            Key::SplitAndMix => Self::SplitAndMix(SplitAndMix::fit(ask)?),
+            Key::SubsetSelection => Self::SubsetSelection(SubsetSelection::fit(ask)?),
+        })
     }
 
     /// Appends a report: the only one there will be, or that of an epoch of a `device` with a
@@ -550,25 +408,27 @@ impl Mechanism {
         }
     }
 
-    /// All that can be asked of it, whatever its input.
-    pub(crate) fn body(&self) -> &dyn Body {
+    /// The key, and all that can be asked of the mechanism, whatever its input.
+    pub(crate) fn parts(&self) -> (Key, &(dyn Claims + 'static)) {
         match self {
-            Self::RandomizedResponse(m) | Self::BitSum(m) => m,
-            Self::OneBitMean(m) | Self::RealSum(m) => m,
-            Self::KaryResponse(m) => m,
-            Self::LaplaceMean(m) => m,
-            Self::Rappor(m) => m,
-            Self::TwoMessageCount(m) => m,
-            Self::Histogram(m) => m,
-            Self::Selection(m) => m,
-            Self::Longitudinal(m) => m,
-            Self::CoinCount(m) => m,
-            Self::BurstCount(m) => m,
-            Self::AdditiveHistogram(m) => m,
-            Self::BurstHistogram(m) => m,
-            Self::SlicedSum(m) => m,
-            Self::SplitAndMix(m) => m,
-            Self::SubsetSelection(m) => m,
+            Self::RandomizedResponse(m) => (Key::RandomizedResponse, m),
+            Self::KaryResponse(m) => (Key::KaryResponse, m),
+            Self::LaplaceMean(m) => (Key::LaplaceMean, m),
+            Self::OneBitMean(m) => (Key::OneBitMean, m),
+            Self::Rappor(m) => (Key::Rappor, m),
+            Self::BitSum(m) => (Key::BitSum, m),
+            Self::TwoMessageCount(m) => (Key::TwoMessageCount, m),
+            Self::RealSum(m) => (Key::RealSum, m),
+            Self::Histogram(m) => (Key::Histogram, m),
+            Self::Selection(m) => (Key::Selection, m),
+            Self::Longitudinal(m) => (Key::Longitudinal, m),
+            Self::CoinCount(m) => (Key::CoinCount, m),
+            Self::BurstCount(m) => (Key::BurstCount, m),
+            Self::AdditiveHistogram(m) => (Key::AdditiveHistogram, m),
+            Self::BurstHistogram(m) => (Key::BurstHistogram, m),
+            Self::SlicedSum(m) => (Key::SlicedSum, m),
+            Self::SplitAndMix(m) => (Key::SplitAndMix, m),
+            Self::SubsetSelection(m) => (Key::SubsetSelection, m),
         }
     }
 }

@@ -2,16 +2,16 @@
 //! one liar moves the result, and how the losses of several epochs add up.
 
 use crate::attack::{Scene, Score};
-use crate::{DecodeOptions, Decoded, Error, Estimate, Question, Tally, Winner};
+use crate::{DecodeOptions, Decoded, Error, Estimate, Protocol, Question, Tally, Winner};
 use throng_account::tail::normal_reach;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 
-/// The second half of a mechanism, beside [`Protocol`](crate::Protocol): all that is said about it.
+/// The second half of a mechanism, beside its [`Protocol`]: all that is said about it.
 ///
 /// # Contract
 /// `profile` bounds δ(ε) of the shuffled bag from both sides, over all datasets; `local_floor`
 /// bounds the likelihood ratios of one report. `standard_error` is what
-/// [`Protocol::estimate`](crate::Protocol) claims, for the worst dataset or on average over cells.
+/// [`Protocol::estimate`] claims, for the worst dataset or on average over cells.
 /// `parameters` make the same mechanism again. The audit (`throng audit`, `tests/audited.rs`) holds
 /// the claims against the real encoder.
 ///
@@ -26,7 +26,8 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 /// assert!((response.local_floor().unwrap().get() - 3_f64.ln()).abs() < 1e-8);
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
-pub trait Claims {
+#[allow(unused_variables)] // Defaults do without what they are given.
+pub trait Claims: Protocol {
     /// The question it answers.
     fn question(&self) -> Question;
 
@@ -35,7 +36,9 @@ pub trait Claims {
 
     /// ε of one user's report by itself, should every mix collude with the analyzer; `None` where
     /// the report shows the value.
-    fn local_floor(&self) -> Option<Epsilon>;
+    fn local_floor(&self) -> Option<Epsilon> {
+        None
+    }
 
     /// Standard error among `reports` users: of the count, of the sum of unit values, or the root
     /// mean square over all categories, attributes or periods.
@@ -57,8 +60,11 @@ pub trait Claims {
     /// An honest user moves a count or a sum of unit values by 1.
     fn influence(&self) -> f64;
 
-    /// Bits that tell one message from another.
-    fn message_bits(&self) -> u32;
+    /// Bits that tell one message from another: those of a cell's number, unless messages are
+    /// something else ([`Protocol::absorb_batch`]).
+    fn message_bits(&self) -> u32 {
+        bits_of(self.cells() as u64)
+    }
 
     /// All that is needed to make the same mechanism again.
     fn parameters(&self) -> Parameters;
@@ -69,19 +75,17 @@ pub trait Claims {
     }
 
     /// The parameters with noise `factor` times as rare: a bug for an audit to find.
-    fn weakened(&self, factor: f64) -> Parameters;
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error>;
 
     /// The parameters with a local ε₀ of exactly `floor`, which hides more in a crowd than one with
     /// a larger ε₀; `None` where a report shows the value.
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
-        let _ = floor;
         None
     }
 
     /// A score that tells the two worlds of an audit apart; `None` for a linear one whose weights
     /// are estimated from pilot reports.
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
-        let _ = scene;
         Ok(None)
     }
 
@@ -93,7 +97,6 @@ pub trait Claims {
     /// ε of this many reports of one user on one value, without a crowd, where a memory ties them
     /// together.
     fn memoized(&self, reports: u64) -> Option<Epsilon> {
-        let _ = reports;
         None
     }
 
@@ -106,13 +109,11 @@ pub trait Claims {
     /// The message that the analyzer reads in a word sent in an epoch. A word that no client sends
     /// stays one.
     fn in_epoch(&self, word: u64, epoch: u64) -> u64 {
-        let _ = epoch;
         word
     }
 
     /// True if the estimate at a place has all it is made of when these epochs were counted.
     fn is_complete(&self, place: usize, epochs: &[u64]) -> bool {
-        let _ = (place, epochs);
         true
     }
 
@@ -123,13 +124,11 @@ pub trait Claims {
         candidates: &[&str],
         options: &DecodeOptions,
     ) -> Option<Vec<Decoded>> {
-        let _ = (tally, candidates, options);
         None
     }
 
     /// The column that is the commonest, where that is what was asked.
     fn winner(&self, estimates: &[Estimate], confidence: Probability) -> Option<Winner> {
-        let _ = (estimates, confidence);
         None
     }
 }
@@ -193,15 +192,20 @@ impl<'a> Given<'_, 'a> {
     }
 }
 
-/// The weight of noise that is `factor` times as rare: at most 53 significant bits, like
-/// thresholds.
-pub(crate) fn rarer(weight: u64, factor: f64) -> u64 {
-    (weight as f64 / factor) as u64
+/// The coin of noise that is `factor` times as rare.
+pub(crate) fn rarer(coin: Threshold, factor: f64) -> Result<Threshold, Error> {
+    Ok(Threshold::new(lighter(coin.get(), factor))?)
 }
 
-/// The weight of a truth whose complement, the noise, is `factor` times as rare.
-pub(crate) fn surer(weight: u64, factor: f64) -> u64 {
-    (TWO_64 - (TWO_64 - weight as f64) / factor) as u64
+/// The coin of a truth whose complement, the noise, is `factor` times as rare.
+pub(crate) fn surer(coin: Threshold, factor: f64) -> Result<Threshold, Error> {
+    Ok(Threshold::new((TWO_64 - (TWO_64 - coin.get() as f64) / factor) as u64)?)
+}
+
+/// The weight of noise that is `factor` times as rare: at most 53 significant bits, like
+/// thresholds.
+pub(crate) fn lighter(weight: u64, factor: f64) -> u64 {
+    (weight as f64 / factor) as u64
 }
 
 /// The number of bits that tell `symbols` symbols apart.

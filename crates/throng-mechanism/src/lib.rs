@@ -83,3 +83,11 @@ pub use strings::*;
 pub use sums::*;
 pub use time::*;
 pub use value::{Kind, Range, Value, Values};
+
+// The vocabulary in which mechanisms are written.
+use attack::{first_cell, odds, third};
+use claims::{Given, bits_of, lighter, rarer, surer, within_floor};
+use error::{fits, require};
+use plan::{OTHER_QUESTION, TOO_MANY, small};
+use protocol::Bag;
+use slots::{MAX_SLOTS, count_bits, sum_up_to, symbol_or_null, with_slots, with_symbols};

@@ -70,33 +70,11 @@ impl Question {
         Key::of(self.kind())
     }
 
-    pub(crate) fn categories(self) -> Result<u32, Error> {
+    /// The number of categories or attributes.
+    pub(crate) fn size(self) -> Result<u32, Error> {
         match self {
-            Self::Category { size } => Ok(size),
-            _ => Err(OTHER_QUESTION),
-        }
-    }
-
-    pub(crate) fn attributes(self) -> Result<u32, Error> {
-        match self {
-            Self::Attributes { count } => Ok(count),
-            _ => Err(OTHER_QUESTION),
-        }
-    }
-
-    /// The numbers of bits, hash functions and cohorts.
-    pub(crate) fn filters(self) -> Result<(u32, u32, u32), Error> {
-        match self {
-            Self::Text { bits, hashes, cohorts } => Ok((bits, hashes, cohorts)),
-            _ => Err(OTHER_QUESTION),
-        }
-    }
-
-    /// The numbers of periods and changes.
-    pub(crate) fn periods(self) -> Result<(u64, u32), Error> {
-        match self {
-            Self::State { periods, changes } => Ok((periods, changes)),
-            _ => Err(OTHER_QUESTION),
+            Self::Category { size: count } | Self::Attributes { count } => Ok(count),
+            Self::Bit | Self::Real | Self::Text { .. } | Self::State { .. } => Err(OTHER_QUESTION),
         }
     }
 }
@@ -111,7 +89,7 @@ impl Question {
 /// let ask = Ask::new(Question::Bit, Crowd::new(1000)?, epsilon, delta);
 /// // Among a thousand one bit in 33 is flipped, and the promise is kept by a hair.
 /// let mechanism = ask.calibrate(Key::BitSum)?;
-/// assert!((mechanism.standard_error(1000) - 5.82).abs() < 0.01);
+/// assert!((mechanism.standard_error(1000.0) - 5.82).abs() < 0.01);
 /// let reached = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
 /// assert!((0.99e-6..=1e-6).contains(&reached));
 ///
@@ -203,7 +181,7 @@ impl Ask {
 pub struct Offer {
     /// The mechanism.
     pub mechanism: Mechanism,
-    /// Predicted standard error ([`Mechanism::standard_error`]).
+    /// Predicted standard error ([`Claims::standard_error`]).
     pub standard_error: f64,
     /// Predicted standard error of a cell that one user in ten holds.
     pub heavy_error: f64,
@@ -294,7 +272,7 @@ impl Ask {
         if key.kind() != self.question.kind() {
             return Err(OTHER_QUESTION);
         }
-        (key.row().fit)(self)
+        Mechanism::fit(key, self)
     }
 
     /// The largest ε₀ with which any randomizer keeps the promise.
@@ -342,30 +320,28 @@ impl Ask {
     }
 
     /// A mechanism as an offer, if it respects the limits asked for.
-    fn offer(&self, mechanism: Mechanism) -> Result<Offer, Error> {
+    fn offer(&self, mut mechanism: Mechanism) -> Result<Offer, Error> {
         if mechanism.per_epoch() as u64 > self.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });
         }
-        let mut mechanism = mechanism;
-        if let Some(floor) = self.local_floor
-            && mechanism.local_floor().is_some_and(|epsilon| epsilon > floor)
-            && let Some(stricter) = mechanism.floored(floor)
-        {
-            let kept = stricter.profile(self.crowd)?.delta(self.epsilon).upper <= self.delta.get();
-            mechanism = if kept { stricter } else { mechanism };
+        if let Some(floor) = self.local_floor {
+            let above = |mechanism: &Mechanism| mechanism.local_floor().is_none_or(|it| it > floor);
+            if above(&mechanism)
+                && let Some(stricter) = mechanism.floored(floor)
+                && stricter.profile(self.crowd)?.delta(self.epsilon).upper <= self.delta.get()
+            {
+                mechanism = stricter;
+            }
+            if above(&mechanism) {
+                let why = "a report by itself does not keep the local floor asked for";
+                return Err(Error::NotAsked { why });
+            }
         }
-        if let Some(floor) = self.local_floor
-            && mechanism.local_floor().is_none_or(|epsilon| epsilon > floor)
-        {
-            return Err(Error::NotAsked {
-                why: "a report by itself does not keep the local floor asked for",
-            });
-        }
-        let standard_error = mechanism.standard_error(self.reports);
+        let reports = self.reports as f64;
         Ok(Offer {
-            heavy_error: mechanism.heavy_error(self.reports),
-            half_width: mechanism.half_width(self.reports, Probability::new("confidence", 0.95)?),
-            standard_error,
+            standard_error: mechanism.standard_error(reports),
+            heavy_error: mechanism.heavy_error(reports),
+            half_width: mechanism.half_width(reports, Probability::new("confidence", 0.95)?),
             mechanism,
         })
     }
@@ -410,8 +386,7 @@ impl Ask {
                 UnarySum::new(1, bit).ok()?.standard_error(n).min(laplace)
             }
             Question::Category { size } => {
-                let subset = SubsetSelection::local(size, epsilon).ok()?;
-                subset.standard_error(n)
+                SubsetSelection::local(size, epsilon).ok()?.standard_error(n)
             }
             Question::Text { bits, hashes, cohorts } => {
                 let bloom = Bloom::new(bits, hashes, cohorts, 0).ok()?;
@@ -461,5 +436,5 @@ pub(crate) fn small(value: u64) -> Result<u32, Error> {
 }
 
 pub(crate) const TOO_MANY: &str = "it sends more messages than are allowed";
-const OTHER_QUESTION: Error =
+pub(crate) const OTHER_QUESTION: Error =
     Error::Parameter { name: "mechanism", range: "one that answers this kind of question" };

@@ -9,10 +9,12 @@ use throng_account::Probability;
 ///
 /// # Contract
 /// `encode` draws a report from `law(input)`, whatever is in it appended as `messages()` messages
-/// of `words()` words each. `estimate` depends on the bag through the cells that `absorb` counts,
-/// so the order of messages does not matter and bags can be counted apart and added up. Over
-/// reports drawn from `law`, each estimated value has the truth as its mean, and a standard
+/// of `words()` words each. `estimate` depends on the bag through the cells that `absorb_batch`
+/// counts, so the order of messages does not matter and bags can be counted apart and added up.
+/// Over reports drawn from `law`, each estimated value has the truth as its mean, and a standard
 /// deviation of at most its standard error on average.
+///
+/// All but `encode` and `law` can be asked of any mechanism, whatever its input.
 ///
 /// ```
 /// use throng_account::{Probability, Threshold};
@@ -38,10 +40,14 @@ use throng_account::Probability;
 /// ```
 pub trait Protocol {
     /// The value that one user holds.
-    type Input: ?Sized;
+    type Input: ?Sized
+    where
+        Self: Sized;
 
     /// Messages in every report.
-    fn messages(&self) -> usize;
+    fn messages(&self) -> usize {
+        1
+    }
 
     /// 64-bit words in every message.
     fn words(&self) -> usize {
@@ -54,22 +60,28 @@ pub trait Protocol {
         input: &Self::Input,
         rng: &mut impl CryptoRng,
         report: &mut Bag,
-    ) -> Result<(), Error>;
+    ) -> Result<(), Error>
+    where
+        Self: Sized;
 
     /// The exact law of a report as a bag: its messages in ascending order, and their probability.
     /// Exponential in the number of messages; meant for enumerating small cases.
-    fn law(&self, input: &Self::Input) -> Law;
+    fn law(&self, input: &Self::Input) -> Law
+    where
+        Self: Sized;
 
     /// The number of counters that the analyzer needs.
     fn cells(&self) -> usize;
 
-    /// Counts one message.
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error>;
-
     /// Counts many messages and returns how many of them were malformed, which are left out.
+    ///
+    /// Unless said otherwise, a message is one word: the number of the cell that counts it.
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
-        let messages = messages.chunks(self.words());
-        messages.map(|message| u64::from(self.absorb(message, cells).is_err())).sum()
+        let mut counted = |symbol: &u64| {
+            *cells.get_mut(usize::try_from(*symbol).ok()?)? += 1;
+            Some(())
+        };
+        messages.iter().filter(|symbol| counted(symbol).is_none()).count() as u64
     }
 
     /// The answers to the question, each with its standard error and an interval of this
@@ -114,7 +126,7 @@ pub struct Tally {
 
 impl Tally {
     /// An empty tally.
-    pub fn new(protocol: &impl Protocol) -> Self {
+    pub fn new(protocol: &(impl Protocol + ?Sized)) -> Self {
         Self {
             messages: 0,
             malformed: 0,
@@ -124,7 +136,7 @@ impl Tally {
     }
 
     /// Counts the messages of a batch. Those that no client sends are counted apart and left out.
-    pub fn absorb<P: Protocol>(&mut self, protocol: &P, messages: &[u64]) {
+    pub fn absorb(&mut self, protocol: &(impl Protocol + ?Sized), messages: &[u64]) {
         let malformed = protocol.absorb_batch(messages, &mut self.cells);
         self.malformed += malformed;
         self.messages += messages.len().div_ceil(protocol.words()) as u64 - malformed;
@@ -178,25 +190,8 @@ impl Tally {
         self.cells[0] += ones;
     }
 
-    /// Counts `reports` reports of which nothing is known, for predicting errors.
-    pub(crate) fn suppose(&mut self, reports: u64) {
-        self.messages += reports * self.per_report;
-    }
-
     /// The number of reports as a float, for estimators.
     pub(crate) fn n(&self) -> f64 {
         self.messages as f64 / self.per_report as f64
     }
-}
-
-/// Half the width of the interval among `reports` users where the law of the noise does not depend
-/// on the data, so that an empty bag has the same.
-pub(crate) fn supposed_half_width(
-    protocol: &impl Protocol,
-    reports: f64,
-    confidence: Probability,
-) -> f64 {
-    let mut tally = Tally::new(protocol);
-    tally.suppose(reports as u64);
-    protocol.estimate(&tally, confidence)[0].half_width
 }

@@ -11,7 +11,7 @@ mod planted;
 
 pub(crate) use planted::Planted;
 
-use crate::{Estimate, Law, Protocol, Tally};
+use crate::{Error, Estimate, Law, Protocol, Tally};
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use std::collections::BTreeMap;
@@ -25,6 +25,16 @@ pub(crate) fn rng(seed: u64) -> ChaCha12Rng {
 pub(crate) fn confidence() -> Probability {
     Probability::new("confidence", 0.95).unwrap()
 }
+
+/// Counting message by message, to compare with batches.
+pub(crate) trait OneByOne: Protocol {
+    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
+        let counted = message.len() == self.words() && self.absorb_batch(message, cells) == 0;
+        if counted { Ok(()) } else { Err(Error::Malformed { expected: "one that a client sends" }) }
+    }
+}
+
+impl<P: Protocol> OneByOne for P {}
 
 /// No report is more than e^ε₀ times likelier under one input than under another.
 #[track_caller]

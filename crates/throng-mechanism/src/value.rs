@@ -1,6 +1,6 @@
 //! The values that users hold.
 
-use crate::{Error, Estimate};
+use crate::{Error, Estimate, fits, require};
 use std::fmt;
 
 /// The kind of value a user holds.
@@ -83,6 +83,18 @@ impl Kind {
         }
     }
 
+    /// The page of `docs/mechanisms` about it, without its ending.
+    pub(crate) fn page(self) -> &'static str {
+        match self {
+            Self::Bit => "counts",
+            Self::Real => "sums",
+            Self::Category => "histograms",
+            Self::Text => "strings",
+            Self::Attributes => "selection-and-queries",
+            Self::State => "time",
+        }
+    }
+
     /// The error that says what would fit, and nothing of what was given.
     fn refused(self) -> Error {
         let expected = match self {
@@ -120,39 +132,29 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     pub(crate) fn bit(self) -> Result<bool, Error> {
-        match self {
-            Self::Bit(bit) => Ok(bit),
-            _ => Err(Kind::Bit.refused()),
-        }
+        let Self::Bit(bit) = self else { return Err(Kind::Bit.refused()) };
+        Ok(bit)
     }
 
     pub(crate) fn real(self) -> Result<f64, Error> {
-        match self {
-            Self::Real(number) => Ok(number),
-            _ => Err(Kind::Real.refused()),
-        }
+        let Self::Real(number) = self else { return Err(Kind::Real.refused()) };
+        Ok(number)
     }
 
     pub(crate) fn category(self) -> Result<u32, Error> {
-        match self {
-            Self::Category(category) => Ok(category),
-            _ => Err(Kind::Category.refused()),
-        }
+        let Self::Category(category) = self else { return Err(Kind::Category.refused()) };
+        Ok(category)
     }
 
     pub(crate) fn text(self) -> Result<&'a str, Error> {
-        match self {
-            Self::Text(text) => Ok(text),
-            _ => Err(Kind::Text.refused()),
-        }
+        let Self::Text(text) = self else { return Err(Kind::Text.refused()) };
+        Ok(text)
     }
 
     /// One bit per attribute or per period, which `kind` says.
     pub(crate) fn bits(self, kind: Kind) -> Result<&'a [bool], Error> {
-        match self {
-            Self::Bits(bits) => Ok(bits),
-            _ => Err(kind.refused()),
-        }
+        let Self::Bits(bits) = self else { return Err(kind.refused()) };
+        Ok(bits)
     }
 }
 
@@ -258,14 +260,10 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range from 0 to 1.
-    pub const UNIT: Self = Self { low: 0.0, high: 1.0 };
-
     /// The range from `low` to `high`, which are finite, with `low < high`.
     pub fn new(low: f64, high: f64) -> Result<Self, Error> {
-        if !(low < high && (high - low).is_finite()) {
-            return Err(Error::Parameter { name: "range", range: "from a low to a higher number" });
-        }
+        let range = "from a low to a higher number";
+        require(low < high && (high - low).is_finite(), "range", range)?;
         Ok(Self { low, high })
     }
 
@@ -282,9 +280,7 @@ impl Range {
     /// The place of a number between the ends, from 0 to 1. Numbers outside count as the nearer
     /// end, which is part of the question asked; NaN is refused.
     pub fn unit(self, number: f64) -> Result<f64, Error> {
-        if number.is_nan() {
-            return Err(Error::Value { expected: "a number" });
-        }
+        fits(!number.is_nan(), "a number")?;
         Ok(((number.clamp(self.low, self.high) - self.low) / (self.high - self.low)).min(1.0))
     }
 

@@ -129,7 +129,8 @@ fn every_mechanism_errs_as_predicted_and_its_intervals_cover() {
             let found = measure(&mechanism, &values, 300);
             // The error of a state differs from period to period.
             let followed = key.kind() == Kind::State;
-            let predicted = if followed { found.claimed } else { mechanism.standard_error(n) };
+            let predicted =
+                if followed { found.claimed } else { mechanism.standard_error(n as f64) };
             let room = 6.0 * found.deviation;
             let context = format!(
                 "{key}, n = {n}: measured {:.4} ± {:.4}, predicted {predicted:.4}, coverage {:.4}",

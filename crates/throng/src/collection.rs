@@ -187,7 +187,7 @@ fn show(collection: &Collection) -> Report {
         .field("spending", spending)
         .field("merged", merged(collection))
         .field("influence", finite(mechanism.influence()))
-        .field("standard_error", mechanism.standard_error(collection.quorum()))
+        .field("standard_error", mechanism.standard_error(collection.quorum() as f64))
         .say("collection", collection.id().to_string());
     shown(report, &collection.schedule, &collection.chain, collection.plain())
 }

@@ -256,7 +256,7 @@ impl Outcome {
         let predicted = match self.mechanism.kind() {
             Kind::Text => claimed,
             Kind::Bit | Kind::Real | Kind::Category | Kind::Attributes | Kind::State => {
-                self.mechanism.standard_error(self.values.len() as u64)
+                self.mechanism.standard_error(self.values.len() as f64)
             }
         };
         let (bias, bias_uncertainty) = per_run(&|e, t| e.value - t);

@@ -10,13 +10,9 @@
 //! analyzer   (Σy − nb)/(1 − 2b)            standard error √(n·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::attack::{Scene, Score, first_cell};
-use crate::claims::{Given, rarer, within_floor};
-use crate::counts::two_message::{absorb_bit, absorb_bits};
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
+    Score, Setting, Tally, first_cell, rarer, require, sample, sum_up_to, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
@@ -48,9 +44,7 @@ pub struct BinaryResponse {
 impl BinaryResponse {
     /// The coin must be below ½, or nothing is left of the bit.
     pub fn new(flip: Threshold) -> Result<Self, Error> {
-        if flip.get() >= 1 << 63 {
-            return Err(Error::Parameter { name: "flip", range: "below one half" });
-        }
+        require(flip.get() < 1 << 63, "flip", "below one half")?;
         Ok(Self { flip })
     }
 
@@ -87,10 +81,6 @@ impl BinaryResponse {
 impl Protocol for BinaryResponse {
     type Input = bool;
 
-    fn messages(&self) -> usize {
-        1
-    }
-
     fn encode(&self, bit: &bool, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         report.push(u64::from(*bit ^ sample::coin(self.flip, rng)));
         Ok(())
@@ -105,12 +95,8 @@ impl Protocol for BinaryResponse {
         1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        absorb_bit(message, cells)
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
-        absorb_bits(messages, cells)
+        sum_up_to(1, messages, cells)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -151,12 +137,12 @@ impl Claims for BinaryResponse {
         vec![("flip", vec![self.flip.get()])]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        vec![("flip", vec![rarer(self.flip.get(), factor)])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { flip: rarer(self.flip, factor)? }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
-        Some(vec![("flip", vec![flip_of_floor(floor, 1)?.get()])])
+        Some(Self { flip: flip_of_floor(floor, 1)? }.parameters())
     }
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {

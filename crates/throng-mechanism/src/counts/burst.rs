@@ -24,18 +24,14 @@
 //! law is fixed per user: more users than the crowd only add noise, fewer honest ones weaken what
 //! was promised.
 
-use crate::attack::{Scene, Score};
-use crate::claims::{Given, rarer};
 use crate::inquiry::{Settings, weights};
-use crate::protocol::{Bag, supposed_half_width};
-use crate::slots::{count_bits, symbol_or_null, with_symbols};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
-    Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
+    Scene, Score, Setting, Tally, count_bits, lighter, sample, symbol_or_null, with_symbols,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
-use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
+use throng_account::{Crowd, Probability, Profile, calibrate};
 
 /// Symbols 0 for '−', 1 for '+', 2 for null: the user's bit, then the slots.
 ///
@@ -121,15 +117,6 @@ impl Protocol for BurstCount {
         2
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [sign @ (0 | 1)] => cells[*sign as usize] += 1,
-            [2] => {}
-            _ => return Err(Error::Malformed { expected: "0, 1 or 2" }),
-        }
-        Ok(())
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
         count_bits(messages, cells)
     }
@@ -150,16 +137,12 @@ impl Claims for BurstCount {
         Ok(Box::new(throng_account::profile::BurstCount::new(crowd, self.bursts().clone())?))
     }
 
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn standard_error(&self, reports: f64) -> f64 {
         self.events.noise(reports, 1.0).deviation()
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        self.events.noise(reports, 1.0).reach(confidence)
     }
 
     /// Each message is a plus or a minus.
@@ -175,8 +158,8 @@ impl Claims for BurstCount {
         burst_parameters(self.bursts(), |weight| weight)
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        burst_parameters(self.bursts(), |weight| rarer(weight, factor))
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(burst_parameters(self.bursts(), |weight| lighter(weight, factor)))
     }
 
     /// The exact likelihood ratio.
@@ -311,7 +294,7 @@ mod tests {
     use super::*;
     use crate::BurstHistogram;
     use crate::testing::Planted;
-    use crate::testing::{assert_inverse, assert_sampled, assert_view, confidence, rng};
+    use crate::testing::{OneByOne, assert_inverse, assert_sampled, assert_view, confidence, rng};
     use throng_account::Crowd;
 
     fn bursts(pairs: &[f64], plus: &[f64], minus: &[f64]) -> Bursts {

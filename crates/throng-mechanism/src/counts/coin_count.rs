@@ -14,18 +14,14 @@
 //! slots of their own, never shared with it. Their law is fixed per user: more users than the crowd
 //! only add noise, fewer honest ones weaken what was promised.
 
-use crate::attack::{Scene, Score, odds};
-use crate::claims::{Given, rarer};
-use crate::plan::small;
-use crate::protocol::{Bag, supposed_half_width};
-use crate::slots::{MAX_SLOTS, count_bits, symbol_or_null, with_slots};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
-    Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
+    Question, Scene, Score, Setting, Tally, count_bits, odds, rarer, require, sample, small,
+    symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::AdditiveNoise;
-use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
+use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};
 
 /// Symbols 0 and 1 for bits, 2 for null: the user's bit, then the slots.
 ///
@@ -51,20 +47,8 @@ pub struct CoinCount {
 impl CoinCount {
     /// The mechanism with at least one slot, each of which holds a coin with this chance.
     pub fn new(slots: u32, chance: Threshold) -> Result<Self, Error> {
-        if !(1..=MAX_SLOTS).contains(&slots) {
-            return Err(Error::Parameter { name: "slots", range: "from 1 to 65535" });
-        }
+        require((1..=MAX_SLOTS).contains(&slots), "slots", "from 1 to 65535")?;
         Ok(Self { slots, chance })
-    }
-
-    /// Slots for coins in a report.
-    pub fn slots(&self) -> u32 {
-        self.slots
-    }
-
-    /// The chance that a slot holds a coin.
-    pub fn chance(&self) -> Threshold {
-        self.chance
     }
 
     /// The question of `throng account` about it.
@@ -121,15 +105,6 @@ impl Protocol for CoinCount {
         2
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [bit @ (0 | 1)] => cells[*bit as usize] += 1,
-            [NULL] => {}
-            _ => return Err(Error::Malformed { expected: "0, 1 or 2" }),
-        }
-        Ok(())
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
         count_bits(messages, cells)
     }
@@ -149,16 +124,12 @@ impl Claims for CoinCount {
         Ok(Box::new(AdditiveNoise::new(crowd, self.slots.into(), self.chance, 2)?))
     }
 
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn standard_error(&self, reports: f64) -> f64 {
         0.5 * self.noise(reports).deviation()
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        0.5 * self.noise(reports).reach(confidence)
     }
 
     /// Each message is a one or a zero.
@@ -174,9 +145,8 @@ impl Claims for CoinCount {
         vec![("slots", vec![self.slots.into()]), ("chance", vec![self.chance.get()])]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let chance = rarer(self.chance.get(), factor);
-        vec![("slots", vec![self.slots.into()]), ("chance", vec![chance])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { chance: rarer(self.chance, factor)?, ..*self }.parameters())
     }
 
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
@@ -190,7 +160,7 @@ const NULL: u64 = 2;
 mod tests {
     use super::*;
     use crate::testing::Planted;
-    use crate::testing::{assert_inverse, assert_sampled, assert_view, rng};
+    use crate::testing::{OneByOne, assert_inverse, assert_sampled, assert_view, rng};
     use throng_account::Crowd;
 
     fn count(slots: u32, chance: f64) -> CoinCount {
@@ -200,7 +170,7 @@ mod tests {
 
     fn profile(crowd: u64, count: &CoinCount) -> AdditiveNoise {
         let crowd = Crowd::new(crowd).unwrap();
-        AdditiveNoise::new(crowd, count.slots().into(), count.chance(), 2).unwrap()
+        AdditiveNoise::new(crowd, count.slots.into(), count.chance, 2).unwrap()
     }
 
     #[test]
@@ -267,8 +237,8 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        assert!(CoinCount::new(0, count(1, 0.5).chance()).is_err());
-        assert!(CoinCount::new(65_536, count(1, 0.5).chance()).is_err());
+        assert!(CoinCount::new(0, count(1, 0.5).chance).is_err());
+        assert!(CoinCount::new(65_536, count(1, 0.5).chance).is_err());
         let cells = &mut [0; 2];
         assert!(count(1, 0.5).absorb(&[3], cells).is_err());
         assert!(count(1, 0.5).absorb(&[0, 1], cells).is_err());

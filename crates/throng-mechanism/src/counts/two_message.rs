@@ -9,14 +9,12 @@
 //! The true bit travels in clear inside the bag: without an honest mix there is no guarantee at
 //! all. The slides' rule for p is too small; the accountant calibrates it.
 
-use crate::attack::{Scene, Score, first_cell};
-use crate::claims::{Given, rarer};
-use crate::protocol::{Bag, supposed_half_width};
 use crate::{
-    Ask, Claims, Error, Estimate, Law, Noise, Parameters, Protocol, Question, Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Law, Noise, Parameters, Protocol, Question, Scene,
+    Score, Tally, first_cell, rarer, sample, sum_up_to,
 };
 use rand_core::CryptoRng;
-use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
+use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};
 
 /// The true bit and a noise bit.
 ///
@@ -43,11 +41,6 @@ impl TwoMessageCount {
     /// The mechanism with this coin, which sends the extra 1.
     pub fn new(extra: Threshold) -> Self {
         Self { extra }
-    }
-
-    /// The coin.
-    pub fn extra(&self) -> Threshold {
-        self.extra
     }
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
@@ -84,12 +77,8 @@ impl Protocol for TwoMessageCount {
         1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        absorb_bit(message, cells)
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
-        absorb_bits(messages, cells)
+        sum_up_to(1, messages, cells)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -109,16 +98,12 @@ impl Claims for TwoMessageCount {
         Ok(Box::new(throng_account::profile::TwoMessageCount::new(crowd, p)))
     }
 
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn standard_error(&self, reports: f64) -> f64 {
         self.noise(reports).deviation()
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        self.noise(reports).reach(confidence)
     }
 
     fn influence(&self) -> f64 {
@@ -133,33 +118,13 @@ impl Claims for TwoMessageCount {
         vec![("extra", vec![self.extra.get()])]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        vec![("extra", vec![rarer(self.extra.get(), factor)])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { extra: rarer(self.extra, factor)? }.parameters())
     }
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
         Ok(Some(first_cell()))
     }
-}
-
-/// Counts a message that is one bit into the first cell.
-pub(crate) fn absorb_bit(message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-    match message {
-        [bit @ (0 | 1)] => cells[0] += bit,
-        _ => return Err(Error::Malformed { expected: "0 or 1" }),
-    }
-    Ok(())
-}
-
-/// Counts many messages of one bit, without a branch, and returns how many were neither 0 nor 1.
-pub(crate) fn absorb_bits(messages: &[u64], cells: &mut [u64]) -> u64 {
-    let (mut ones, mut malformed) = (0, 0);
-    for &message in messages {
-        ones += u64::from(message == 1);
-        malformed += u64::from(message > 1);
-    }
-    cells[0] += ones;
-    malformed
 }
 
 #[cfg(test)]

@@ -15,18 +15,14 @@
 //! Noise spreads over all categories, so there can be no more of them than the crowd can cover.
 //! Names from a larger domain are first put into [`Buckets`](crate::Buckets).
 
-use crate::attack::{Scene, Score, odds};
-use crate::claims::{Given, bits_of, rarer};
-use crate::plan::small;
-use crate::protocol::{Bag, supposed_half_width};
-use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
-    Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
+    Question, Scene, Score, Setting, Tally, fits, odds, rarer, require, sample, small,
+    symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::AdditiveNoise;
-use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
+use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};
 
 /// Symbols `0..k` for categories, k for null: the user's category, then the slots.
 ///
@@ -55,28 +51,9 @@ impl AdditiveHistogram {
     /// The mechanism with at least two categories and one slot, each of which holds a random
     /// category with this chance.
     pub fn new(categories: u32, slots: u32, chance: Threshold) -> Result<Self, Error> {
-        if categories < 2 {
-            return Err(Error::Parameter { name: "categories", range: "2 or more" });
-        }
-        if !(1..=MAX_SLOTS).contains(&slots) {
-            return Err(Error::Parameter { name: "slots", range: "from 1 to 65535" });
-        }
+        require(categories >= 2, "categories", "2 or more")?;
+        require((1..=MAX_SLOTS).contains(&slots), "slots", "from 1 to 65535")?;
         Ok(Self { categories, slots, chance })
-    }
-
-    /// The number of categories.
-    pub fn categories(&self) -> u32 {
-        self.categories
-    }
-
-    /// Slots for random categories in a report.
-    pub fn slots(&self) -> u32 {
-        self.slots
-    }
-
-    /// The chance that a slot holds a random category.
-    pub fn chance(&self) -> Threshold {
-        self.chance
     }
 
     /// The question of `throng account` about it.
@@ -99,7 +76,7 @@ impl AdditiveHistogram {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let (crowd, size) = (ask.crowd, ask.question.categories()?);
+        let (crowd, size) = (ask.crowd, ask.question.size()?);
         let found = calibrate::additive_histogram(crowd, size.into(), ask.epsilon, ask.delta)?;
         Self::new(size, small(found.slots())?, found.chance())
     }
@@ -123,9 +100,7 @@ impl Protocol for AdditiveHistogram {
     }
 
     fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        if *input >= self.categories {
-            return Err(Error::Value { expected: "one of the categories" });
-        }
+        fits(*input < self.categories, "one of the categories")?;
         let k = u64::from(self.categories);
         report.push(u64::from(*input));
         report.extend((0..self.slots).map(|_| {
@@ -147,14 +122,6 @@ impl Protocol for AdditiveHistogram {
         self.categories as usize + 1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [symbol] if *symbol <= u64::from(self.categories) => cells[*symbol as usize] += 1,
-            _ => return Err(Error::Malformed { expected: "a category or null" }),
-        }
-        Ok(())
-    }
-
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let noise = self.noise(tally.n());
         // Every category has the same noise, whose law is worked out once.
@@ -174,25 +141,17 @@ impl Claims for AdditiveHistogram {
         Ok(Box::new(AdditiveNoise::new(crowd, slots, self.chance, k)?))
     }
 
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn standard_error(&self, reports: f64) -> f64 {
         self.noise(reports).deviation()
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        self.noise(reports).reach(confidence)
     }
 
     /// Each message speaks for the category or for none.
     fn influence(&self) -> f64 {
         self.messages() as f64
-    }
-
-    fn message_bits(&self) -> u32 {
-        bits_of(u64::from(self.categories) + 1)
     }
 
     fn parameters(&self) -> Parameters {
@@ -203,12 +162,8 @@ impl Claims for AdditiveHistogram {
         ]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        vec![
-            ("categories", vec![self.categories.into()]),
-            ("slots", vec![self.slots.into()]),
-            ("chance", vec![rarer(self.chance.get(), factor)]),
-        ]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { chance: rarer(self.chance, factor)?, ..*self }.parameters())
     }
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
@@ -220,7 +175,7 @@ impl Claims for AdditiveHistogram {
 mod tests {
     use super::*;
     use crate::testing::Planted;
-    use crate::testing::{assert_inverse, assert_sampled, assert_view, confidence, rng};
+    use crate::testing::{OneByOne, assert_inverse, assert_sampled, assert_view, confidence, rng};
     use throng_account::Crowd;
 
     fn histogram(categories: u32, slots: u32, chance: f64) -> AdditiveHistogram {
@@ -230,8 +185,8 @@ mod tests {
 
     fn profile(crowd: u64, of: &AdditiveHistogram) -> AdditiveNoise {
         let crowd = Crowd::new(crowd).unwrap();
-        let (slots, categories) = (of.slots().into(), of.categories().into());
-        AdditiveNoise::new(crowd, slots, of.chance(), categories).unwrap()
+        let (slots, categories) = (of.slots.into(), of.categories.into());
+        AdditiveNoise::new(crowd, slots, of.chance, categories).unwrap()
     }
 
     #[test]
@@ -296,7 +251,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let chance = histogram(2, 1, 0.5).chance();
+        let chance = histogram(2, 1, 0.5).chance;
         assert!(AdditiveHistogram::new(1, 1, chance).is_err());
         assert!(AdditiveHistogram::new(2, 0, chance).is_err());
         let mut report = Vec::new();

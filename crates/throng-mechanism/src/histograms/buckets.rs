@@ -11,8 +11,8 @@
 //! to be drawn after the names are what they are: whoever knows it can make up names that share a
 //! bucket.
 
-use crate::Error;
 use crate::strings::siphash::siphash;
+use crate::{Error, require};
 
 /// A map from names to buckets, chosen by a seed.
 ///
@@ -38,32 +38,22 @@ pub struct Buckets {
 impl Buckets {
     /// The hashing into at least two buckets.
     pub fn new(buckets: u32, seed: u64) -> Result<Self, Error> {
-        if buckets < 2 {
-            return Err(Error::Parameter { name: "buckets", range: "2 or more" });
-        }
+        require(buckets >= 2, "buckets", "2 or more")?;
         Ok(Self { buckets, seed })
-    }
-
-    /// The number of buckets: the categories to count.
-    pub fn buckets(&self) -> u32 {
-        self.buckets
-    }
-
-    /// The seed.
-    pub fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// The bucket of a name.
     pub fn of_name(&self, name: &str) -> u32 {
-        let hash = siphash(self.seed, 0, name.as_bytes());
-        ((u128::from(hash) * u128::from(self.buckets)) >> 64) as u32
+        self.of_bytes(name.as_bytes())
     }
 
     /// The bucket of a numbered item: that of its eight bytes, the least significant first.
     pub fn of_id(&self, id: u64) -> u32 {
-        let hash = siphash(self.seed, 0, &id.to_le_bytes());
-        ((u128::from(hash) * u128::from(self.buckets)) >> 64) as u32
+        self.of_bytes(&id.to_le_bytes())
+    }
+
+    fn of_bytes(&self, bytes: &[u8]) -> u32 {
+        ((u128::from(siphash(self.seed, 0, bytes)) * u128::from(self.buckets)) >> 64) as u32
     }
 
     /// The count that the names sharing its bucket add to a name's, when `others` users hold other

@@ -11,17 +11,14 @@
 //! μ is the mean, m the mean square of '+' minus '−' in an event. The tests are in
 //! `counts/burst.rs`, beside those of `burst-count`: they share their catalogues.
 
-use crate::attack::{Scene, Score, third};
-use crate::claims::{Given, bits_of, rarer};
 use crate::counts::burst::{Events, burst_parameters, long_enough, read_bursts, told_bursts};
-use crate::protocol::{Bag, supposed_half_width};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
+    Score, Setting, Tally, fits, lighter, require, sample, third,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
-use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
+use throng_account::{Crowd, Probability, Profile, calibrate};
 
 /// Symbols 2v for '−' and 2v + 1 for '+' of category v, 2k for null: the user's category, then the
 /// slots.
@@ -50,15 +47,8 @@ pub struct BurstHistogram {
 impl BurstHistogram {
     /// The mechanism with at least two categories and this catalogue of events of one user.
     pub fn new(categories: u32, bursts: Bursts) -> Result<Self, Error> {
-        if categories < 2 {
-            return Err(Error::Parameter { name: "categories", range: "2 or more" });
-        }
+        require(categories >= 2, "categories", "2 or more")?;
         Ok(Self { categories, events: Events::new(bursts)? })
-    }
-
-    /// The number of categories.
-    pub fn categories(&self) -> u32 {
-        self.categories
     }
 
     /// The catalogue of events.
@@ -85,7 +75,7 @@ impl BurstHistogram {
     /// The mechanism with as many slots as are allowed, up to the point where more gain little.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
-        let size = ask.question.categories()?;
+        let size = ask.question.size()?;
         let slots = ask.slots().min((24.0 / epsilon.get()).ceil().max(2.0) as u64).min(48);
         let found = calibrate::burst_histogram(crowd, size.into(), slots, epsilon, delta)?;
         Self::new(size, found.bursts().clone())
@@ -94,6 +84,13 @@ impl BurstHistogram {
     /// Refuses short bursts at a small ε, which cost more than coins and gain nothing.
     pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
         long_enough(ask, 3.0)
+    }
+
+    /// The parameters after `change` of the weights.
+    fn changed(&self, change: impl Fn(u64) -> u64) -> Parameters {
+        let mut list = burst_parameters(self.bursts(), change);
+        list.insert(0, ("categories", vec![self.categories.into()]));
+        list
     }
 
     /// The probability of each role.
@@ -114,9 +111,7 @@ impl Protocol for BurstHistogram {
     }
 
     fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        if *input >= self.categories {
-            return Err(Error::Value { expected: "one of the categories" });
-        }
+        fits(*input < self.categories, "one of the categories")?;
         report.push(2 * u64::from(*input) + 1);
         let role = sample::below(self.categories.into(), rng);
         self.events.append(2 * role, self.null(), rng, report);
@@ -139,14 +134,6 @@ impl Protocol for BurstHistogram {
         2 * self.categories as usize + 1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [symbol] if *symbol <= self.null() => cells[*symbol as usize] += 1,
-            _ => return Err(Error::Malformed { expected: "a category with a sign, or null" }),
-        }
-        Ok(())
-    }
-
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let noise = self.events.noise(tally.n(), self.role());
         // Every category has the same noise, whose law is worked out once.
@@ -167,16 +154,12 @@ impl Claims for BurstHistogram {
         Ok(Box::new(throng_account::profile::BurstHistogram::new(crowd, k, bursts)?))
     }
 
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
-    }
-
     fn standard_error(&self, reports: f64) -> f64 {
         self.events.noise(reports, self.role()).deviation()
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        self.events.noise(reports, self.role()).reach(confidence)
     }
 
     /// Each message is a plus or a minus of the category.
@@ -184,20 +167,12 @@ impl Claims for BurstHistogram {
         2.0 * self.messages() as f64
     }
 
-    fn message_bits(&self) -> u32 {
-        bits_of(self.null() + 1)
-    }
-
     fn parameters(&self) -> Parameters {
-        let mut list = burst_parameters(self.bursts(), |weight| weight);
-        list.insert(0, ("categories", vec![self.categories.into()]));
-        list
+        self.changed(|weight| weight)
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let mut list = burst_parameters(self.bursts(), |weight| rarer(weight, factor));
-        list.insert(0, ("categories", vec![self.categories.into()]));
-        list
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(self.changed(|weight| lighter(weight, factor)))
     }
 
     /// The likelihood ratio of the two cells with as many users as speak for a cell on average, of

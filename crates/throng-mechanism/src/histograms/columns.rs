@@ -12,15 +12,11 @@
 //!            standard error √(n_j·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
-use crate::claims::{Given, bits_of, rarer};
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
-use crate::histograms::kary::count_symbol;
 use crate::histograms::rates::Rates;
-use crate::plan::TOO_MANY;
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
+    Setting, TOO_MANY, Tally, fits, rarer, require, sample,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
@@ -46,12 +42,8 @@ pub struct Columns {
 impl Columns {
     /// A row of 1 to 100 000 columns, with a coin below ½.
     pub fn new(columns: u32, flip: Threshold) -> Result<Self, Error> {
-        if !(1..=MAX_COLUMNS).contains(&columns) {
-            return Err(Error::Parameter { name: "columns", range: "from 1 to 100000" });
-        }
-        if flip.get() >= 1 << 63 {
-            return Err(Error::Parameter { name: "flip", range: "below one half" });
-        }
+        require((1..=MAX_COLUMNS).contains(&columns), "columns", "from 1 to 100000")?;
+        require(flip.get() < 1 << 63, "flip", "below one half")?;
         Ok(Self { columns, flip })
     }
 
@@ -125,16 +117,11 @@ impl Columns {
     }
 
     /// Refuses more columns than messages, as each sends one; no calibration is needed to know.
-    pub(crate) fn worth(columns: u32, ask: &Ask) -> Result<(), Error> {
-        if u64::from(columns) > ask.max_messages {
+    pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
+        if u64::from(ask.question.size()?) > ask.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });
         }
         Ok(())
-    }
-
-    /// The profile among `crowd` users, one of whom may change `changing` of the columns.
-    pub(crate) fn profile(&self, crowd: Crowd, changing: u32) -> Result<Box<dyn Profile>, Error> {
-        Self::claim(self.flip.probability(), crowd, changing.into())
     }
 
     /// The profile by the chance of a flip.
@@ -143,29 +130,21 @@ impl Columns {
         Ok(Box::new(throng_account::profile::Columns::new(column, changing)?))
     }
 
-    pub(crate) fn local_floor(&self, changing: u32) -> Option<Epsilon> {
-        floor_of_bits(self.flip, changing)
-    }
-
     /// Nothing ties a message to its column: all of them may speak for one.
     pub(crate) fn influence(&self) -> f64 {
         f64::from(self.columns) * influence_of_bit(self.flip)
     }
 
-    pub(crate) fn message_bits(&self) -> u32 {
-        bits_of(2 * u64::from(self.columns))
+    pub(crate) fn parameters(&self) -> Parameters {
+        vec![("columns", vec![self.columns.into()]), ("flip", vec![self.flip.get()])]
     }
 
-    pub(crate) fn parameters(&self, flip: u64) -> Parameters {
-        vec![("columns", vec![self.columns.into()]), ("flip", vec![flip])]
-    }
-
-    pub(crate) fn weakened(&self, factor: f64) -> Parameters {
-        self.parameters(rarer(self.flip.get(), factor))
+    pub(crate) fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { flip: rarer(self.flip, factor)?, ..*self }.parameters())
     }
 
     pub(crate) fn floored(&self, floor: Epsilon, changing: u32) -> Option<Parameters> {
-        Some(self.parameters(flip_of_floor(floor, changing)?.get()))
+        Some(Self { flip: flip_of_floor(floor, changing)?, ..*self }.parameters())
     }
 }
 
@@ -210,12 +189,8 @@ impl Histogram {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let size = ask.question.categories()?;
+        let size = ask.question.size()?;
         Columns::fit(size, size.min(2), ask).map(Self)
-    }
-
-    pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
-        Columns::worth(ask.question.categories()?, ask)
     }
 }
 
@@ -227,9 +202,7 @@ impl Protocol for Histogram {
     }
 
     fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        if *input >= self.0.columns {
-            return Err(Error::Value { expected: "one of the categories, counted from 0" });
-        }
+        fits(*input < self.0.columns, "one of the categories, counted from 0")?;
         self.0.randomize(|column| column == *input, rng, report);
         Ok(())
     }
@@ -240,10 +213,6 @@ impl Protocol for Histogram {
 
     fn cells(&self) -> usize {
         2 * self.messages()
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        count_symbol(message, cells).ok_or(UNKNOWN)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -257,11 +226,11 @@ impl Claims for Histogram {
     }
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        self.0.profile(crowd, self.0.columns.min(2))
+        Columns::claim(self.0.flip.probability(), crowd, self.0.columns.min(2).into())
     }
 
     fn local_floor(&self) -> Option<Epsilon> {
-        self.0.local_floor(2)
+        floor_of_bits(self.0.flip, 2)
     }
 
     fn standard_error(&self, reports: f64) -> f64 {
@@ -272,15 +241,11 @@ impl Claims for Histogram {
         self.0.influence()
     }
 
-    fn message_bits(&self) -> u32 {
-        self.0.message_bits()
-    }
-
     fn parameters(&self) -> Parameters {
-        self.0.parameters(self.0.flip().get())
+        self.0.parameters()
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
         self.0.weakened(factor)
     }
 
@@ -289,7 +254,6 @@ impl Claims for Histogram {
     }
 }
 
-pub(crate) const UNKNOWN: Error = Error::Malformed { expected: "a column and a bit" };
 const MAX_COLUMNS: u32 = 100_000;
 
 #[cfg(test)]
@@ -298,7 +262,7 @@ mod tests {
     use crate::queries::selection::one_sided_reach;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_sampled, assert_view, confidence, hockey_stick, rng,
+        OneByOne, assert_inverse, assert_sampled, assert_view, confidence, hockey_stick, rng,
     };
     use crate::{Selection, Winner};
 

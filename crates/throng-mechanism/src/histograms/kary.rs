@@ -9,13 +9,10 @@
 //!
 //! How wrong n̂_v is depends on n_v: the variance of c_v is that of two binomials (`rates`).
 
-use crate::attack::{Scene, Score, third};
-use crate::claims::{Given, bits_of, rarer, within_floor};
 use crate::histograms::rates::Rates;
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
+    Score, Setting, Tally, fits, rarer, require, sample, third, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::{BitSum, Blanket};
@@ -47,9 +44,8 @@ pub struct KaryResponse {
 impl KaryResponse {
     /// The mechanism with this coin, which replaces the value by a uniform one.
     pub fn new(categories: u32, replace: Threshold) -> Result<Self, Error> {
-        if !(2..=MAX_CATEGORIES).contains(&categories) {
-            return Err(Error::Parameter { name: "categories", range: "from 2 to 1000000000" });
-        }
+        let known = (2..=MAX_CATEGORIES).contains(&categories);
+        require(known, "categories", "from 2 to 1000000000")?;
         let (k, gamma) = (f64::from(categories), replace.probability());
         let epsilon = Epsilon::new(round::up((k * (1.0 - gamma) / gamma).ln_1p()))?;
         Ok(Self { categories, replace, epsilon })
@@ -79,11 +75,6 @@ impl KaryResponse {
         self.epsilon
     }
 
-    /// Standard error of the estimated count of a category that `holders` of `reports` users hold.
-    pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
-        self.rates().standard_error(holders, reports)
-    }
-
     /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "k-ary response with a known local epsilon, shuffled: by its blanket",
@@ -104,35 +95,25 @@ impl KaryResponse {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let size = ask.question.categories()?;
+        let size = ask.question.size()?;
         let found = calibrate::kary_response(ask.crowd, size.into(), ask.epsilon, ask.delta)?;
         Self::new(size, found.coin)
     }
 
-    fn rates(&self) -> Rates {
+    pub(crate) fn rates(&self) -> Rates {
         let (k, gamma) = (f64::from(self.categories), self.replace.probability());
         let (gap, other) = (1.0 - gamma, gamma / k);
         Rates { held: gap + other, other, gap }
-    }
-
-    fn check(&self, category: u32) -> Result<u64, Error> {
-        if category >= self.categories {
-            return Err(Error::Value { expected: "one of the categories, counted from 0" });
-        }
-        Ok(u64::from(category))
     }
 }
 
 impl Protocol for KaryResponse {
     type Input = u32;
 
-    fn messages(&self) -> usize {
-        1
-    }
-
     #[inline]
     fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        let value = self.check(*input)?;
+        fits(*input < self.categories, "one of the categories, counted from 0")?;
+        let value = u64::from(*input);
         let replaced = u64::from(sample::coin(self.replace, rng)).wrapping_neg();
         let uniform = sample::below(u64::from(self.categories), rng);
         report.push(value ^ (replaced & (value ^ uniform)));
@@ -148,10 +129,6 @@ impl Protocol for KaryResponse {
 
     fn cells(&self) -> usize {
         self.categories as usize
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        count_symbol(message, cells).ok_or(Error::Malformed { expected: "one of the categories" })
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -175,28 +152,23 @@ impl Claims for KaryResponse {
 
     /// Variance is linear in the number of holders, so its mean is that of the mean cell.
     fn standard_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(reports / f64::from(self.categories), reports)
+        self.rates().standard_error(reports / f64::from(self.categories), reports)
     }
 
     fn heavy_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(0.1 * reports, reports)
+        self.rates().standard_error(0.1 * reports, reports)
     }
 
     fn influence(&self) -> f64 {
         1.0 / self.rates().gap
     }
 
-    fn message_bits(&self) -> u32 {
-        bits_of(self.categories.into())
-    }
-
     fn parameters(&self) -> Parameters {
         vec![("categories", vec![self.categories.into()]), ("replace", vec![self.replace.get()])]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let replace = rarer(self.replace.get(), factor);
-        vec![("categories", vec![self.categories.into()]), ("replace", vec![replace])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { replace: rarer(self.replace, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -218,13 +190,6 @@ impl Claims for KaryResponse {
     }
 }
 
-/// Counts a message that is the index of a cell.
-pub(crate) fn count_symbol(message: &[u64], cells: &mut [u64]) -> Option<()> {
-    let &[symbol] = message else { return None };
-    *cells.get_mut(usize::try_from(symbol).ok()?)? += 1;
-    Some(())
-}
-
 /// The most categories that the accountant takes.
 pub(crate) const MAX_CATEGORIES: u32 = 1_000_000_000;
 
@@ -232,7 +197,9 @@ pub(crate) const MAX_CATEGORIES: u32 = 1_000_000_000;
 mod tests {
     use super::*;
     use crate::testing::Planted;
-    use crate::testing::{assert_inverse, assert_local, assert_sampled, assert_view, rng};
+    use crate::testing::{
+        OneByOne, assert_inverse, assert_local, assert_sampled, assert_view, rng,
+    };
     use throng_account::profile::Blanket;
     use throng_account::{Crowd, Delta, Profile, calibrate};
 
@@ -255,7 +222,7 @@ mod tests {
             // The accountant's lower bound is that of ε₀ itself, not of ε₀ rounded up.
             let local = Epsilon::new(m.epsilon().get() / (1.0 + 1e-9)).unwrap();
             let crowd = Crowd::new(4).unwrap();
-            let blanket = Blanket::kary_response(crowd, local, m.categories().into()).unwrap();
+            let blanket = Blanket::kary_response(crowd, local, m.categories.into()).unwrap();
             assert_view(&m, inputs, 4, &blanket);
         }
     }
@@ -287,7 +254,7 @@ mod tests {
     #[test]
     fn the_sampler_follows_the_law() {
         for m in grid() {
-            for input in 0..m.categories() {
+            for input in 0..m.categories {
                 assert_sampled(&m, &input);
             }
         }
@@ -296,9 +263,9 @@ mod tests {
     #[test]
     fn the_analyzer_inverts_the_law() {
         for m in grid() {
-            for input in 0..m.categories() {
+            for input in 0..m.categories {
                 let truth: Vec<f64> =
-                    (0..m.categories()).map(|v| f64::from(u8::from(v == input))).collect();
+                    (0..m.categories).map(|v| f64::from(u8::from(v == input))).collect();
                 assert_inverse(&m, &input, &truth);
             }
         }
@@ -318,7 +285,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        assert!(KaryResponse::new(1, response(2, 0.5).replace()).is_err());
+        assert!(KaryResponse::new(1, response(2, 0.5).replace).is_err());
         assert!(KaryResponse::local(4, Epsilon::ZERO).is_err());
         let (m, mut report) = (response(3, 0.5), Vec::new());
         assert!(m.encode(&3, &mut rng(0), &mut report).is_err() && report.is_empty());
@@ -344,7 +311,7 @@ mod tests {
     #[should_panic(expected = "under")]
     fn a_claim_without_the_factor_k_is_noticed() {
         let m = response(3, 0.5);
-        let gamma = m.replace().probability();
+        let gamma = m.replace.probability();
         let claim = Epsilon::new(((1.0 - gamma) / gamma).ln_1p()).unwrap();
         assert_local(&m, &INPUTS[..3], claim);
     }

@@ -60,7 +60,7 @@ mod tests {
                 "kary" => {
                     let local = Epsilon::new(number("epsilon0")).unwrap();
                     let m = KaryResponse::local(whole("k"), local).unwrap();
-                    Box::new(move |holders| m.standard_error_at(holders, 1.0))
+                    Box::new(move |holders| m.rates().standard_error(holders, 1.0))
                 }
                 "subset" => {
                     let (k, s) = (number("k"), number("size"));
@@ -68,7 +68,7 @@ mod tests {
                     let include = Probability::new("include", odds / (odds + 1.0)).unwrap();
                     let include = Threshold::at_least(include);
                     let m = SubsetSelection::new(whole("k"), whole("size"), include).unwrap();
-                    Box::new(move |holders| m.standard_error_at(holders, 1.0))
+                    Box::new(move |holders| m.rates().standard_error(holders, 1.0))
                 }
                 _ => continue,
             };

@@ -10,14 +10,12 @@
 //! local      ε₀ = ln(i(k−s)/((1−i)s))      the odds of any set with x to any without
 //! ```
 
-use crate::claims::{Given, surer, within_floor};
 use crate::histograms::kary::MAX_CATEGORIES;
 use crate::histograms::rates::Rates;
 use crate::packed::{column_sums, ones};
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
+    Setting, Tally, fits, require, sample, surer, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Blanket;
@@ -50,12 +48,9 @@ impl SubsetSelection {
     /// The mechanism with sets of `size` of the `categories`, and the coin that includes the true
     /// one, which must be above `size/categories`, or it would not stand out.
     pub fn new(categories: u32, size: u32, include: Threshold) -> Result<Self, Error> {
-        if !(2..=MAX_CATEGORIES).contains(&categories) {
-            return Err(Error::Parameter { name: "categories", range: "from 2 to 1000000000" });
-        }
-        if size == 0 || size >= categories {
-            return Err(Error::Parameter { name: "size", range: "at least 1 and below k" });
-        }
+        let known = (2..=MAX_CATEGORIES).contains(&categories);
+        require(known, "categories", "from 2 to 1000000000")?;
+        require(size > 0 && size < categories, "size", "at least 1 and below k")?;
         let excess = excess(categories, size, include).ok_or(Error::Parameter {
             name: "include",
             range: "above the share of the categories in a set",
@@ -79,29 +74,14 @@ impl SubsetSelection {
         Ok(if lower.total_variance() <= upper.total_variance() { lower } else { upper })
     }
 
-    /// The number of categories.
-    pub fn categories(&self) -> u32 {
-        self.categories
-    }
-
     /// The number of categories in every set.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// The coin.
-    pub fn include(&self) -> Threshold {
-        self.include
-    }
-
     /// The local ε₀ of the coin, `ln(i(k−s)/((1−i)s))`, rounded up.
     pub fn epsilon(&self) -> Epsilon {
         self.epsilon
-    }
-
-    /// Standard error of the estimated count of a category that `holders` of `reports` users hold.
-    pub fn standard_error_at(&self, holders: f64, reports: f64) -> f64 {
-        self.rates().standard_error(holders, reports)
     }
 
     /// The question of `throng account` about it.
@@ -124,7 +104,7 @@ impl SubsetSelection {
     /// The mechanism with about the largest ε₀ that its own blanket hides, from one that any
     /// randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let (size, any) = (ask.question.categories()?, ask.local_epsilon()?);
+        let (size, any) = (ask.question.size()?, ask.local_epsilon()?);
         let mut best = Self::local(size, any)?;
         let (mut low, mut high) = (any.get(), 1.5 * any.get());
         for _ in 0..12 {
@@ -149,11 +129,11 @@ impl SubsetSelection {
 
     /// Variance that one user adds to the estimates of all categories together.
     fn total_variance(&self) -> f64 {
-        let one = self.standard_error_at(1.0, 1.0).powi(2);
-        one + f64::from(self.categories - 1) * self.standard_error_at(0.0, 1.0).powi(2)
+        let one = self.rates().standard_error(1.0, 1.0).powi(2);
+        one + f64::from(self.categories - 1) * self.rates().standard_error(0.0, 1.0).powi(2)
     }
 
-    fn rates(&self) -> Rates {
+    pub(crate) fn rates(&self) -> Rates {
         let (k, s, i) =
             (f64::from(self.categories), f64::from(self.size), self.include.probability());
         let excess = excess(self.categories, self.size, self.include).unwrap_or_default();
@@ -174,19 +154,13 @@ impl SubsetSelection {
 impl Protocol for SubsetSelection {
     type Input = u32;
 
-    fn messages(&self) -> usize {
-        1
-    }
-
     fn words(&self) -> usize {
         self.categories.div_ceil(64) as usize
     }
 
     /// The set is drawn for the last category, and then that one and the true one change places.
     fn encode(&self, input: &u32, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        if *input >= self.categories {
-            return Err(Error::Value { expected: "one of the categories, counted from 0" });
-        }
+        fits(*input < self.categories, "one of the categories, counted from 0")?;
         let last = self.categories - 1;
         let start = report.len();
         report.resize(start + self.words(), 0);
@@ -216,14 +190,6 @@ impl Protocol for SubsetSelection {
 
     fn cells(&self) -> usize {
         self.categories as usize
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        if !self.is_sent(message) {
-            return Err(Error::Malformed { expected: "a set of so many categories" });
-        }
-        column_sums(message, self.words(), cells);
-        Ok(())
     }
 
     /// Whole runs of well-formed messages are added up at once.
@@ -261,11 +227,11 @@ impl Claims for SubsetSelection {
 
     /// Variance is linear in the number of holders, so its mean is that of the mean cell.
     fn standard_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(reports / f64::from(self.categories), reports)
+        self.rates().standard_error(reports / f64::from(self.categories), reports)
     }
 
     fn heavy_error(&self, reports: f64) -> f64 {
-        self.standard_error_at(0.1 * reports, reports)
+        self.rates().standard_error(0.1 * reports, reports)
     }
 
     fn influence(&self) -> f64 {
@@ -284,12 +250,8 @@ impl Claims for SubsetSelection {
         ]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        vec![
-            ("categories", vec![self.categories.into()]),
-            ("size", vec![self.size.into()]),
-            ("include", vec![surer(self.include.get(), factor)]),
-        ]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { include: surer(self.include, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -331,8 +293,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails, hockey_stick,
-        rng,
+        OneByOne, assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails,
+        hockey_stick, rng,
     };
     use rand_core::Rng;
     use throng_account::profile::Blanket;
@@ -364,7 +326,7 @@ mod tests {
             let inputs = &INPUTS[..m.cells()];
             assert_local(&m, inputs, m.epsilon());
             let crowd = Crowd::new(3).unwrap();
-            let (k, s) = (m.categories().into(), m.size().into());
+            let (k, s) = (m.categories.into(), m.size().into());
             let blanket = Blanket::subset_selection(crowd, m.epsilon(), k, s).unwrap();
             assert_view(&m, inputs, 3, &blanket);
         }
@@ -374,7 +336,7 @@ mod tests {
     #[test]
     fn the_accountant_has_the_same_randomizer_in_mind() {
         for m in grid() {
-            let (k, s) = (m.categories().into(), m.size().into());
+            let (k, s) = (m.categories.into(), m.size().into());
             let alone =
                 Blanket::subset_selection(Crowd::new(1).unwrap(), m.epsilon(), k, s).unwrap();
             for share in [0.0, 0.3, 0.9] {
@@ -419,7 +381,7 @@ mod tests {
     #[test]
     fn the_sampler_follows_the_law() {
         for m in grid() {
-            for input in 0..m.categories() {
+            for input in 0..m.categories {
                 assert_sampled(&m, &input);
             }
         }
@@ -470,9 +432,9 @@ mod tests {
     #[test]
     fn the_analyzer_inverts_the_law() {
         for m in grid() {
-            for input in 0..m.categories() {
+            for input in 0..m.categories {
                 let truth: Vec<f64> =
-                    (0..m.categories()).map(|v| f64::from(u8::from(v == input))).collect();
+                    (0..m.categories).map(|v| f64::from(u8::from(v == input))).collect();
                 assert_inverse(&m, &input, &truth);
             }
         }
@@ -516,7 +478,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        let coin = selection(4, 1, 0.6).include();
+        let coin = selection(4, 1, 0.6).include;
         for (categories, size) in [(1, 1), (4, 0), (4, 4), (4, 3), (0, 0)] {
             assert!(SubsetSelection::new(categories, size, coin).is_err());
         }

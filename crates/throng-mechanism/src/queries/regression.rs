@@ -100,14 +100,6 @@ impl Protocol for VectorSum {
         2 * self.dimensions as usize
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [symbol] if (*symbol as usize) < cells.len() => cells[*symbol as usize] += 1,
-            _ => return Err(Error::Malformed { expected: "a coordinate and a bit" }),
-        }
-        Ok(())
-    }
-
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let (coordinates, _) = tally.cells().as_chunks::<2>();
         let sum = |[zeros, ones]: &[u64; 2]| {

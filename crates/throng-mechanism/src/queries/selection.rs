@@ -3,14 +3,10 @@
 //!
 //! Replacing a user may change all of its bits.
 
-use crate::claims::Given;
-use crate::error::fits;
-use crate::histograms::columns::UNKNOWN;
-use crate::histograms::kary::count_symbol;
-use crate::protocol::Bag;
+use crate::counts::binary::floor_of_bits;
 use crate::{
-    Ask, Claims, Columns, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting,
-    Tally,
+    Ask, Bag, Claims, Columns, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol,
+    Question, Setting, Tally, fits,
 };
 use rand_core::CryptoRng;
 use throng_account::tail::normal_reach;
@@ -60,12 +56,8 @@ impl Selection {
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let count = ask.question.attributes()?;
+        let count = ask.question.size()?;
         Columns::fit(count, count, ask).map(Self)
-    }
-
-    pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
-        Columns::worth(ask.question.attributes()?, ask)
     }
 }
 
@@ -117,10 +109,6 @@ impl Protocol for Selection {
         2 * self.messages()
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        count_symbol(message, cells).ok_or(UNKNOWN)
-    }
-
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         self.0.estimate(tally, confidence)
     }
@@ -132,11 +120,11 @@ impl Claims for Selection {
     }
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        self.0.profile(crowd, self.0.columns())
+        Columns::claim(self.0.flip().probability(), crowd, self.0.columns().into())
     }
 
     fn local_floor(&self) -> Option<Epsilon> {
-        self.0.local_floor(self.0.columns())
+        floor_of_bits(self.0.flip(), self.0.columns())
     }
 
     fn standard_error(&self, reports: f64) -> f64 {
@@ -147,15 +135,11 @@ impl Claims for Selection {
         self.0.influence()
     }
 
-    fn message_bits(&self) -> u32 {
-        self.0.message_bits()
-    }
-
     fn parameters(&self) -> Parameters {
-        self.0.parameters(self.0.flip().get())
+        self.0.parameters()
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
         self.0.weakened(factor)
     }
 

@@ -27,12 +27,11 @@
 //! changed, and when, is not hidden from whoever can link the reports: only the coins of the single
 //! reports stand before it.
 
-use crate::claims::{Given, bits_of, rarer, surer, within_floor};
 use crate::packed::column_sums;
-use crate::protocol::Bag;
 use crate::{
-    Ask, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Law, Parameters, Protocol,
-    Question, Spending, Tally, sample,
+    Ask, Bag, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Given, Law,
+    OTHER_QUESTION, Parameters, Protocol, Question, Spending, Tally, bits_of, rarer, sample, surer,
+    within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -113,7 +112,9 @@ impl Rappor {
 
     /// The mechanism with the largest ε₀ that any randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let (bits, hashes, cohorts) = ask.question.filters()?;
+        let Question::Text { bits, hashes, cohorts } = ask.question else {
+            return Err(OTHER_QUESTION);
+        };
         Self::local(Bloom::new(bits, hashes, cohorts, 0)?, ask.local_epsilon()?)
     }
 
@@ -196,10 +197,6 @@ impl Rappor {
 impl Protocol for Rappor {
     type Input = str;
 
-    fn messages(&self) -> usize {
-        1
-    }
-
     fn words(&self) -> usize {
         1 + self.bloom.words()
     }
@@ -232,16 +229,6 @@ impl Protocol for Rappor {
 
     fn cells(&self) -> usize {
         self.bloom.cohorts() as usize * self.stride()
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        let (cohort, bits) = self.parse(message)?;
-        let cells = &mut cells[cohort * self.stride()..][..self.stride()];
-        cells[0] += 1;
-        for (bit, cell) in cells[1..].iter_mut().enumerate() {
-            *cell += bits[bit / 64] >> (bit % 64) & 1;
-        }
-        Ok(())
     }
 
     /// Rows of one cohort are put side by side, and their columns added up.
@@ -336,12 +323,9 @@ impl Claims for Rappor {
         ]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let shown = vec![rarer(self.p.get(), factor), surer(self.q.get(), factor)];
-        let mut list = self.parameters();
-        list.truncate(4);
-        list.extend([("permanent", vec![rarer(self.f.get(), factor)]), ("shown", shown)]);
-        list
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        let (f, p, q) = (rarer(self.f, factor)?, rarer(self.p, factor)?, surer(self.q, factor)?);
+        Ok(Self { f, p, q, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

@@ -15,12 +15,9 @@
 //! `C = ⌈64·den/num⌉`, so that a report is held with probability below e⁻⁶⁴; that is
 //! post-processing, costs no privacy, and moves no mean by what an `f64` could show.
 
-use crate::claims::{Given, bits_of, within_floor};
-use crate::protocol::Bag;
-use crate::slots::sum_up_to;
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Noise, Parameters, Protocol, Question, Setting,
-    Tally, sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
+    Setting, Tally, bits_of, fits, require, sample, sum_up_to, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -55,15 +52,10 @@ impl LaplaceMean {
     ///
     /// Messages stay below 2³⁰, so that those of a crowd of 10¹⁰ can be added up.
     pub fn new(grid: u32, num: u64, den: u64) -> Result<Self, Error> {
-        if grid == 0 || num == 0 || den == 0 {
-            let name = "grid, num and den";
-            return Err(Error::Parameter { name, range: "at least 1" });
-        }
+        require(grid > 0 && num > 0 && den > 0, "grid, num and den", "at least 1")?;
         let reach = (64 * u128::from(den)).div_ceil(u128::from(num));
-        if u128::from(grid) + 2 * reach >= 1 << 30 {
-            let range = "such that grid + 128·den/num stays below 2^30";
-            return Err(Error::Parameter { name: "grid, num and den", range });
-        }
+        let range = "such that grid + 128·den/num stays below 2^30";
+        require(u128::from(grid) + 2 * reach < 1 << 30, "grid, num and den", range)?;
         let product = u128::from(grid) * u128::from(num);
         // Three roundings, of half an ulp each.
         let epsilon = Epsilon::new(round::up_by(product as f64 / den as f64, 4.0 * f64::EPSILON))?;
@@ -82,16 +74,6 @@ impl LaplaceMean {
             num -= 1;
         }
         Self::new(grid, num, den)
-    }
-
-    /// The number of steps between 0 and 1.
-    pub fn grid(&self) -> u32 {
-        self.grid
-    }
-
-    /// The noise's `num` and `den`.
-    pub fn decay(&self) -> (u64, u64) {
-        (self.num, self.den)
     }
 
     /// `C`: how far a report can lie outside the grid.
@@ -138,10 +120,6 @@ impl LaplaceMean {
 impl Protocol for LaplaceMean {
     type Input = f64;
 
-    fn messages(&self) -> usize {
-        1
-    }
-
     fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
         let value = on_grid(*input, self.grid, rng)? as i64;
         let noise = sample::discrete_laplace(self.num, self.den, rng);
@@ -152,7 +130,7 @@ impl Protocol for LaplaceMean {
 
     fn law(&self, input: &f64) -> Law {
         let (x, reach, last) = (self.step(), self.reach as i64, self.largest() as i64);
-        let (floor, up) = grid_law(*input, self.grid);
+        let (floor, up) = grid_law(*input, self.grid).expect("a value in range");
         let mut law = Law::new();
         for (value, weight) in [(floor as i64, 1.0 - up), (floor as i64 + 1, up)] {
             if weight == 0.0 {
@@ -171,14 +149,6 @@ impl Protocol for LaplaceMean {
 
     fn cells(&self) -> usize {
         1
-    }
-
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [value] if *value <= self.largest() => cells[0] = cells[0].wrapping_add(*value),
-            _ => return Err(Error::Malformed { expected: "a value within reach of the grid" }),
-        }
-        Ok(())
     }
 
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
@@ -225,9 +195,8 @@ impl Claims for LaplaceMean {
     }
 
     /// The parameters of noise that decays faster.
-    fn weakened(&self, factor: f64) -> Parameters {
-        let num = (self.num as f64 * factor) as u64;
-        vec![("grid", vec![self.grid.into()]), ("decay", vec![num, self.den])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { num: (self.num as f64 * factor) as u64, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -237,18 +206,15 @@ impl Claims for LaplaceMean {
 
 /// A value from 0 to 1 as a grid point from 0 to `grid`, rounded at random so that its mean stays.
 pub(crate) fn on_grid(value: f64, grid: u32, rng: &mut impl CryptoRng) -> Result<u64, Error> {
-    if !(0.0..=1.0).contains(&value) {
-        return Err(Error::Value { expected: "a number from 0 to 1" });
-    }
-    let scaled = value * f64::from(grid);
-    let floor = scaled.floor();
-    Ok(floor as u64 + u64::from(sample::fraction(scaled - floor, rng)))
+    let (below, rest) = grid_law(value, grid)?;
+    Ok(below + u64::from(sample::fraction(rest, rng)))
 }
 
 /// The law of [`on_grid`]: the point below, and the probability of the next.
-pub(crate) fn grid_law(value: f64, grid: u32) -> (u64, f64) {
+pub(crate) fn grid_law(value: f64, grid: u32) -> Result<(u64, f64), Error> {
+    fits((0.0..=1.0).contains(&value), "a number from 0 to 1")?;
     let scaled = value * f64::from(grid);
-    (scaled.floor() as u64, scaled - scaled.floor())
+    Ok((scaled.floor() as u64, scaled.fract()))
 }
 
 /// Variance of `P[k] ∝ e^−x|k|`: `2s/(1 − s)²` with `s = e^−x`, without cancellation.
@@ -287,7 +253,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_inverse_within, assert_local, assert_sampled, confidence, rng,
+        OneByOne, assert_inverse, assert_inverse_within, assert_local, assert_sampled, confidence,
+        rng,
     };
     use std::panic::catch_unwind;
 

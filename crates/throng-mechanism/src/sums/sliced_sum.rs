@@ -13,18 +13,15 @@
 //! have slots of their own, never shared with them. Their law is fixed per user: more users than
 //! the crowd only add noise, fewer honest ones weaken what was promised.
 
-use crate::attack::{Scene, Score, odds};
-use crate::claims::{Given, bits_of, rarer};
 use crate::inquiry::weights;
-use crate::plan::small;
-use crate::protocol::Bag;
-use crate::slots::{MAX_SLOTS, symbol_or_null, with_slots};
+use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Parameters, Protocol,
+    Question, Scene, Score, Setting, Tally, lighter, odds, require, sample, small, symbol_or_null,
+    with_slots,
 };
 use rand_core::CryptoRng;
-use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate};
+use throng_account::{Crowd, Probability, Profile, calibrate};
 
 /// Symbols 2·level + bit, and 2b for null: the digits of the user's value, then the slots.
 ///
@@ -54,27 +51,13 @@ impl SlicedSum {
     ///
     /// From one to 32 levels, none without weight: a digit without coins is published.
     pub fn new(weights: Vec<u64>, slots: u32) -> Result<Self, Error> {
-        if !(1..=32).contains(&weights.len()) {
-            return Err(Error::Parameter { name: "levels", range: "from 1 to 32" });
-        }
-        if !(1..=MAX_SLOTS).contains(&slots) {
-            return Err(Error::Parameter { name: "slots", range: "from 1 to 65535" });
-        }
+        require((1..=32).contains(&weights.len()), "levels", "from 1 to 32")?;
+        require((1..=MAX_SLOTS).contains(&slots), "slots", "from 1 to 65535")?;
         let refused = Error::Parameter { name: "weights", range: "above 0, in sum below 2^64" };
         match sample::Catalogue::new(weights.iter().copied()) {
             Some(levels) if !weights.contains(&0) => Ok(Self { weights, slots, levels }),
             _ => Err(refused),
         }
-    }
-
-    /// The weight of a coin in each level, the lowest first.
-    pub fn weights(&self) -> &[u64] {
-        &self.weights
-    }
-
-    /// Slots for coins in a report.
-    pub fn slots(&self) -> u32 {
-        self.slots
     }
 
     /// The question of `throng account` about it.
@@ -99,22 +82,13 @@ impl SlicedSum {
     }
 
     /// B, the largest integer that a value is rounded to.
-    fn top(&self) -> f64 {
-        2.0_f64.powi(self.weights.len() as i32) - 1.0
+    fn top(&self) -> u32 {
+        u32::MAX >> (32 - self.weights.len())
     }
 
     /// Each level with the probability that a slot holds a coin of it.
     fn chances(&self) -> impl Iterator<Item = (i32, f64)> {
         (0..).zip(&self.weights).map(|(j, &weight)| (j, weight as f64 / TWO_64))
-    }
-
-    /// The value in units of 1/B: whole ones, and the rest.
-    fn scaled(&self, value: f64) -> Result<(u64, f64), Error> {
-        if !(0.0..=1.0).contains(&value) {
-            return Err(Error::Value { expected: "a number from 0 to 1" });
-        }
-        let scaled = value * self.top();
-        Ok((scaled as u64, scaled.fract()))
     }
 
     /// The messages of all digits of an integer.
@@ -131,9 +105,7 @@ impl Protocol for SlicedSum {
     }
 
     fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        let (whole, rest) = self.scaled(*input)?;
-        let integer = whole + u64::from(sample::fraction(rest, rng));
-        report.extend(self.digits(integer));
+        report.extend(self.digits(on_grid(*input, self.top(), rng)?));
         let (levels, mut faces) = (self.weights.len() as u64, sample::FairBits::default());
         report.extend((0..self.slots).map(|_| {
             let level = self.levels.draw(rng) as u64;
@@ -144,7 +116,7 @@ impl Protocol for SlicedSum {
     }
 
     fn law(&self, input: &f64) -> Law {
-        let (whole, rest) = self.scaled(*input).expect("a value in range");
+        let (whole, rest) = grid_law(*input, self.top()).expect("a value in range");
         let mut digits = Law::from([(self.digits(whole).collect(), 1.0 - rest)]);
         if rest > 0.0 {
             digits.insert(self.digits(whole + 1).collect(), rest);
@@ -165,14 +137,6 @@ impl Protocol for SlicedSum {
         2 * self.weights.len() + 1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [symbol] if *symbol <= 2 * self.weights.len() as u64 => cells[*symbol as usize] += 1,
-            _ => return Err(Error::Malformed { expected: "a level with a bit, or null" }),
-        }
-        Ok(())
-    }
-
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let n = tally.n();
         let (levels, _) = tally.cells().as_chunks::<2>();
@@ -180,8 +144,8 @@ impl Protocol for SlicedSum {
             .iter()
             .rev()
             .fold(0.0, |sum, [zeros, ones]| 2.0 * sum + 0.5 * (*ones as f64 - *zeros as f64 + n));
-        let (value, step) = (sum / self.top(), 1.0 / self.top());
-        vec![Estimate::normal(value, self.standard_error(n), step, confidence)]
+        let top = f64::from(self.top());
+        vec![Estimate::normal(sum / top, self.standard_error(n), 1.0 / top, confidence)]
     }
 }
 
@@ -195,33 +159,25 @@ impl Claims for SlicedSum {
         Ok(Box::new(throng_account::profile::SlicedSum::new(crowd, slots, weights)?))
     }
 
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
-    }
-
     /// The coins' exactly, and the most that rounding may add.
     fn standard_error(&self, reports: f64) -> f64 {
         let coins = self.chances().map(|(j, p)| 4.0_f64.powi(j) * p).sum::<f64>();
-        (reports * (f64::from(self.slots) * coins + 1.0)).sqrt() / (2.0 * self.top())
+        (reports * (f64::from(self.slots) * coins + 1.0)).sqrt() / (2.0 * f64::from(self.top()))
     }
 
     /// Each message is a one or a zero of the highest level.
     fn influence(&self) -> f64 {
         let highest = 2.0_f64.powi(self.weights.len() as i32 - 1);
-        self.messages() as f64 * highest / self.top()
-    }
-
-    fn message_bits(&self) -> u32 {
-        bits_of(2 * self.weights.len() as u64 + 1)
+        self.messages() as f64 * highest / f64::from(self.top())
     }
 
     fn parameters(&self) -> Parameters {
         vec![("slots", vec![self.slots.into()]), ("weights", self.weights.clone())]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let weights = self.weights.iter().map(|weight| rarer(*weight, factor)).collect();
-        vec![("slots", vec![self.slots.into()]), ("weights", weights)]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        let weights = self.weights.iter().map(|weight| lighter(*weight, factor)).collect();
+        Ok(Self { weights, ..self.clone() }.parameters())
     }
 
     /// Everyone else is at 0, so every level is full of zeros.
@@ -237,7 +193,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_inverse_within, assert_sampled, assert_view, confidence, rng,
+        OneByOne, assert_inverse, assert_inverse_within, assert_sampled, assert_view, confidence,
+        rng,
     };
 
     fn sum(chances: &[f64], slots: u32) -> SlicedSum {
@@ -246,8 +203,8 @@ mod tests {
     }
 
     fn claim(crowd: u64, sum: &SlicedSum) -> throng_account::profile::SlicedSum {
-        let (crowd, slots) = (Crowd::new(crowd).unwrap(), sum.slots().into());
-        throng_account::profile::SlicedSum::new(crowd, slots, sum.weights().to_vec()).unwrap()
+        let (crowd, slots) = (Crowd::new(crowd).unwrap(), sum.slots.into());
+        throng_account::profile::SlicedSum::new(crowd, slots, sum.weights.clone()).unwrap()
     }
 
     #[test]

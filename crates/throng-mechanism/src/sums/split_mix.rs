@@ -32,13 +32,12 @@
 //! for free. Twice this is the distance of two datasets. The tests enumerate the distances and
 //! `E[q^C]` for small cases; there the printed bound holds with room to spare.
 
-use crate::attack::{Scene, Score};
-use crate::claims::Given;
-use crate::protocol::{Bag, supposed_half_width};
 use crate::sample::WideCatalogue;
-use crate::slots::sum_up_to;
 use crate::sums::laplace::{GRID, grid_law, laplace_reach, laplace_variance, on_grid};
-use crate::{Ask, Claims, Error, Estimate, Law, Parameters, Protocol, Question, Tally, sample};
+use crate::{
+    Ask, Bag, Claims, Error, Estimate, Given, Law, Parameters, Protocol, Question, Scene, Score,
+    Tally, require, sample, sum_up_to,
+};
 use rand_core::CryptoRng;
 use throng_account::profile::WorstCase;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, UpperOnly, round};
@@ -98,9 +97,7 @@ impl SplitAndMix {
         let asked = (epsilon, delta);
         // Aiming below by more than the outward rounding of the guarantee.
         let step = round::within(epsilon.get()) / f64::from(grid.max(1));
-        if grid == 0 || step < SMALLEST_STEP {
-            return Err(Error::Parameter { name: "grid", range: "from 1 to 20000·epsilon" });
-        }
+        require(grid > 0 && step >= SMALLEST_STEP, "grid", "from 1 to 20000·epsilon")?;
         let distance = delta.get() / (1.0 + epsilon.get().exp());
         let share = NoiseShare::new(n, step, distance * NEGLIGIBLE)?;
         let (noise, sum) = (2 * widest(step), u128::from(2 * n) * u128::from(grid));
@@ -121,10 +118,8 @@ impl SplitAndMix {
         };
         while split.failure() > delta.get() {
             split.messages += 1;
-            if split.messages > MAX_MESSAGES {
-                let range = "above what the noise table is off by, about 1e-12·(1 + e^epsilon)";
-                return Err(Error::Parameter { name: "delta", range });
-            }
+            let range = "above what the noise table is off by, about 1e-12·(1 + e^epsilon)";
+            require(split.messages <= MAX_MESSAGES, "delta", range)?;
         }
         split.delta = Delta::new(split.failure())?;
         Ok(split)
@@ -141,27 +136,6 @@ impl SplitAndMix {
     /// which is ε-private; one distance is paid as it is, the other times e^ε.
     pub fn guarantee(&self) -> (Epsilon, Delta) {
         (self.epsilon, self.delta)
-    }
-
-    /// (ε, δ) as asked of [`SplitAndMix::fragile`]: with crowd and grid it makes the same
-    /// mechanism.
-    pub fn asked(&self) -> (Epsilon, Delta) {
-        self.asked
-    }
-
-    /// The crowd of honest users that the promise is made for.
-    pub fn crowd(&self) -> u64 {
-        self.crowd
-    }
-
-    /// The number of steps between 0 and 1.
-    pub fn grid(&self) -> u32 {
-        self.grid
-    }
-
-    /// `log₂ q`: the size of a message.
-    pub fn bits(&self) -> u32 {
-        self.bits
     }
 
     /// The most reports whose sum is below q, with room for noise on both sides that is exceeded
@@ -223,7 +197,7 @@ impl Protocol for SplitAndMix {
 
     fn law(&self, input: &f64) -> Law {
         let mut sums = vec![0.0; 1 << self.bits];
-        let (floor, up) = grid_law(*input, self.grid);
+        let (floor, up) = grid_law(*input, self.grid).expect("a value in range");
         let (share, mask) = (self.share.law(), self.mask());
         for (plus, p) in share.iter().enumerate() {
             for (minus, q) in share.iter().enumerate() {
@@ -252,14 +226,6 @@ impl Protocol for SplitAndMix {
         1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        match message {
-            [number] if *number <= self.mask() => cells[0] = cells[0].wrapping_add(*number),
-            _ => return Err(Error::Malformed { expected: "a number below q" }),
-        }
-        Ok(())
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
         sum_up_to(self.mask(), messages, cells)
     }
@@ -267,25 +233,21 @@ impl Protocol for SplitAndMix {
     /// The sum of the values. Its error is infinite where the bag shows that it is worthless: a
     /// message is missing or malformed, or there are more reports than the sum has room for.
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        let (n, reports, steps) = (tally.n(), tally.reports(), f64::from(self.grid));
+        let (n, reports) = (tally.n(), tally.reports());
         // The number with this remainder that is next to the middle of 0 … nB.
         let middle = reports.wrapping_mul(u64::from(self.grid)) / 2;
         let above = tally.cells()[0].wrapping_sub(middle) & self.mask();
         let half = 1_u64 << (self.bits - 1);
         let offset = (above ^ half).wrapping_sub(half) as i64;
-        let value = (middle as f64 + offset as f64) / steps;
+        let value = (middle as f64 + offset as f64) / f64::from(self.grid);
 
         let whole = n == reports as f64 && tally.malformed() == 0 && reports <= self.capacity();
-        if !whole {
-            return vec![Estimate {
-                value,
-                standard_error: f64::INFINITY,
-                half_width: f64::INFINITY,
-            }];
-        }
-        let copies = n / self.crowd as f64;
-        let half_width = laplace_reach(copies, self.step, 0.25 * n, confidence) / steps;
-        vec![Estimate { value, standard_error: self.standard_error(n), half_width }]
+        let (standard_error, half_width) = if whole {
+            (self.standard_error(n), self.half_width(n, confidence))
+        } else {
+            (f64::INFINITY, f64::INFINITY)
+        };
+        vec![Estimate { value, standard_error, half_width }]
     }
 }
 
@@ -296,14 +258,8 @@ impl Claims for SplitAndMix {
 
     /// The promise for the crowd it was made for; a larger one only adds noise.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        if crowd.get() < self.crowd {
-            return Err(Error::Parameter { name: "crowd", range: "at least that promised" });
-        }
+        require(crowd.get() >= self.crowd, "crowd", "at least that promised")?;
         Ok(Box::new(UpperOnly(WorstCase::new(self.epsilon, self.delta.get())?)))
-    }
-
-    fn local_floor(&self) -> Option<Epsilon> {
-        None
     }
 
     /// An upper bound over all datasets, reached when all values lie midway between grid points.
@@ -313,7 +269,11 @@ impl Claims for SplitAndMix {
     }
 
     fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
-        supposed_half_width(self, reports, confidence)
+        if reports > self.capacity as f64 {
+            return f64::INFINITY;
+        }
+        let copies = reports / self.crowd as f64;
+        laplace_reach(copies, self.step, 0.25 * reports, confidence) / f64::from(self.grid)
     }
 
     fn influence(&self) -> f64 {
@@ -339,10 +299,10 @@ impl Claims for SplitAndMix {
         &["epsilon", "delta"]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
         let mut list = self.parameters();
         list[2].1 = vec![(self.asked.0.get() * factor).to_bits()];
-        list
+        Ok(list)
     }
 
     /// The sum modulo q, as the number of smallest size.
@@ -441,8 +401,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_inverse_within, assert_sampled, assert_view, binomial_tails,
-        confidence, hockey_stick, join, rng,
+        OneByOne, assert_inverse, assert_inverse_within, assert_sampled, assert_view,
+        binomial_tails, confidence, hockey_stick, join, rng,
     };
     use std::panic::catch_unwind;
     use throng_account::{Band, Dataset, Profile, Theorem};
@@ -697,7 +657,7 @@ mod tests {
             report.clear();
             split.encode(&0.25, &mut rng, &mut report).unwrap();
             for (count, message) in high.iter_mut().zip(&report) {
-                *count += message >> (split.bits() - 1);
+                *count += message >> (split.bits - 1);
             }
         }
         // Fails a correct sampler with probability below 1e-9.

@@ -11,15 +11,11 @@
 //! analyzer   (Σy − nrb)/(r(1 − 2b))
 //! ```
 
-use crate::attack::{Scene, Score, first_cell};
-use crate::claims::{Given, rarer};
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
-use crate::counts::two_message::{absorb_bit, absorb_bits};
-use crate::plan::small;
-use crate::protocol::Bag;
+use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
-    Ask, Claims, Error, Estimate, Inquiry, Law, Parameters, Protocol, Question, Setting, Tally,
-    sample,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
+    Score, Setting, Tally, first_cell, rarer, require, sample, small, sum_up_to,
 };
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
@@ -52,18 +48,9 @@ pub struct UnarySum {
 impl UnarySum {
     /// The mechanism with at least one bit, and a coin below ½.
     pub fn new(bits: u32, flip: Threshold) -> Result<Self, Error> {
-        if bits == 0 || bits > MAX_BITS {
-            return Err(Error::Parameter { name: "bits", range: "from 1 to 1000000" });
-        }
-        if flip.get() >= 1 << 63 {
-            return Err(Error::Parameter { name: "flip", range: "below one half" });
-        }
+        require((1..=MAX_BITS).contains(&bits), "bits", "from 1 to 1000000")?;
+        require(flip.get() < 1 << 63, "flip", "below one half")?;
         Ok(Self { bits, flip })
-    }
-
-    /// The number of bits per report.
-    pub fn bits(&self) -> u32 {
-        self.bits
     }
 
     /// The coin.
@@ -83,11 +70,6 @@ impl UnarySum {
         Self::new(given.small("bits")?, given.coin("flip")?)
     }
 
-    /// `one-bit-mean`.
-    pub(crate) fn read_one(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(1, given.coin("flip")?)
-    }
-
     /// The mechanism with as many bits as a central sum's error asks for and the messages allow.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let wanted = (ask.epsilon.get() * (ask.reports as f64).sqrt()).ceil() as u64;
@@ -96,25 +78,11 @@ impl UnarySum {
         Self::new(small(bits)?, coin)
     }
 
-    /// `one-bit-mean`.
-    pub(crate) fn fit_one(ask: &Ask) -> Result<Self, Error> {
-        Self::new(1, calibrate::bit_sum(ask.crowd, ask.epsilon, ask.delta)?.coin)
-    }
-
     /// The standard error with the variance of rounding to one of the r bits, in units of a bit.
     fn error_of(&self, reports: f64, rounding: f64) -> f64 {
         let (r, b) = (f64::from(self.bits), self.flip.probability());
         let noise = reports * r * b * (1.0 - b) / (1.0 - 2.0 * b).powi(2);
         (noise + rounding).sqrt() / r
-    }
-
-    /// The number of bits that are 1 for certain, and the chance that one more is.
-    fn split(&self, input: f64) -> Result<(u32, f64), Error> {
-        if !(0.0..=1.0).contains(&input) {
-            return Err(Error::Value { expected: "a number from 0 to 1" });
-        }
-        let scaled = input * f64::from(self.bits);
-        Ok((scaled.floor() as u32, scaled.fract()))
     }
 }
 
@@ -126,8 +94,7 @@ impl Protocol for UnarySum {
     }
 
     fn encode(&self, input: &f64, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        let (whole, fraction) = self.split(*input)?;
-        let ones = whole + u32::from(sample::fraction(fraction, rng));
+        let ones = on_grid(*input, self.bits, rng)? as u32;
         for first in (0..self.bits).step_by(64) {
             let flips = sample::coins(self.flip, rng);
             let here = (self.bits - first).min(64);
@@ -137,11 +104,11 @@ impl Protocol for UnarySum {
     }
 
     fn law(&self, input: &f64) -> Law {
-        let (whole, fraction) = self.split(*input).expect("a value in range");
+        let (whole, fraction) = grid_law(*input, self.bits).expect("a value in range");
         let b = self.flip.probability();
         // The number of ones is all a sorted report shows: convolve one bit at a time.
         let mut ones: BTreeMap<u32, f64> = [(0, 1.0)].into();
-        for bit in 0..self.bits {
+        for bit in 0..u64::from(self.bits) {
             let one = match bit {
                 _ if bit < whole => 1.0 - b,
                 _ if bit == whole => fraction * (1.0 - b) + (1.0 - fraction) * b,
@@ -162,12 +129,8 @@ impl Protocol for UnarySum {
         1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        absorb_bit(message, cells)
-    }
-
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
-        absorb_bits(messages, cells)
+        sum_up_to(1, messages, cells)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
@@ -217,14 +180,12 @@ impl Claims for UnarySum {
         vec![("bits", vec![self.bits.into()]), ("flip", vec![self.flip.get()])]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        let flip = rarer(self.flip.get(), factor);
-        vec![("bits", vec![self.bits.into()]), ("flip", vec![flip])]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { flip: rarer(self.flip, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
-        let flip = flip_of_floor(floor, self.bits)?.get();
-        Some(vec![("bits", vec![self.bits.into()]), ("flip", vec![flip])])
+        Some(Self { flip: flip_of_floor(floor, self.bits)?, ..*self }.parameters())
     }
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
@@ -280,11 +241,11 @@ mod tests {
     // x·r just below a whole number, and tiny x, where x·r − μ + 1 rounds to the wrong side.
     #[test]
     fn floating_point_does_not_bend_the_encoder() {
-        let (whole, fraction) = sum(100, 0.1).split(0.29).unwrap();
+        let (whole, fraction) = grid_law(0.29, 100).unwrap();
         assert_eq!((whole, fraction), (28, 0.9999999999999964));
-        let (whole, fraction) = sum(4, 0.1).split(1e-18).unwrap();
+        let (whole, fraction) = grid_law(1e-18, 4).unwrap();
         assert_eq!((whole, fraction), (0, 4e-18));
-        assert_eq!(sum(4, 0.1).split(1.0).unwrap(), (4, 0.0));
+        assert_eq!(grid_law(1.0, 4).unwrap(), (4, 0.0));
     }
 
     #[test]
@@ -294,6 +255,6 @@ mod tests {
             assert!(sum(4, 0.1).encode(&bad, &mut rng(1), &mut report).is_err());
         }
         assert!(report.is_empty());
-        assert!(UnarySum::new(0, sum(1, 0.1).flip()).is_err());
+        assert!(UnarySum::new(0, sum(1, 0.1).flip).is_err());
     }
 }

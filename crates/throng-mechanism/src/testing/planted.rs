@@ -73,8 +73,8 @@ impl<P: Protocol> Protocol for Planted<'_, P> {
         self.honest.cells()
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        self.honest.absorb(message, cells)
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        self.honest.absorb_batch(messages, cells)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {

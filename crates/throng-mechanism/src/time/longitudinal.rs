@@ -25,11 +25,9 @@
 //! which promises more than asked and doubles the noise: at most one node holds anything, so two
 //! histories differ by `2a/(2(1 − a))` at most, not by the square of that.
 
-use crate::claims::{Given, bits_of, surer, within_floor};
-use crate::error::{fits, require};
-use crate::protocol::Bag;
 use crate::{
-    Ask, Claims, Error, Estimate, Follower, Law, Parameters, Protocol, Question, Spending, Tally,
+    Ask, Bag, Claims, Error, Estimate, Follower, Given, Law, OTHER_QUESTION, Parameters, Protocol,
+    Question, Spending, Tally, bits_of, fits, require, surer, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -91,7 +89,7 @@ impl Longitudinal {
 
     /// The mechanism with the largest ε₀ that any randomizer may have.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        let (periods, changes) = ask.question.periods()?;
+        let Question::State { periods, changes } = ask.question else { return Err(OTHER_QUESTION) };
         Self::local(periods, changes, ask.local_epsilon()?)
     }
 
@@ -219,25 +217,25 @@ impl Protocol for Longitudinal {
         3 * self.periods as usize - 1
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        let malformed = Error::Malformed { expected: "an answer of a node that ends, or null" };
-        let [message] = message else { return Err(malformed) };
-        let (period, symbol) = (message / self.symbols() + 1, message % self.symbols());
-        if period > self.periods {
-            return Err(malformed);
-        }
-        if symbol != NULL {
-            let level = ((symbol - 1) / 2) as u32;
-            if period & ((1 << level) - 1) != 0 {
-                return Err(malformed);
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        let mut malformed = 0;
+        for message in messages {
+            let (period, symbol) = (message / self.symbols() + 1, message % self.symbols());
+            let level = (symbol.saturating_sub(1) / 2) as u32;
+            // An answer of a node that ends, or null.
+            if period > self.periods || period & ((1 << level) - 1) != 0 {
+                malformed += 1;
+                continue;
             }
-            // 1 is +1, 0 is −1.
-            let sign = (2 * ((symbol - 1) % 2)).wrapping_sub(1);
-            let cell = &mut cells[self.node(level, period)];
-            *cell = cell.wrapping_add(sign);
+            if symbol != NULL {
+                // 1 is +1, 0 is −1.
+                let sign = (2 * ((symbol - 1) % 2)).wrapping_sub(1);
+                let cell = &mut cells[self.node(level, period)];
+                *cell = cell.wrapping_add(sign);
+            }
+            cells[period as usize - 1] += 1;
         }
-        cells[period as usize - 1] += 1;
-        Ok(())
+        malformed
     }
 
     /// The count in every period, up to the last one that anybody has reported on.
@@ -299,12 +297,8 @@ impl Claims for Longitudinal {
         ]
     }
 
-    fn weakened(&self, factor: f64) -> Parameters {
-        vec![
-            ("periods", vec![self.periods]),
-            ("changes", vec![self.changes.into()]),
-            ("keep", vec![surer(self.keep.get(), factor)]),
-        ]
+    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
+        Ok(Self { keep: surer(self.keep, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -358,8 +352,8 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails, confidence,
-        join, rng,
+        OneByOne, assert_inverse, assert_local, assert_sampled, assert_view, binomial_tails,
+        confidence, join, rng,
     };
     use std::panic::catch_unwind;
 

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::Memory;
-use crate::testing::{Planted, assert_inverse, assert_local, assert_sampled, assert_view, rng};
+use crate::testing::{
+    OneByOne, Planted, assert_inverse, assert_local, assert_sampled, assert_view, rng,
+};
 use rand_core::Rng;
 use std::panic::catch_unwind;
 
@@ -131,8 +133,8 @@ impl Protocol for Repeated {
         self.rappor.cells()
     }
 
-    fn absorb(&self, message: &[u64], cells: &mut [u64]) -> Result<(), Error> {
-        self.rappor.absorb(message, cells)
+    fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
+        self.rappor.absorb_batch(messages, cells)
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
