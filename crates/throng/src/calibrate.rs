@@ -99,19 +99,16 @@ fn fitted(key: Key, wish: &Wish) -> Result<Report> {
     let ask = wish.about(key)?;
     let mechanism = ask.calibrate(key)?;
     let delta = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
+    let reports = ask.reports as f64;
     let mut report = wish
         .promise
         .header(key.name())
         .line("delta_upper", "delta, at most", Upper(delta))
-        .line(
-            "standard_error",
-            "standard error",
-            Near(mechanism.standard_error(ask.reports as f64)),
-        )
+        .line("standard_error", "standard error", Near(mechanism.standard_error(reports)))
         .line(
             "half_width",
             "95 % interval, to each side",
-            Near(mechanism.half_width(ask.reports as f64, Probability::new("confidence", 0.95)?)),
+            Near(mechanism.half_width(reports, Probability::new("confidence", 0.95)?)),
         )
         .line("messages", "messages per report", mechanism.messages())
         .field("local_floor", plan::floor(&mechanism))
