@@ -65,6 +65,9 @@ pub enum Key {
 
 /// A mechanism with its parameters: all a client needs to report and an analyzer to estimate.
 ///
+/// Beside the methods below it has those of its [`Protocol`](crate::Protocol) and of its [`Claims`],
+/// except for what depends on the type of its input.
+///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_account::{Crowd, Delta, Probability, Threshold};

@@ -61,11 +61,6 @@ impl BurstCount {
         Ok(Self { events: Events::new(bursts)? })
     }
 
-    /// The catalogue of events.
-    pub fn bursts(&self) -> &Bursts {
-        &self.events.bursts
-    }
-
     /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "The true bit and at most one burst of noise: exact",
@@ -134,7 +129,7 @@ impl Claims for BurstCount {
     }
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        Ok(Box::new(throng_account::profile::BurstCount::new(crowd, self.bursts().clone())?))
+        Ok(Box::new(throng_account::profile::BurstCount::new(crowd, self.events.bursts.clone())?))
     }
 
     fn standard_error(&self, reports: f64) -> f64 {
@@ -155,16 +150,17 @@ impl Claims for BurstCount {
     }
 
     fn parameters(&self) -> Parameters {
-        burst_parameters(self.bursts(), |weight| weight)
+        burst_parameters(&self.events.bursts, |weight| weight)
     }
 
     fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(burst_parameters(self.bursts(), |weight| lighter(weight, factor)))
+        Ok(burst_parameters(&self.events.bursts, |weight| lighter(weight, factor)))
     }
 
     /// The exact likelihood ratio.
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
-        let law = throng_account::profile::BurstCount::new(scene.crowd, self.bursts().clone())?;
+        let law =
+            throng_account::profile::BurstCount::new(scene.crowd, self.events.bursts.clone())?;
         Ok(Some(Box::new(move |tally: &Tally| {
             let count = |cell: usize| tally.cells()[cell] as i64;
             law.log_ratio(count(1), count(0))

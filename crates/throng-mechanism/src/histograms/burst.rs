@@ -51,11 +51,6 @@ impl BurstHistogram {
         Ok(Self { categories, events: Events::new(bursts)? })
     }
 
-    /// The catalogue of events.
-    pub fn bursts(&self) -> &Bursts {
-        &self.events.bursts
-    }
-
     /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "The true category and at most one burst of noise in a random cell",
@@ -88,7 +83,7 @@ impl BurstHistogram {
 
     /// The parameters after `change` of the weights.
     fn changed(&self, change: impl Fn(u64) -> u64) -> Parameters {
-        let mut list = burst_parameters(self.bursts(), change);
+        let mut list = burst_parameters(&self.events.bursts, change);
         list.insert(0, ("categories", vec![self.categories.into()]));
         list
     }
@@ -150,7 +145,7 @@ impl Claims for BurstHistogram {
     }
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        let (k, bursts) = (self.categories.into(), self.bursts().clone());
+        let (k, bursts) = (self.categories.into(), self.events.bursts.clone());
         Ok(Box::new(throng_account::profile::BurstHistogram::new(crowd, k, bursts)?))
     }
 
@@ -179,7 +174,7 @@ impl Claims for BurstHistogram {
     /// which the others fill the first where there is no third.
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
         let each = Crowd::new((scene.crowd.get() / u64::from(self.categories)).max(1))?;
-        let law = throng_account::profile::BurstCount::new(each, self.bursts().clone())?;
+        let law = throng_account::profile::BurstCount::new(each, self.events.bursts.clone())?;
         let taken = if third(self.categories) == 0 { scene.others as i64 } else { 0 };
         Ok(Some(Box::new(move |tally: &Tally| {
             let count = |cell: usize| tally.cells()[cell] as i64;

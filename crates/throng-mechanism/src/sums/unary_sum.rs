@@ -77,13 +77,6 @@ impl UnarySum {
         let coin = calibrate::real_sum(ask.crowd, bits, ask.epsilon, ask.delta)?.coin;
         Self::new(small(bits)?, coin)
     }
-
-    /// The standard error with the variance of rounding to one of the r bits, in units of a bit.
-    fn error_of(&self, reports: f64, rounding: f64) -> f64 {
-        let (r, b) = (f64::from(self.bits), self.flip.probability());
-        let noise = reports * r * b * (1.0 - b) / (1.0 - 2.0 * b).powi(2);
-        (noise + rounding).sqrt() / r
-    }
 }
 
 impl Protocol for UnarySum {
@@ -165,7 +158,10 @@ impl Claims for UnarySum {
 
     /// The standard error for users whose values are anything.
     fn standard_error(&self, reports: f64) -> f64 {
-        self.error_of(reports, 0.25 * reports)
+        let (r, b) = (f64::from(self.bits), self.flip.probability());
+        let noise = reports * r * b * (1.0 - b) / (1.0 - 2.0 * b).powi(2);
+        // The variance of rounding to one of the r bits, in units of a bit.
+        (noise + 0.25 * reports).sqrt() / r
     }
 
     fn influence(&self) -> f64 {
