@@ -4,7 +4,7 @@
 //! signature of every mix, and a mix gives it to the first notice of a round and to no other.
 
 use crate::slots::{Slot, Stage};
-use crate::store::{Change, Table};
+use crate::store::Table;
 use crate::{Error, Mix, lock};
 use throng_wire::{Notice, SignedManifest};
 
@@ -40,22 +40,12 @@ impl Mix {
             Some(_) => {
                 // Together with the notice that was signed, this one convicts the analyzer. One is
                 // enough.
-                if course.store.rows.get(Table::Contradicted, &key)?.is_none() {
-                    course.store.rows.commit(&[Change::Put {
-                        table: Table::Contradicted,
-                        key: &key,
-                        value: &row,
-                    }])?;
-                }
+                course.store.rows.put_new(Table::Contradicted, &key, &row)?;
                 return Err(Error::Conflict);
             }
             None => {
                 self.check(notice)?;
-                course.store.rows.commit(&[Change::Put {
-                    table: Table::Notices,
-                    key: &key,
-                    value: &row,
-                }])?;
+                course.store.rows.put(Table::Notices, &key, &row)?;
             }
         }
         Ok(notice.cosign(&course.identity))

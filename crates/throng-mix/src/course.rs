@@ -3,7 +3,7 @@
 
 use crate::keyring::Keyring;
 use crate::peel::{Fingerprints, Peeler};
-use crate::slots::{Slot, Slots, Stage, lost_keys};
+use crate::slots::{Slot, Slots, Stage, Why};
 use crate::store::{BlobWriter, Change, LogName, RowKey, Store, StoreError, Table, blob};
 use crate::timetable::{Step, Timetable};
 use crate::{Error, Limits, lock};
@@ -91,9 +91,8 @@ impl Course {
         identity: Identity,
         limits: Limits,
     ) -> Result<Self, Error> {
-        let id = route.id;
-        let hop = route.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
-        let keyring = Keyring::open(store.clone(), route.clone(), hop, identity.clone())?;
+        let keyring = Keyring::open(store.clone(), route.clone(), identity.clone())?;
+        let (id, hop) = (route.id, keyring.hop);
         let slots = read_slots(&store, id)?;
         let timetable = Timetable::new(route.clone(), hop, limits.drain, slots, keyring.live());
         let opened = Self {
@@ -251,7 +250,7 @@ impl Course {
         let slot = self.slot(first)?;
         let Stage::Received(manifest) = slot.stage.clone() else { return Ok(None) };
         let Some(opener) = self.opener(first)? else {
-            self.put(slot.at(lost_keys()), &[])?;
+            self.put(slot.at(Stage::dropped(Why::Keys, 0)), &[])?;
             return Ok(None);
         };
         let mut seen = self.seen_before(&slot)?;
@@ -320,10 +319,10 @@ impl Course {
         let opened = self.store.blobs.open(&blob::input(self.id, input));
         let mut blob = opened.map_err(Error::from)?;
         let mut chunk = vec![0; len * (CHUNK / len).max(1)];
-        let mut left = blob.size();
+        let mut left = blob.size;
         while left > 0 {
             let take = left.min(chunk.len() as u64) as usize;
-            let reading = blob.read_exact(&mut chunk[..take]);
+            let reading = blob.content.read_exact(&mut chunk[..take]);
             reading.map_err(StoreError::io("reading a batch")).map_err(Error::from)?;
             visit(&chunk[..take])?;
             left -= take as u64;
@@ -360,15 +359,7 @@ impl Course {
     /// convicts the mix that signed both.
     fn accuse(&self, signed: &SignedManifest) -> Result<(), Error> {
         let key = self.key(signed.unverified().first);
-        if self.store.rows.get(Table::Accused, &key)?.is_some() {
-            return Ok(());
-        }
-        let value = signed.encode();
-        Ok(self.store.rows.commit(&[Change::Put {
-            table: Table::Accused,
-            key: &key,
-            value: &value,
-        }])?)
+        Ok(self.store.rows.put_new(Table::Accused, &key, &signed.encode())?)
     }
 
     /// The key of rows about a slot that begins with an epoch.

@@ -194,7 +194,7 @@ impl World {
             return false;
         };
         let mut bytes = Vec::new();
-        if records.read_to_end(&mut bytes).is_err() {
+        if records.content.read_to_end(&mut bytes).is_err() {
             return false;
         }
         let receipt = self.hand_over(hop + 1, manifest, &bytes);

@@ -634,11 +634,10 @@ impl World {
         for epoch in 0..collection.terms.promise.epochs {
             let window = collection.schedule.window_of(epoch);
             let Some(secret) = self.secrets.get(&(hop, window)) else { continue };
-            let (log, key) =
-                (LogName { collection: collection.id(), epoch }, LogKey::derive(secret, epoch));
-            let each = collection.shape().report_bytes();
+            let log = LogName { collection: collection.id(), epoch };
+            let key = LogKey::derive(secret, epoch, collection.shape().report_bytes());
             let show = &mut |_: &[u8]| panic!("reports on disk");
-            let reading = store.store().logs.read(&log, &key, each, show);
+            let reading = store.store().logs.read(&log, &key, show);
             reading.unwrap();
         }
     }
