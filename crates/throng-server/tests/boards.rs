@@ -261,7 +261,7 @@ impl World {
     fn bulletin(&self, round: u64) -> Result<Bulletin, Error> {
         let (signed, mut bag) = self.board().bulletin(round)?;
         let mut bytes = signed.encode();
-        bag.read_to_end(&mut bytes).unwrap();
+        bag.content.read_to_end(&mut bytes).unwrap();
         Ok(Bulletin::decode(&bytes, &self.route.id, round, &self.route.parties()).unwrap())
     }
 
