@@ -51,7 +51,7 @@ impl Poster {
 
     /// Takes the keys of a round, if every party of the board signed them.
     pub fn learn(&mut self, directory: &SignedDirectory, round: u64) -> Result<(), Error> {
-        self.keys.learn(directory, &self.route.id, round, &self.route.parties())
+        self.keys.learn(directory, &self.route.id, round, &self.route.chain.identities())
     }
 
     /// Seals the messages of a round, given back to back, in an order that chance decides. The same

@@ -78,7 +78,7 @@ impl Uploader {
         let time = self.patience.request;
         let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
         let directory = SignedDirectory::decode(&bytes)?;
-        directory.verify(&self.route.id, window, &self.route.parties())?;
+        directory.verify(&self.route.id, window, &self.route.chain.identities())?;
         Ok(directory)
     }
 
@@ -92,7 +92,8 @@ impl Uploader {
         let form = AnswerForm { most, expected, remedy: no_bulletin };
         let time = self.patience.request * BULLETIN_REQUESTS;
         let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
-        let bulletin = Bulletin::decode(&bytes, &self.route.id, round, &self.route.parties())?;
+        let bulletin =
+            Bulletin::decode(&bytes, &self.route.id, round, &self.route.chain.identities())?;
         if bulletin.notice().payload != self.route.shape.payload {
             return Err(throng_wire::Error::Foreign { what: "bulletin", scope: "shape" }.into());
         }

@@ -209,45 +209,22 @@ impl From<&Collection> for Route {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use throng_mechanism::{Ask, Key, Question};
+    use crate::example;
+    use throng_mechanism::{Key, Question};
     use throng_wire::Below;
-    use throng_wire::example::party;
-
-    /// Terms with a promise of (ε, 10⁻⁶) among 1,000, asked once.
-    pub fn terms(question: Question, key: Key, epsilon: f64) -> Terms {
-        let crowd = Crowd::new(1_000).unwrap();
-        let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap());
-        let ask =
-            Ask::new(question, crowd, epsilon, delta).with_max_messages(12).with_fragile(true);
-        let promise = Promise {
-            epsilon: ask.epsilon,
-            delta: ask.delta,
-            crowd: ask.crowd,
-            corrupt: 0.0,
-            epochs: 1,
-            lifetime: (ask.epsilon, ask.delta),
-        };
-        let mechanism = ask.calibrate(key).unwrap();
-        let mut question = Prompt::new("How is it?");
-        question.low = 0.0;
-        Terms { question, promise, mechanism }
-    }
 
     /// A count of bits through two mixes.
     pub fn collection() -> Collection {
         Collection {
-            terms: terms(Question::Bit, Key::BitSum, 1.0),
+            terms: example::terms(),
             schedule: Schedule { start: 1_000, every: 60, grace: 5, below: Below::Expire },
-            chain: Chain {
-                mixes: vec![party("north", 1), party("south", 2)],
-                analyzer: party("counter", 3),
-            },
+            chain: throng_wire::example::chain_through(&["north", "south"]),
         }
     }
 
     /// A mean over several epochs, some corrupt, merged two by two.
     pub fn rich_collection() -> Collection {
-        let mut terms = terms(Question::Real, Key::SlicedSum, 1.0);
+        let mut terms = example::asked(Question::Real, Key::SlicedSum);
         terms.question.high = 120.0;
         terms.question.unit = "minutes".into();
         terms.promise.corrupt = 0.1;

@@ -160,8 +160,7 @@ impl Keyring {
         let known = state.windows.get_mut(&window).ok_or(Error::NoKeys)?;
         let directory = known.directory.as_ref().ok_or(Error::NoKeys)?;
         if !directory.cosigned(&party, signature) {
-            let party = format!("the party at hop {hop}");
-            return Err(throng_wire::Error::Signature { what: "directory", party }.into());
+            return Err(throng_wire::Error::unsigned("directory", hop).into());
         }
         known.signatures.insert(hop, *signature);
         Ok(())

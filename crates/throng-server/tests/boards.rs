@@ -149,7 +149,8 @@ impl World {
     /// Seals reports of a round with these messages, two in each.
     fn seal(&mut self, round: u64, messages: &[u8]) -> Vec<Vec<u8>> {
         let directory = self.keyring(1).unwrap().directory(round).unwrap();
-        let directory = directory.verify(&self.route.id, round, &self.route.parties()).unwrap();
+        let directory =
+            directory.verify(&self.route.id, round, &self.route.chain.identities()).unwrap();
         let route = &self.route;
         let seal = Seal::new(&route.shape, route.id, round, round, &directory.keys).unwrap();
         let both = messages.chunks(PAYLOAD * MESSAGES as usize);
@@ -262,7 +263,7 @@ impl World {
         let (signed, mut bag) = self.board().bulletin(round)?;
         let mut bytes = signed.encode();
         bag.content.read_to_end(&mut bytes).unwrap();
-        Ok(Bulletin::decode(&bytes, &self.route.id, round, &self.route.parties()).unwrap())
+        Ok(Bulletin::decode(&bytes, &self.route.id, round, &self.route.chain.identities()).unwrap())
     }
 
     fn rows(&self, hop: u8, table: Table) -> usize {

@@ -4,6 +4,7 @@
 //! that left once is the same for ever; its receiver signs a receipt for exactly these bytes.
 
 use crate::bytes::{Reader, Writer, hex};
+use crate::error::belongs;
 use crate::{CollectionId, Error, Identity, PublicIdentity};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -299,18 +300,9 @@ impl Receipt {
 
     /// Refuses a receipt that is not for this very batch, by `party` at `hop`.
     pub fn verify(&self, batch: &BatchId, hop: u8, party: &PublicIdentity) -> Result<(), Error> {
-        let foreign = |scope| Err(Error::Foreign { what: "receipt", scope });
-        if self.batch != *batch {
-            return foreign("batch");
-        }
-        if self.hop != hop {
-            return foreign("hop");
-        }
-        if !party.verify(RECEIPT, &Self::body(batch, hop), &self.signature) {
-            let party = format!("the party at hop {hop}");
-            return Err(Error::Signature { what: "receipt", party });
-        }
-        Ok(())
+        belongs("receipt", [("batch", self.batch == *batch), ("hop", self.hop == hop)])?;
+        let signed = party.verify(RECEIPT, &Self::body(batch, hop), &self.signature);
+        if signed { Ok(()) } else { Err(Error::unsigned("receipt", hop)) }
     }
 
     /// SHA-256, for the next manifest.

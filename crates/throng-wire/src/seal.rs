@@ -139,7 +139,7 @@ impl Layer {
     fn seal_in_place(&self, layer: &mut [u8], rng: &mut impl CryptoRng) -> Result<(), Error> {
         let (enc, rest) = layer.split_at_mut(ENC);
         let (text, tag) = rest.split_at_mut(rest.len() - TAG);
-        self.0.seal(enc, text, tag, rng)
+        self.0.seal([enc, text, tag], rng)
     }
 }
 
