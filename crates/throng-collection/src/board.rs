@@ -4,7 +4,7 @@ use crate::Error;
 use crate::canonical;
 use crate::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
 use crate::section::{Lines, Section, field, known};
-use crate::words::listed;
+use crate::words::one_honest;
 use throng_account::show::Count;
 use throng_wire::bytes::Writer;
 use throng_wire::{Below, Chain, CollectionId, Route, Schedule, Shape};
@@ -84,7 +84,7 @@ impl Board {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let all = table(text)?;
         let section = Section::of(&all, "board")?;
-        section.known(&["about", "messages", "payload", "crowd", "rounds"])?;
+        section.known("about messages payload crowd rounds")?;
         let board = Self {
             about: section.line("about")?,
             messages: section.integer("messages", 1..=MAX_MESSAGES)? as u32,
@@ -94,12 +94,10 @@ impl Board {
             schedule: schedule(&Section::of(&all, "schedule")?)?,
             chain: chain(&all)?,
         };
-        known("", &all, &["board", "schedule", "mix", "analyzer"])?;
+        known("", &all, "board schedule mix analyzer")?;
         if board.schedule.below != Below::Expire {
-            return Err(field(
-                "schedule.below",
-                "\"expire\": a round is not carried into the next",
-            ));
+            let reason = "\"expire\": a round is not carried into the next";
+            return Err(field("schedule.below", reason));
         }
         let bytes = board.shape().report_bytes();
         if bytes > MAX_REPORT {
@@ -113,9 +111,9 @@ impl Board {
     pub fn to_toml(&self) -> String {
         let mut out = Lines::default();
         out.section("[board]");
-        out.text("about", &self.about).integer("messages", self.messages.into());
-        out.integer("payload", self.payload.into()).integer("crowd", self.crowd);
-        out.integer("rounds", self.rounds);
+        out.text("about", &self.about).value("messages", self.messages);
+        out.value("payload", self.payload).value("crowd", self.crowd);
+        out.value("rounds", self.rounds);
         out.course(&self.schedule, &self.chain);
         out.0
     }
@@ -142,11 +140,7 @@ impl Board {
 
     /// The course of a round, and what its secrecy rests on, in plain words.
     pub fn plain(&self) -> Vec<String> {
-        let mixes: Vec<&str> = self.chain.mixes.iter().map(|mix| mix.name.as_str()).collect();
-        let honest = match &mixes[..] {
-            [only] => format!("the mix {only} is honest"),
-            several => format!("one of the mixes {} is honest", listed(several)),
-        };
+        let honest = one_honest(&self.chain);
         let times = match self.rounds {
             1 => "In its only round".into(),
             rounds => format!("In each of {} rounds", Count(rounds)),

@@ -2,7 +2,6 @@
 //! carries the answers.
 
 use crate::{canonical, payload};
-use std::ops::Range;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::Mechanism;
 use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
@@ -184,12 +183,6 @@ impl Collection {
     pub fn epoch_at(&self, now: u64) -> Option<u64> {
         self.schedule.epoch_at(now).filter(|epoch| *epoch < self.terms.promise.epochs)
     }
-
-    /// The epochs of the window that this epoch belongs to. The last window may be shorter.
-    pub fn window_epochs(&self, epoch: u64) -> Range<u64> {
-        let Range { start, end } = self.schedule.window_epochs(epoch);
-        start..end.min(self.terms.promise.epochs).max(start)
-    }
 }
 
 impl From<&Collection> for Route {
@@ -263,9 +256,10 @@ mod tests {
         let alone = collection().schedule;
         assert_eq!((alone.window_of(5), alone.window_epochs(5)), (5, 5..6));
         let mut merging = rich_collection();
-        assert_eq!((merging.schedule.window_of(3), merging.window_epochs(3)), (2, 2..4));
+        let window = |of: &Collection, epoch| Route::from(of).window_epochs(epoch);
+        assert_eq!((merging.schedule.window_of(3), window(&merging, 3)), (2, 2..4));
         merging.terms.promise.epochs = 3;
-        assert_eq!(merging.window_epochs(2), 2..3);
+        assert_eq!(window(&merging, 2), 2..3);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::section::{Lines, Section, field, known, line};
 use crate::{Collection, Error, Promise, Prompt, Terms};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Key, Kind, Mechanism, Question, Range, Spending};
 use throng_wire::{Below, Chain, Party, PublicIdentity, Schedule};
@@ -43,7 +43,7 @@ impl Terms {
             return Collection::parse(text).map(|collection| collection.terms);
         }
         let terms = Self::read(&all)?;
-        known("", &all, TERMS)?;
+        known("", &all, "question promise mechanism")?;
         terms.verify(1)?;
         Ok(terms)
     }
@@ -62,25 +62,23 @@ impl Terms {
             out.text("unit", &question.unit);
         }
         if !question.labels.is_empty() {
-            let labels = question.labels.iter().cloned().map(Value::String);
-            out.value("labels", &Value::Array(labels.collect()));
+            out.value("labels", Value::from(question.labels.clone()));
         }
         out.section("[promise]");
         out.number("epsilon", promise.epsilon.get()).number("delta", promise.delta.get());
-        out.integer("crowd", promise.crowd.get()).number("corrupt", promise.corrupt);
-        out.integer("epochs", promise.epochs);
+        out.value("crowd", promise.crowd.get()).number("corrupt", promise.corrupt);
+        out.value("epochs", promise.epochs);
         out.number("lifetime_epsilon", promise.lifetime.0.get());
         out.number("lifetime_delta", promise.lifetime.1.get());
         out.section("[mechanism]");
         out.text("key", mechanism.key().name());
         for (name, integers) in mechanism.parameters() {
             // As strings: they may exceed what TOML calls an integer.
-            let text = |n: &u64| Value::String(n.to_string());
-            let value = match &integers[..] {
-                [one] => text(one),
-                many => Value::Array(many.iter().map(text).collect()),
+            let texts: Vec<String> = integers.iter().map(u64::to_string).collect();
+            match &texts[..] {
+                [one] => out.text(name, one),
+                _ => out.value(name, Value::from(texts)),
             };
-            out.value(name, &value);
         }
         out.0
     }
@@ -119,7 +117,7 @@ impl Collection {
             schedule: schedule(&Section::of(&all, "schedule")?)?,
             chain: chain(&all)?,
         };
-        known("", &all, &[TERMS, &["schedule", "mix", "analyzer"]].concat())?;
+        known("", &all, "question promise mechanism schedule mix analyzer")?;
         collection.fits()?;
         collection.terms.verify(collection.schedule.window())?;
         Ok(collection)
@@ -191,7 +189,7 @@ pub(crate) fn table(text: &str) -> Result<Table, Error> {
 }
 
 fn prompt(section: &Section<'_>, question: Question) -> Result<Prompt, Error> {
-    section.known(&["text", "value", "low", "high", "unit", "labels"])?;
+    section.known("text value low high unit labels")?;
     let expected = question.kind().name();
     if section.text("value")? != expected {
         return Err(section.wrong("value", format!("the mechanism answers for \"{expected}\"")));
@@ -231,24 +229,14 @@ fn labels(section: &Section<'_>, question: Question) -> Result<Vec<String>, Erro
         let label = label.as_str().ok_or_else(|| wrong("a list of texts".into()))?;
         labels.push(line(label).map_err(wrong)?);
     }
-    let mut sorted: Vec<&String> = labels.iter().collect();
-    sorted.sort_unstable();
-    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+    if labels.iter().collect::<BTreeSet<_>>().len() < labels.len() {
         return Err(wrong("each only once".into()));
     }
     Ok(labels)
 }
 
 fn promise(section: &Section<'_>) -> Result<Promise, Error> {
-    section.known(&[
-        "epsilon",
-        "delta",
-        "crowd",
-        "corrupt",
-        "epochs",
-        "lifetime_epsilon",
-        "lifetime_delta",
-    ])?;
+    section.known("epsilon delta crowd corrupt epochs lifetime_epsilon lifetime_delta")?;
     let epsilon = |key: &str| -> Result<Epsilon, Error> {
         let epsilon = Epsilon::new(section.number(key)?).ok().filter(|e| e.get() > 0.0);
         epsilon.ok_or_else(|| section.wrong(key, "a finite number above 0"))
@@ -299,13 +287,12 @@ fn mechanism(section: &Section<'_>) -> Result<Mechanism, Error> {
 }
 
 pub(crate) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
-    section.known(&["start", "every", "grace", "below", "window"])?;
+    section.known("start every grace below window")?;
     let duration = |key: &str, least: u64| {
         let range = least..=MAX_DURATION;
-        seconds(section.text(key)?).filter(|s| range.contains(s)).ok_or_else(|| {
-            section
-                .wrong(key, format!("a duration from {least}s to 366d, such as \"24h\" or \"90s\""))
-        })
+        let given = seconds(section.text(key)?).filter(|seconds| range.contains(seconds));
+        let reason = format!("a duration from {least}s to 366d, such as \"24h\" or \"90s\"");
+        given.ok_or_else(|| section.wrong(key, reason))
     };
     let below = match section.text("below")? {
         "expire" => {
@@ -345,7 +332,7 @@ pub(crate) fn chain(all: &Table) -> Result<Chain, Error> {
 }
 
 fn party(section: &Section<'_>) -> Result<Party, Error> {
-    section.known(&["name", "url", "identity"])?;
+    section.known("name url identity")?;
     let url = section.line("url")?;
     if !is_url(&url) {
         let reason = "http://host or https://host, perhaps with a port and a path, without a slash \
@@ -353,27 +340,17 @@ fn party(section: &Section<'_>) -> Result<Party, Error> {
         return Err(section.wrong("url", reason));
     }
     let identity = section.text("identity")?.parse::<PublicIdentity>();
-    Ok(Party {
-        name: section.line("name")?,
-        url,
-        identity: identity.map_err(|_| {
-            section.wrong(
-                "identity",
-                "an Ed25519 public key as 64 hexadecimal digits; throng keygen prints it",
-            )
-        })?,
-    })
+    let name = section.line("name")?;
+    let key = "an Ed25519 public key as 64 hexadecimal digits; throng keygen prints it";
+    let identity = identity.map_err(|_| section.wrong("identity", key))?;
+    Ok(Party { name, url, identity })
 }
 
 fn is_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~/:[]%".contains(c);
-    rest.is_some_and(|rest| {
-        !rest.starts_with(['/', ':'])
-            && !rest.ends_with(['/', ':'])
-            && rest.chars().all(allowed)
-            && !rest.is_empty()
-    })
+    let bare = |rest: &str| rest.is_empty() || rest.starts_with(['/', ':']);
+    rest.is_some_and(|rest| !bare(rest) && !rest.ends_with(['/', ':']) && rest.chars().all(allowed))
 }
 
 fn integers(value: &Value) -> Option<Vec<u64>> {
@@ -388,7 +365,6 @@ fn integers(value: &Value) -> Option<Vec<u64>> {
     }
 }
 
-const TERMS: &[&str] = &["question", "promise", "mechanism"];
 const UNITS: &[(&str, u64)] = &[("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
 const MAX_MIXES: usize = 8;
 pub(crate) const MAX_CROWD: u64 = 1_000_000_000;
