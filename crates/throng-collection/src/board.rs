@@ -1,10 +1,9 @@
 //! A board: a collection whose shuffled messages are published as they are, round by round.
 
-use crate::Error;
-use crate::canonical;
 use crate::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
 use crate::section::{Lines, Section, field, known};
 use crate::words::one_honest;
+use crate::{Error, canonical};
 use throng_account::show::Count;
 use throng_wire::bytes::Writer;
 use throng_wire::{Below, Chain, CollectionId, Route, Schedule, Shape};

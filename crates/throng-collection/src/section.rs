@@ -1,7 +1,6 @@
 //! Sections of a TOML file, read so that errors say where, and written in the order given.
 
-use crate::Error;
-use crate::duration_text;
+use crate::{Error, duration_text};
 use std::fmt::{Display, Write};
 use std::ops::RangeInclusive;
 use throng_wire::{Below, Chain, Party, Schedule};

@@ -1,12 +1,9 @@
 //! The course of epochs at one party, be it a mix or the analyzer: taking batches, keeping slots,
 //! opening records, shredding, destroying keys. [`Timetable`] decides; this has the disk.
 
-use crate::keyring::Keyring;
 use crate::peel::{Fingerprints, Peeler};
-use crate::slots::{Slot, Slots, Stage, Why};
 use crate::store::{BlobWriter, Change, LogName, RowKey, Store, StoreError, Table, blob};
-use crate::timetable::{Step, Timetable};
-use crate::{Error, Limits, lock};
+use crate::{Error, Keyring, Limits, Slot, Slots, Stage, Step, Timetable, Why, lock};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

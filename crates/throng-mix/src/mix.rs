@@ -1,13 +1,9 @@
 //! A mix: its course, and the steps that only a mix takes.
 
-use crate::course::Course;
 use crate::peel::{Fingerprints, Peeler};
-use crate::progress::{Acknowledged, Progress};
-use crate::shuffle::Shuffler;
-use crate::slots::{Slot, Stage, Why};
+use crate::progress::Acknowledged;
 use crate::store::{Blob, LogKey, Pending, Store, StoreError, blob};
-use crate::timetable::Step;
-use crate::{Error, Limits};
+use crate::{Course, Error, Limits, Progress, Shuffler, Slot, Stage, Step, Why};
 use rand_core::CryptoRng;
 use std::sync::{Arc, Mutex};
 use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, SignedManifest};

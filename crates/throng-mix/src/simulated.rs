@@ -57,42 +57,7 @@ pub enum Fault {
     CrashAfter,
 }
 
-/// The kinds of operations, one for each call that may go wrong.
-///
-/// ```
-/// use throng_mix::simulated::{Fault, Faults, MemoryStore, Operation};
-///
-/// let disk = MemoryStore::new();
-/// disk.set_faults(Faults::by(|_, operation| match operation {
-///     Operation::PutSecret => Fault::FailBefore,
-///     _ => Fault::None,
-/// }));
-/// assert!(disk.store().secrets.put("key", b"secret").is_err());
-/// assert_eq!(disk.store().secrets.get("key")?, None);
-/// # Ok::<(), throng_mix::store::StoreError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is named after the call")]
-pub enum Operation {
-    Rows,
-    Commit,
-    Submit,
-    CloseLog,
-    ReadLog,
-    RemoveLog,
-    Create,
-    Finish,
-    Open,
-    Remove,
-    Blobs,
-    PutSecret,
-    Secret,
-    DestroySecret,
-    Secrets,
-    Scratch,
-}
-
-/// Decides for each operation, by its number from 0 and its kind, what goes wrong with it.
+/// Decides for each operation, by its number from 0, what goes wrong with it.
 ///
 /// ```
 /// use throng_mix::simulated::{Fault, Faults, MemoryStore};
@@ -104,7 +69,7 @@ pub enum Operation {
 /// assert_eq!(done, [true, false, true]);
 /// ```
 #[derive(Default)]
-pub struct Faults(Option<Box<dyn FnMut(u64, Operation) -> Fault + Send>>);
+pub struct Faults(Option<Box<dyn FnMut(u64) -> Fault + Send>>);
 
 impl Faults {
     /// No faults: a disk that works.
@@ -120,11 +85,11 @@ impl Faults {
     /// Faults at the operations of these numbers.
     pub fn list(faults: impl IntoIterator<Item = (u64, Fault)>) -> Self {
         let faults: HashMap<u64, Fault> = faults.into_iter().collect();
-        Self::by(move |step, _| faults.get(&step).copied().unwrap_or(Fault::None))
+        Self::by(move |step| faults.get(&step).copied().unwrap_or(Fault::None))
     }
 
     /// Faults that a function decides, perhaps with a seeded generator inside.
-    pub fn by(decide: impl FnMut(u64, Operation) -> Fault + Send + 'static) -> Self {
+    pub fn by(decide: impl FnMut(u64) -> Fault + Send + 'static) -> Self {
         Self(Some(Box::new(decide)))
     }
 }
@@ -193,7 +158,7 @@ impl MemoryStore {
 
 impl Rows for MemoryStore {
     fn under(&self, table: Table, prefix: &RowKey) -> Result<Vec<(RowKey, Vec<u8>)>, StoreError> {
-        self.lock().operate(Operation::Rows, |disk| {
+        self.lock().operate(|disk| {
             let rows = disk.rows.get(&table).into_iter().flatten();
             let rows = rows.filter(|(key, _)| key.as_str().starts_with(prefix.as_str()));
             rows.map(|(key, value)| (key.clone(), value.clone())).collect()
@@ -201,7 +166,7 @@ impl Rows for MemoryStore {
     }
 
     fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
-        self.lock().operate(Operation::Commit, |disk| {
+        self.lock().operate(|disk| {
             for change in changes {
                 match *change {
                     Change::Put { table, key, value } => {
@@ -219,7 +184,7 @@ impl Rows for MemoryStore {
 
 impl Logs for MemoryStore {
     fn submit(&self, log: &LogName, key: &LogKey, records: &[u8]) -> Pending {
-        let answer = self.lock().operate(Operation::Submit, |disk| {
+        let answer = self.lock().operate(|disk| {
             key.whole(records)?;
             let log = disk.logs.entry(*log).or_default();
             if log.closed {
@@ -236,14 +201,14 @@ impl Logs for MemoryStore {
     }
 
     fn close(&self, log: &LogName) -> Result<(), StoreError> {
-        self.lock().operate(Operation::CloseLog, |disk| {
+        self.lock().operate(|disk| {
             disk.logs.entry(*log).or_default().closed = true;
         })
     }
 
     fn read(&self, log: &LogName, key: &LogKey, visit: Visit<'_>) -> Result<(), StoreError> {
         // The records are copied, so that `visit` may use the store.
-        let records = self.lock().operate(Operation::ReadLog, |disk| match disk.logs.get(log) {
+        let records = self.lock().operate(|disk| match disk.logs.get(log) {
             Some(log) => log.check(key).map(|()| log.records.clone()),
             None => Ok(Vec::new()),
         });
@@ -252,7 +217,7 @@ impl Logs for MemoryStore {
     }
 
     fn remove(&self, log: &LogName) -> Result<(), StoreError> {
-        self.lock().operate(Operation::RemoveLog, |disk| drop(disk.logs.remove(log)))
+        self.lock().operate(|disk| drop(disk.logs.remove(log)))
     }
 }
 
@@ -260,35 +225,35 @@ impl Blobs for MemoryStore {
     fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, StoreError> {
         let name = checked(name)?.to_owned();
         let mut machine = self.lock();
-        machine.operate(Operation::Create, |_| ())?;
+        machine.operate(|_| ())?;
         let (store, life, bytes) = (self.clone(), machine.life, Vec::new());
         Ok(Box::new(Unfinished { store, life, name, bytes }))
     }
 
     fn open(&self, name: &str) -> Result<Blob, StoreError> {
-        let bytes = self.lock().operate(Operation::Open, |disk| disk.blobs.get(name).cloned())?;
+        let bytes = self.lock().operate(|disk| disk.blobs.get(name).cloned())?;
         let absent = io::ErrorKind::NotFound.into();
         let bytes = bytes.ok_or(absent).map_err(StoreError::io("opening a blob"))?;
         Ok(Blob { size: bytes.len() as u64, content: Box::new(Cursor::new(bytes)) })
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreError> {
-        self.lock().operate(Operation::Remove, |disk| drop(disk.blobs.remove(name)))
+        self.lock().operate(|disk| drop(disk.blobs.remove(name)))
     }
 
     fn names(&self) -> Result<Vec<String>, StoreError> {
-        self.lock().operate(Operation::Blobs, |disk| disk.blobs.keys().cloned().collect())
+        self.lock().operate(|disk| disk.blobs.keys().cloned().collect())
     }
 
     fn scratch(&self) -> Result<Box<dyn Scratch>, StoreError> {
-        self.lock().operate(Operation::Scratch, |_| Box::new(Cursor::new(Vec::new())) as _)
+        self.lock().operate(|_| Box::new(Cursor::new(Vec::new())) as _)
     }
 }
 
 impl Secrets for MemoryStore {
     fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
         let name = checked(name)?;
-        let put = self.lock().operate(Operation::PutSecret, |disk| {
+        let put = self.lock().operate(|disk| {
             let new = || Zeroizing::new(secret.to_vec());
             let kept = disk.secrets.entry(name.to_owned()).or_insert_with(new);
             if kept.as_slice() == secret { Ok(()) } else { Err(ANOTHER) }
@@ -297,15 +262,15 @@ impl Secrets for MemoryStore {
     }
 
     fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-        self.lock().operate(Operation::Secret, |disk| disk.secrets.get(name).cloned())
+        self.lock().operate(|disk| disk.secrets.get(name).cloned())
     }
 
     fn destroy(&self, name: &str) -> Result<(), StoreError> {
-        self.lock().operate(Operation::DestroySecret, |disk| drop(disk.secrets.remove(name)))
+        self.lock().operate(|disk| drop(disk.secrets.remove(name)))
     }
 
     fn names(&self) -> Result<Vec<String>, StoreError> {
-        self.lock().operate(Operation::Secrets, |disk| disk.secrets.keys().cloned().collect())
+        self.lock().operate(|disk| disk.secrets.keys().cloned().collect())
     }
 }
 
@@ -321,16 +286,12 @@ struct Machine {
 }
 
 impl Machine {
-    fn operate<T>(
-        &mut self,
-        operation: Operation,
-        act: impl FnOnce(&mut Disk) -> T,
-    ) -> Result<T, StoreError> {
+    fn operate<T>(&mut self, act: impl FnOnce(&mut Disk) -> T) -> Result<T, StoreError> {
         if self.crashed {
             return Err(FAILED);
         }
         let decide = self.faults.0.as_mut();
-        let fault = decide.map_or(Fault::None, |decide| decide(self.operations, operation));
+        let fault = decide.map_or(Fault::None, |decide| decide(self.operations));
         self.operations += 1;
         let happens = !matches!(fault, Fault::FailBefore | Fault::CrashBefore);
         let outcome = happens.then(|| act(&mut self.disk));
@@ -387,7 +348,7 @@ impl BlobWriter for Unfinished {
             return Err(FAILED);
         }
         let finish = |disk: &mut Disk| drop(disk.blobs.insert(name, bytes.into()));
-        machine.operate(Operation::Finish, finish)
+        machine.operate(finish)
     }
 }
 

@@ -14,8 +14,7 @@
 //! slot's new row, and only then tells the machine. A crash before the row repeats the step, and no
 //! step before `Sealed` lets a byte out.
 
-use crate::Error;
-use crate::slots::{Slot, Slots, Stage, Why};
+use crate::{Error, Slot, Slots, Stage, Why};
 use std::sync::Arc;
 use throng_wire::{Manifest, Route};
 

@@ -4,7 +4,6 @@
 //! that left once is the same for ever; its receiver signs a receipt for exactly these bytes.
 
 use crate::bytes::{Reader, Writer, hex};
-use crate::error::belongs;
 use crate::{CollectionId, Error, Identity, PublicIdentity};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -300,7 +299,7 @@ impl Receipt {
 
     /// Refuses a receipt that is not for this very batch, by `party` at `hop`.
     pub fn verify(&self, batch: &BatchId, hop: u8, party: &PublicIdentity) -> Result<(), Error> {
-        belongs("receipt", [("batch", self.batch == *batch), ("hop", self.hop == hop)])?;
+        Error::foreign("receipt", [("batch", self.batch == *batch), ("hop", self.hop == hop)])?;
         let signed = party.verify(RECEIPT, &Self::body(batch, hop), &self.signature);
         if signed { Ok(()) } else { Err(Error::unsigned("receipt", hop)) }
     }

@@ -11,8 +11,6 @@
 //! sees, all see.
 
 use crate::bytes::{Reader, Writer};
-use crate::error::belongs;
-use crate::keys::signed_by_all;
 use crate::{CollectionId, Error, Identity, PublicIdentity};
 use sha2::{Digest, Sha256};
 use std::slice::ChunksExact;
@@ -257,8 +255,8 @@ impl SignedNotice {
     ) -> Result<&Notice, Error> {
         let Self { notice, signatures } = self;
         let same = notice.collection == *collection;
-        belongs("bulletin", [("collection", same), ("round", notice.round == round)])?;
-        signed_by_all("bulletin", BULLETIN, &notice.encode(), parties, signatures)?;
+        Error::foreign("bulletin", [("collection", same), ("round", notice.round == round)])?;
+        PublicIdentity::all_signed(parties, ("bulletin", BULLETIN), &notice.encode(), signatures)?;
         Ok(notice)
     }
 

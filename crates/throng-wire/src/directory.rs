@@ -5,8 +5,6 @@
 //! signs one list per window, so there are no two of them.
 
 use crate::bytes::{Reader, Writer};
-use crate::error::belongs;
-use crate::keys::signed_by_all;
 use crate::{CollectionId, Error, Identity, LayerPublic, PublicIdentity};
 
 /// One party's key for one window, signed by that party.
@@ -61,7 +59,7 @@ impl KeyStatement {
         party: &PublicIdentity,
     ) -> Result<LayerPublic, Error> {
         let (same, then) = (self.collection == *collection, self.window == window);
-        belongs("key", [("collection", same), ("window", then), ("hop", self.hop == hop)])?;
+        Error::foreign("key", [("collection", same), ("window", then), ("hop", self.hop == hop)])?;
         let signed = party.verify(KEY, &self.body(), &self.signature);
         if signed { Ok(self.key) } else { Err(Error::unsigned("key", hop)) }
     }
@@ -182,8 +180,13 @@ impl SignedDirectory {
         let Self { directory, signatures } = self;
         let (same, then) = (directory.collection == *collection, directory.window == window);
         let whole = directory.keys.len() == parties.len();
-        belongs("directory", [("collection", same), ("window", then), ("chain", whole)])?;
-        signed_by_all("directory", DIRECTORY, &directory.body(), parties, signatures)?;
+        Error::foreign("directory", [("collection", same), ("window", then), ("chain", whole)])?;
+        PublicIdentity::all_signed(
+            parties,
+            ("directory", DIRECTORY),
+            &directory.body(),
+            signatures,
+        )?;
         Ok(directory)
     }
 

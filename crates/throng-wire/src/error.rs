@@ -61,13 +61,13 @@ impl Error {
     pub fn unsigned(what: &'static str, hop: u8) -> Self {
         Self::Signature { what, party: format!("the party at hop {hop}") }
     }
-}
 
-/// Refuses what belongs to another scope. The first of `scopes` that does not hold is named.
-pub(crate) fn belongs<const N: usize>(
-    what: &'static str,
-    scopes: [(&'static str, bool); N],
-) -> Result<(), Error> {
-    let other = scopes.into_iter().find(|(_, holds)| !holds);
-    other.map_or(Ok(()), |(scope, _)| Err(Error::Foreign { what, scope }))
+    /// Refuses what belongs to another scope. The first of `scopes` that does not hold is named.
+    pub(crate) fn foreign<const N: usize>(
+        what: &'static str,
+        scopes: [(&'static str, bool); N],
+    ) -> Result<(), Self> {
+        let other = scopes.into_iter().find(|(_, holds)| !holds);
+        other.map_or(Ok(()), |(scope, _)| Err(Self::Foreign { what, scope }))
+    }
 }

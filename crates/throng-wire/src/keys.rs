@@ -2,7 +2,6 @@
 
 use crate::Error;
 use crate::bytes::{hex, unhex_array};
-use crate::error::belongs;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use hpke::kem::X25519HkdfSha256;
 use hpke::{Deserializable, Kem, Serializable};
@@ -129,6 +128,21 @@ impl PublicIdentity {
             key.verify_strict(&labelled(label, body), &Signature::from_bytes(signature)).is_ok()
         })
     }
+
+    /// Refuses a body that not every one of `parties`, in the order of the chain, signed.
+    pub(crate) fn all_signed(
+        parties: &[Self],
+        (what, label): (&'static str, &str),
+        body: &[u8],
+        signatures: &[[u8; 64]],
+    ) -> Result<(), Error> {
+        Error::foreign(what, [("chain", signatures.len() == parties.len())])?;
+        let mut signed = (1..).zip(parties.iter().zip(signatures));
+        match signed.find(|(_, (party, signature))| !party.verify(label, body, signature)) {
+            Some((hop, _)) => Err(Error::unsigned(what, hop)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for PublicIdentity {
@@ -227,22 +241,6 @@ impl LayerPublic {
     /// The encoded point.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
-    }
-}
-
-/// Refuses a body that not every one of `parties`, in the order of the chain, signed.
-pub(crate) fn signed_by_all(
-    what: &'static str,
-    label: &str,
-    body: &[u8],
-    parties: &[PublicIdentity],
-    signatures: &[[u8; 64]],
-) -> Result<(), Error> {
-    belongs(what, [("chain", signatures.len() == parties.len())])?;
-    let mut signed = (1..).zip(parties.iter().zip(signatures));
-    match signed.find(|(_, (party, signature))| !party.verify(label, body, signature)) {
-        Some((hop, _)) => Err(Error::unsigned(what, hop)),
-        None => Ok(()),
     }
 }
 

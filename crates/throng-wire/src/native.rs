@@ -6,8 +6,7 @@
 //! ```
 
 use crate::key_schedule::KeySchedule;
-use crate::x25519::AgreementKey;
-use crate::{Error, LayerPublic, LayerSecret};
+use crate::{AgreementKey, Error, LayerPublic, LayerSecret};
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;

@@ -4,9 +4,7 @@
 //! same for all layers is computed once.
 
 use crate::key_schedule::KeySchedule;
-use crate::shape::{ENC, LAYER, TAG};
-use crate::x25519::AgreementKey;
-use crate::{Binding, Error, LayerSecret};
+use crate::{AgreementKey, Binding, ENC, Error, LAYER, LayerSecret, TAG};
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use std::{fmt, mem, thread};
 

@@ -13,8 +13,7 @@
 use crate::native::Sealer;
 #[cfg(not(feature = "open"))]
 use crate::portable::Sealer;
-use crate::shape::{ENC, LAYER, TAG};
-use crate::{Binding, CollectionId, Error, LayerPublic, Shape};
+use crate::{Binding, CollectionId, ENC, Error, LAYER, LayerPublic, Shape, TAG};
 use rand_core::CryptoRng;
 use std::mem;
 use zeroize::Zeroizing;

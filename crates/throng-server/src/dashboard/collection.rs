@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
-use throng_collection::{Answer, Collection, Release, Terms, What};
+use throng_collection::{Answer, Collection, Release, Subject, Terms};
 use throng_mechanism::Question;
 
 /// Renders the page, or only the part that depends on the form if the query has `part`.
@@ -126,7 +126,7 @@ impl<'a> View<'a> {
         let release = self.release?;
         if self.is_state() {
             let dot = |answer: &Answer| {
-                let What::Period(period) = answer.what else { return None };
+                let Subject::Period(period) = answer.what else { return None };
                 let when = answer.what.to_string();
                 Some(Dot { first: period, last: period, when, answer: answer.clone() })
             };
@@ -138,7 +138,7 @@ impl<'a> View<'a> {
             let estimates = self.estimates(release);
             let mut about = estimates.iter().filter(|answer| match (label, &answer.what) {
                 (None, _) => true,
-                (Some(label), What::Label(known)) => **known == *label,
+                (Some(label), Subject::Label(known)) => **known == *label,
                 (Some(_), _) => false,
             });
             let Release { first, last, .. } = **release;
@@ -147,7 +147,7 @@ impl<'a> View<'a> {
         };
         let dots: Vec<Dot> = self.releases.iter().filter_map(dot).collect();
         let name = label.unwrap_or(match release.estimates.first().map(|answer| &answer.what) {
-            Some(What::Mean) => "Mean",
+            Some(Subject::Mean) => "Mean",
             _ => "Said yes",
         });
         (!dots.is_empty()).then(|| self.line(name, "epoch", &dots))

@@ -74,7 +74,7 @@ impl World {
         let disks = network.nodes.iter().map(|node| {
             let disk = Arc::new(Mutex::new(Disk::default()));
             let decides = disk.clone();
-            node.store.set_faults(Faults::by(move |_, _| decides.lock().unwrap().decide()));
+            node.store.set_faults(Faults::by(move |_| decides.lock().unwrap().decide()));
             disk
         });
         Self {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
-use throng_client::{Patience, Poster, Report, Uploader};
+use throng_client::{Poster, Report, Uploader};
 use throng_collection::Board;
 use throng_wire::{Bulletin, SignedDirectory};
 use tokio::task::{JoinSet, block_in_place};
@@ -36,7 +36,7 @@ pub struct Round {
 impl<'a> Hall<'a> {
     /// A hall in which nobody has posted yet.
     pub fn new(servers: &'a LocalServers, board: Board) -> Result<Self> {
-        let uploader = Uploader::for_board(&board, Patience::default())?;
+        let uploader = Uploader::new(&board)?;
         Ok(Self { servers, board, uploader, posters: BTreeMap::new() })
     }
 
