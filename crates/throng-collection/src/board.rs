@@ -1,7 +1,7 @@
 //! A board: a collection whose shuffled messages are published as they are, round by round.
 
 use crate::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
-use crate::section::{Lines, Section, field, known};
+use crate::section::{Lines, Section, ensure, known};
 use crate::words::one_honest;
 use crate::{Error, canonical};
 use throng_account::show::Count;
@@ -94,15 +94,11 @@ impl Board {
             chain: chain(&all)?,
         };
         known("", &all, "board schedule mix analyzer")?;
-        if board.schedule.below != Below::Expire {
-            let reason = "\"expire\": a round is not carried into the next";
-            return Err(field("schedule.below", reason));
-        }
+        let expire = "\"expire\": a round is not carried into the next";
+        ensure(board.schedule.below == Below::Expire, "schedule.below", expire)?;
         let bytes = board.shape().report_bytes();
-        if bytes > MAX_REPORT {
-            let reason = format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer");
-            return Err(field("board.messages", reason));
-        }
+        let fewer = format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer");
+        ensure(bytes <= MAX_REPORT, "board.messages", fewer)?;
         Ok(board)
     }
 

@@ -23,6 +23,10 @@ impl<'a> Section<'a> {
         field(format!("{}.{key}", self.name), reason)
     }
 
+    pub fn ensure(&self, holds: bool, key: &str, reason: impl Into<String>) -> Result<(), Error> {
+        if holds { Ok(()) } else { Err(self.wrong(key, reason)) }
+    }
+
     /// Refuses other keys than these, which spaces separate.
     pub fn known(&self, keys: &str) -> Result<(), Error> {
         known(&format!("{}.", self.name), self.table, keys)
@@ -124,6 +128,11 @@ pub(crate) fn line(text: &str) -> Result<String, String> {
 fn disturbs(c: char) -> bool {
     let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Refuses a field for which this does not hold.
+pub(crate) fn ensure(holds: bool, name: &str, reason: impl Into<String>) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(field(name, reason)) }
 }
 
 pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Error {
