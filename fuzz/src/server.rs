@@ -111,7 +111,7 @@ fn recover(log: &LogName) -> Option<Vec<u8>> {
 /// last segment is sound, but is not read after that either.
 fn append(log: &LogName, kept: Option<Vec<u8>>) {
     let more = [0xee; EACH];
-    let taken = DISK.0.logs.append(log, &key(), &more, EACH);
+    let taken = DISK.0.logs.append(log, &key(), &more);
     match kept {
         Some(kept) => {
             assert_eq!(taken, Ok(()));
@@ -124,7 +124,7 @@ fn append(log: &LogName, kept: Option<Vec<u8>>) {
 
 fn content(log: &LogName) -> Result<Vec<u8>, StoreError> {
     let mut all = Vec::new();
-    DISK.0.logs.visit(log, &key(), EACH, |records| {
+    DISK.0.logs.visit(log, &key(), |records| {
         assert!(records.len().is_multiple_of(EACH));
         all.extend_from_slice(records);
         Ok::<_, StoreError>(())
@@ -144,7 +144,7 @@ static SEGMENTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     // A log goes on in a new segment when it is opened again.
     for blocks in [0..3, 3..6] {
         let store = Store::on_disk(directory.path()).unwrap();
-        blocks.for_each(|i| store.logs.append(&log, &key(), &records(i..i + 1), EACH).unwrap());
+        blocks.for_each(|i| store.logs.append(&log, &key(), &records(i..i + 1)).unwrap());
     }
     let read = |name: &str| -> io::Result<Vec<u8>> {
         let file = directory.path().join("logs").join(log.to_string()).join(name);
@@ -172,7 +172,7 @@ fn fresh_log() -> LogName {
 }
 
 fn key() -> LogKey {
-    LogKey::derive(&LayerSecret::from_bytes(&[9; 32]), 7)
+    LogKey::derive(&LayerSecret::from_bytes(&[9; 32]), 7, EACH)
 }
 
 fn id() -> CollectionId {

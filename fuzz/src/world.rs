@@ -1,10 +1,11 @@
 //! A collection and its parties, for targets that need one.
 
 use throng_account::profile::Bursts;
-use throng_account::{Crowd, Delta, Epsilon};
-use throng_collection::{Collection, Promise, Prompt, Terms};
-use throng_mechanism::{Ask, BurstCount, BurstHistogram, Key, Kind, Mechanism, Question};
-use throng_wire::{Below, Chain, Identity, Party, Schedule};
+use throng_account::{Delta, Epsilon};
+use throng_collection::{Collection, Terms, example};
+use throng_mechanism::{BurstCount, BurstHistogram, Key, Mechanism};
+use throng_wire::example::chain_through;
+use throng_wire::{Identity, Schedule};
 
 /// The party at a hop.
 pub fn identity(hop: u8) -> Identity {
@@ -13,53 +14,27 @@ pub fn identity(hop: u8) -> Identity {
 
 /// A collection with two mixes and an analyzer, eight epochs, and windows of one epoch.
 pub fn collection(key: Key) -> Collection {
-    let party = |name: &str, hop| Party {
-        name: name.into(),
-        url: format!("https://{name}.example"),
-        identity: identity(hop).public(),
-    };
     Collection {
         terms: terms(key),
-        schedule: Schedule { start: 1_000, every: 60, grace: 5, below: Below::Expire },
-        chain: Chain {
-            mixes: vec![party("north", 1), party("south", 2)],
-            analyzer: party("counter", 3),
-        },
+        schedule: Schedule { every: 60, grace: 5, ..example::collection().schedule },
+        chain: chain_through(&["north", "south"]),
     }
 }
 
-/// A small question that a mechanism answers, for a promise among 1,000.
+/// A small question that a mechanism answers, for a promise among 1,000. Mechanisms are calibrated,
+/// except for bursts: those take a second, and no target asks for their promise.
 pub fn terms(key: Key) -> Terms {
-    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
-    let crowd = Crowd::new(1_000).unwrap();
-    let lifetime = (Epsilon::new(10.0).unwrap(), Delta::new(1e-5).unwrap());
-    Terms {
-        question: Prompt::new("How is it?"),
-        promise: Promise { epsilon, delta, crowd, corrupt: 0.0, epochs: 8, lifetime },
-        mechanism: mechanism(key),
-    }
-}
-
-/// The mechanism, calibrated, except for bursts: those take a second, and no target asks for their
-/// promise.
-fn mechanism(key: Key) -> Mechanism {
     let bursts =
         || Bursts::new(vec![1 << 60, 1 << 59], vec![1 << 58; 3], vec![1 << 58; 3]).unwrap();
+    let mut terms = example::terms();
     if key == Key::BurstCount {
-        return Mechanism::BurstCount(BurstCount::new(bursts()).unwrap());
+        terms.mechanism = Mechanism::BurstCount(BurstCount::new(bursts()).unwrap());
+    } else if key == Key::BurstHistogram {
+        terms.mechanism = Mechanism::BurstHistogram(BurstHistogram::new(5, bursts()).unwrap());
+    } else {
+        terms = example::asked(example::question(key.kind()), key);
     }
-    if key == Key::BurstHistogram {
-        return Mechanism::BurstHistogram(BurstHistogram::new(5, bursts()).unwrap());
-    }
-    let question = match key.kind() {
-        Kind::Bit => Question::Bit,
-        Kind::Real => Question::Real,
-        Kind::Category => Question::Category { size: 5 },
-        Kind::Text => Question::Text { bits: 70, hashes: 2, cohorts: 4 },
-        Kind::Attributes => Question::Attributes { count: 3 },
-        Kind::State => Question::State { periods: 8, changes: 1 },
-    };
-    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
-    let ask = Ask::new(question, Crowd::new(1_000).unwrap(), epsilon, delta);
-    ask.with_max_messages(12).with_fragile(true).calibrate(key).unwrap()
+    terms.promise.epochs = 8;
+    terms.promise.lifetime = (Epsilon::new(10.0).unwrap(), Delta::new(1e-5).unwrap());
+    terms
 }

@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::Path;
 use throng_collection::Collection;
 use throng_mechanism::{Mechanism, Spending, Value, sample};
-use throng_wire::{CollectionId, Seal, SignedDirectory};
+use throng_wire::{CollectionId, Route, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// One device's part in one collection.
@@ -57,7 +57,6 @@ use zeroize::Zeroizing;
 /// ```
 pub struct Client {
     collection: Collection,
-    id: CollectionId,
     state: State,
     #[cfg(not(target_arch = "wasm32"))]
     file: Option<StateFile>,
@@ -79,14 +78,12 @@ impl Client {
             let reason = "reports that rest on a memory are not merged, nor more than its periods";
             return Err(Error::Schedule { reason });
         }
-        let id = collection.id();
         Ok(Self {
+            keys: KnownKeys::new(Route::from(&collection)),
             collection,
-            id,
             state: State::default(),
             #[cfg(not(target_arch = "wasm32"))]
             file: None,
-            keys: KnownKeys::default(),
             switch: Switch::default(),
         })
     }
@@ -120,7 +117,7 @@ impl Client {
         if let Some(bytes) = file.read()? {
             client.state = client.decode(&bytes).map_err(|fault| file.refuse(fault))?;
         } else {
-            file.replace(&client.state.encode(client.id))?;
+            file.replace(&client.state.encode(client.id()))?;
         }
         client.file = Some(file);
         Ok(client)
@@ -179,7 +176,7 @@ impl Client {
     /// # Ok::<(), throng_client::Error>(())
     /// ```
     pub fn learn(&mut self, directory: &SignedDirectory, window: u64) -> Result<(), Error> {
-        self.keys.learn(directory, &self.id, window, &self.collection.chain.identities())
+        self.keys.learn(directory, window)
     }
 
     /// Randomizes a value, seals it, and remembers the report. Until that is
@@ -225,11 +222,11 @@ impl Client {
             return Ok(report);
         }
         self.admit(epoch)?;
-        let seal = self.seal(epoch)?;
+        let seal = self.keys.seal(epoch)?;
         let mut memory = self.state.memory.clone();
         let messages = self.randomize(value, epoch, &mut memory, rng)?;
         let sealed = seal.report(&messages, rng)?;
-        let report = Report::new(self.id, epoch, &sealed, &self.switch);
+        let report = Report::new(self.id(), epoch, &sealed, &self.switch);
         self.save(State {
             off: false,
             reports: self.state.reports + 1,
@@ -299,13 +296,13 @@ impl Client {
     /// The state for [`Client::restore`]: to be kept before a report is sent, after every change,
     /// and as safe as the values it may tell of.
     pub fn state(&self) -> Vec<u8> {
-        std::mem::take(&mut *self.state.encode(self.id))
+        std::mem::take(&mut *self.state.encode(self.id()))
     }
 
     /// The report that is not yet acknowledged.
     pub fn pending(&self) -> Option<Report> {
         let (sealed, epoch) = (self.state.pending.as_ref()?, self.state.last()?);
-        Some(Report::new(self.id, epoch, sealed, &self.switch))
+        Some(Report::new(self.id(), epoch, sealed, &self.switch))
     }
 
     /// The odometer: reports so far, sent or not.
@@ -350,13 +347,6 @@ impl Client {
         Ok(())
     }
 
-    /// The seal of an epoch whose keys are known.
-    fn seal(&self, epoch: u64) -> Result<Seal, Error> {
-        let window = self.collection.schedule.window_of(epoch);
-        let keys = self.keys.of(window)?;
-        Ok(Seal::new(&self.collection.shape(), self.id, epoch, window, keys)?)
-    }
-
     /// The bytes of all messages of one report.
     fn randomize(
         &self,
@@ -377,8 +367,12 @@ impl Client {
         Ok(bytes)
     }
 
+    fn id(&self) -> CollectionId {
+        self.keys.route.id
+    }
+
     fn decode(&self, bytes: &[u8]) -> Result<State, &'static str> {
-        State::decode(bytes, self.id, self.collection.shape().report_bytes())
+        State::decode(bytes, self.id(), self.keys.route.shape.report_bytes())
     }
 
     /// Makes a state the current one, on disk first.
@@ -386,7 +380,7 @@ impl Client {
     fn save(&mut self, state: State) -> Result<(), Error> {
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(file) = &self.file {
-            file.replace(&state.encode(self.id))?;
+            file.replace(&state.encode(self.id()))?;
         }
         self.state = state;
         Ok(())
@@ -397,7 +391,7 @@ impl Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("collection", &self.id)
+            .field("collection", &self.id())
             .field("enabled", &!self.state.off)
             .field("reports", &self.state.reports)
             .finish_non_exhaustive()

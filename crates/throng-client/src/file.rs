@@ -9,7 +9,7 @@
 //! replaced is unlinked, not overwritten: storage may keep its blocks for a while.
 
 use crate::Error;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -43,11 +43,11 @@ impl StateFile {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(fail(error)),
         };
-        if others_may_read(&file).map_err(fail)? {
-            return Err(state_error(&self.path, READABLE));
+        let metadata = file.metadata().map_err(fail)?;
+        if others_may_read(&metadata) {
+            return Err(self.refuse(READABLE));
         }
-        let length = file.metadata().map_err(fail)?.len() as usize;
-        let mut bytes = Zeroizing::new(Vec::with_capacity(length));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(metadata.len() as usize));
         file.read_to_end(&mut bytes).map_err(fail)?;
         Ok(Some(bytes))
     }
@@ -93,37 +93,25 @@ fn state_error(path: &Path, fault: &'static str) -> Error {
     Error::State { path: path.display().to_string(), fault }
 }
 
-#[cfg(unix)]
+// Elsewhere than on Unix files belong to their user by where they are, and directories cannot be
+// synced.
+
 fn owners(options: &mut OpenOptions) -> &mut OpenOptions {
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
-}
-
-#[cfg(unix)]
-fn others_may_read(file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::PermissionsExt;
-    Ok(file.metadata()?.permissions().mode() & 0o077 != 0)
-}
-
-#[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-// Elsewhere files belong to their user by where they are, and directories cannot be synced.
-#[cfg(not(unix))]
-fn owners(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-#[cfg(not(unix))]
-fn others_may_read(_: &File) -> io::Result<bool> {
-    Ok(false)
+fn others_may_read(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0;
+    #[cfg(not(unix))]
+    false
 }
 
-#[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if cfg!(unix) { File::open(directory.unwrap_or(Path::new(".")))?.sync_all() } else { Ok(()) }
 }
 
 const BUSY: &str = "another client has it open; two would randomize twice";

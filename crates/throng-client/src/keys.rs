@@ -1,37 +1,41 @@
 //! The keys that a device seals to.
 
 use crate::Error;
-use throng_wire::{CollectionId, Directory, LayerPublic, PublicIdentity, SignedDirectory};
+use throng_wire::{Directory, Route, Seal, SignedDirectory};
 
-/// The keys of one window, signed by every party; none before the first directory.
-#[derive(Default)]
-pub(crate) struct KnownKeys(Option<Directory>);
+/// The keys of one window of a collection or board, signed by every party; none before the first
+/// directory.
+pub(crate) struct KnownKeys {
+    pub route: Route,
+    directory: Option<Directory>,
+}
 
 impl KnownKeys {
-    /// Takes the keys of a window of this collection, if every one of `parties` signed them. They
-    /// replace those of another window.
-    pub fn learn(
-        &mut self,
-        directory: &SignedDirectory,
-        collection: &CollectionId,
-        window: u64,
-        parties: &[PublicIdentity],
-    ) -> Result<(), Error> {
-        let learned = directory.verify(collection, window, parties)?;
-        match &self.0 {
-            Some(known) if known.window == window && known != learned => {
-                Err(Error::TwoDirectories { window })
-            }
-            _ => {
-                self.0 = Some(learned.clone());
-                Ok(())
-            }
-        }
+    /// No keys yet.
+    pub fn new(route: Route) -> Self {
+        Self { route, directory: None }
     }
 
-    /// The keys of this window, hop by hop.
-    pub fn of(&self, window: u64) -> Result<&[LayerPublic], Error> {
-        let known = self.0.as_ref().filter(|directory| directory.window == window);
-        known.map(|directory| &directory.keys[..]).ok_or(Error::NoKeys { window })
+    /// Takes the keys of a window, if every party signed them. They replace those of another
+    /// window.
+    pub fn learn(&mut self, directory: &SignedDirectory, window: u64) -> Result<(), Error> {
+        let parties = self.route.chain.identities();
+        let learned = directory.verify(&self.route.id, window, &parties)?;
+        match &self.directory {
+            Some(known) if known.window == window && known != learned => {
+                return Err(Error::TwoDirectories { window });
+            }
+            _ => self.directory = Some(learned.clone()),
+        }
+        Ok(())
+    }
+
+    /// The seal of an epoch whose keys are known.
+    pub fn seal(&self, epoch: u64) -> Result<Seal, Error> {
+        let Route { shape, id, schedule, .. } = &self.route;
+        let window = schedule.window_of(epoch);
+        let known = self.directory.as_ref().filter(|directory| directory.window == window);
+        let keys = &known.ok_or(Error::NoKeys { window })?.keys;
+        Ok(Seal::new(shape, *id, epoch, window, keys)?)
     }
 }

@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 use std::fmt;
 use throng_collection::Board;
 use throng_mechanism::sample;
-use throng_wire::{CollectionId, Route, Seal, SignedDirectory};
+use throng_wire::{CollectionId, Route, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// One device's part on one board.
@@ -38,7 +38,6 @@ use zeroize::Zeroizing;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Poster {
-    route: Route,
     keys: KnownKeys,
     posted: Option<Report>,
 }
@@ -46,12 +45,12 @@ pub struct Poster {
 impl Poster {
     /// Somebody who has not posted yet.
     pub fn new(board: &Board) -> Self {
-        Self { route: Route::from(board), keys: KnownKeys::default(), posted: None }
+        Self { keys: KnownKeys::new(board.into()), posted: None }
     }
 
     /// Takes the keys of a round, if every party of the board signed them.
     pub fn learn(&mut self, directory: &SignedDirectory, round: u64) -> Result<(), Error> {
-        self.keys.learn(directory, &self.route.id, round, &self.route.parties())
+        self.keys.learn(directory, round)
     }
 
     /// Seals the messages of a round, given back to back, in an order that chance decides. The same
@@ -69,12 +68,11 @@ impl Poster {
                 _ => {}
             }
         }
-        if round >= self.route.epochs {
-            return Err(Error::NoSuchEpoch { epoch: round, last: self.route.epochs - 1 });
+        let Route { id, shape, epochs, .. } = self.keys.route;
+        if round >= epochs {
+            return Err(Error::NoSuchEpoch { epoch: round, last: epochs - 1 });
         }
-        let keys = self.keys.of(round)?;
-        let (shape, id) = (&self.route.shape, self.route.id);
-        let seal = Seal::new(shape, id, round, round, keys)?;
+        let seal = self.keys.seal(round)?;
         // The first mix sees places, and is to learn nothing from them.
         let mixed = shuffled(messages, shape.payload as usize, rng);
         let report = Report::new(id, round, &seal.report(&mixed, rng)?, &Switch::default());
@@ -84,7 +82,7 @@ impl Poster {
 
     /// The board.
     pub fn board(&self) -> CollectionId {
-        self.route.id
+        self.keys.route.id
     }
 }
 
@@ -92,7 +90,7 @@ impl Poster {
 impl fmt::Debug for Poster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Poster")
-            .field("board", &self.route.id)
+            .field("board", &self.keys.route.id)
             .field("round", &self.posted.as_ref().map(Report::epoch))
             .finish_non_exhaustive()
     }

@@ -1,7 +1,6 @@
 //! Trying again: how often, and when.
 
-use crate::Error;
-use crate::error::Trouble;
+use crate::{Error, Trouble};
 use std::time::Duration;
 
 /// The bounds of an upload. All of it is bounded: attempts, their time, and the waiting between.

@@ -4,14 +4,12 @@
 use crate::{Client, Report};
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
-use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
-use throng_collection::{Collection, Promise, Prompt, Terms};
-use throng_mechanism::{
-    Ask, BinaryResponse, Bloom, Key, Kind, Longitudinal, Mechanism, Question, Rappor,
-};
+use throng_account::{Epsilon, Probability, Threshold};
+use throng_collection::{Collection, example};
+use throng_mechanism::{BinaryResponse, Bloom, Key, Longitudinal, Mechanism, Rappor};
+use throng_wire::example::chain_through;
 use throng_wire::{
-    Below, Binding, Chain, Directory, Identity, LAYER, LayerSecret, Opener, Party, Schedule,
-    SignedDirectory,
+    Binding, Directory, Identity, LAYER, LayerSecret, Opener, Schedule, SignedDirectory,
 };
 
 pub struct World {
@@ -22,26 +20,12 @@ pub struct World {
 impl World {
     /// A world of two mixes and ten epochs, with windows of one epoch.
     pub fn new(mechanism: Mechanism) -> Self {
-        let identities: Vec<_> = (1..=3).map(|i| Identity::from_seed(&[i; 32])).collect();
-        let party = |hop: usize| Party {
-            name: format!("party {hop}"),
-            url: "http://127.0.0.1:9".into(),
-            identity: identities[hop].public(),
-        };
-        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
-        let promise = Promise {
-            epsilon,
-            delta,
-            crowd: Crowd::new(1000).unwrap(),
-            corrupt: 0.0,
-            epochs: 10,
-            lifetime: (epsilon, delta),
-        };
-        let collection = Collection {
-            terms: Terms { question: Prompt::new("Yes?"), promise, mechanism },
-            schedule: Schedule { start: 1000, every: 100, grace: 10, below: Below::Expire },
-            chain: Chain { mixes: vec![party(0), party(1)], analyzer: party(2) },
-        };
+        let mut collection = example::collection();
+        collection.terms.mechanism = mechanism;
+        collection.terms.promise.epochs = 10;
+        collection.schedule = Schedule { every: 100, grace: 10, ..collection.schedule };
+        collection.chain = chain_through(&["north", "south"]);
+        let identities = (1..=3).map(|hop| Identity::from_seed(&[hop; 32])).collect();
         Self { collection, identities }
     }
 
@@ -115,19 +99,8 @@ impl World {
 
 /// The mechanisms, each for a small question.
 pub fn every_mechanism() -> impl Iterator<Item = Mechanism> {
-    Key::ALL.into_iter().map(|key| {
-        let question = match key.kind() {
-            Kind::Bit => Question::Bit,
-            Kind::Real => Question::Real,
-            Kind::Category => Question::Category { size: 3 },
-            Kind::Text => Question::Text { bits: 70, hashes: 2, cohorts: 4 },
-            Kind::Attributes => Question::Attributes { count: 3 },
-            Kind::State => Question::State { periods: 16, changes: 2 },
-        };
-        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
-        let ask = Ask::new(question, Crowd::new(1000).unwrap(), epsilon, delta);
-        ask.with_max_messages(12).with_fragile(true).calibrate(key).unwrap()
-    })
+    let small = |key: Key| example::asked(example::question(key.kind()), key).mechanism;
+    Key::ALL.into_iter().map(small)
 }
 
 fn secret(window: u64, hop: u8) -> LayerSecret {

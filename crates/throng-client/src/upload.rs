@@ -6,7 +6,6 @@ use rand_core::CryptoRng;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url, redirect};
 use std::time::Duration;
-use throng_collection::{Board, Collection};
 use throng_mechanism::Value;
 use throng_wire::{Bulletin, Route, SignedDirectory, SignedNotice};
 
@@ -35,22 +34,14 @@ pub struct Uploader {
 }
 
 impl Uploader {
-    /// An uploader for a collection, with the default patience.
-    pub fn new(collection: &Collection) -> Result<Self, Error> {
-        Self::with_patience(collection, Patience::default())
+    /// An uploader for a collection or a board, with the default patience.
+    pub fn new(of: impl Into<Route>) -> Result<Self, Error> {
+        Self::with_patience(of, Patience::default())
     }
 
-    /// An uploader for a collection, with a patience of one's own.
-    pub fn with_patience(collection: &Collection, patience: Patience) -> Result<Self, Error> {
-        Self::along(Route::from(collection), patience)
-    }
-
-    /// An uploader for a board.
-    pub fn for_board(board: &Board, patience: Patience) -> Result<Self, Error> {
-        Self::along(Route::from(board), patience)
-    }
-
-    fn along(route: Route, patience: Patience) -> Result<Self, Error> {
+    /// An uploader for a collection or a board, with a patience of one's own.
+    pub fn with_patience(of: impl Into<Route>, patience: Patience) -> Result<Self, Error> {
+        let route = of.into();
         let first = &route.chain.mixes.first().ok_or(Error::Address)?.url;
         let address = Url::parse(first).map_err(|_| Error::Address)?;
         if !matches!(address.scheme(), "http" | "https") || address.query().is_some() {
@@ -78,7 +69,7 @@ impl Uploader {
         let time = self.patience.request;
         let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
         let directory = SignedDirectory::decode(&bytes)?;
-        directory.verify(&self.route.id, window, &self.route.parties())?;
+        directory.verify(&self.route.id, window, &self.route.chain.identities())?;
         Ok(directory)
     }
 
@@ -92,7 +83,8 @@ impl Uploader {
         let form = AnswerForm { most, expected, remedy: no_bulletin };
         let time = self.patience.request * BULLETIN_REQUESTS;
         let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
-        let bulletin = Bulletin::decode(&bytes, &self.route.id, round, &self.route.parties())?;
+        let bulletin =
+            Bulletin::decode(&bytes, &self.route.id, round, &self.route.chain.identities())?;
         if bulletin.notice().payload != self.route.shape.payload {
             return Err(throng_wire::Error::Foreign { what: "bulletin", scope: "shape" }.into());
         }
@@ -287,6 +279,7 @@ mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
+    use throng_collection::{Board, Collection};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
 
@@ -515,7 +508,7 @@ mod tests {
                 read(&mut stream).await.unwrap();
                 stream.write_all(&ok(&bytes)).await.unwrap();
             });
-            Uploader::for_board(&board, hasty).unwrap().bulletin(1).await
+            Uploader::with_patience(&board, hasty).unwrap().bulletin(1).await
         };
         assert_eq!(fetch(|_| (), 1).await.unwrap().bag(), &bag);
         let foreign = throng_wire::Error::Foreign { what: "bulletin", scope: "round" };
@@ -538,7 +531,7 @@ mod tests {
             let about = "Talk".into();
             let board =
                 Board { about, messages: 1, payload: 2, crowd: 2, rounds: 2, schedule, chain };
-            let uploader = Uploader::for_board(&board, Patience::default()).unwrap();
+            let uploader = Uploader::new(&board).unwrap();
             let error = uploader.bulletin(0).await.unwrap_err();
             assert!(matches!(error, Error::Refused { status: s, .. } if s == status));
             assert!(error.to_string().contains(word), "{error}");

@@ -1,10 +1,9 @@
 //! A board: a collection whose shuffled messages are published as they are, round by round.
 
-use crate::Error;
-use crate::canonical;
 use crate::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
-use crate::section::{Lines, Section, field, known};
-use crate::words::listed;
+use crate::section::{Lines, Section, ensure, known};
+use crate::words::one_honest;
+use crate::{Error, canonical};
 use throng_account::show::Count;
 use throng_wire::bytes::Writer;
 use throng_wire::{Below, Chain, CollectionId, Route, Schedule, Shape};
@@ -84,7 +83,7 @@ impl Board {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let all = table(text)?;
         let section = Section::of(&all, "board")?;
-        section.known(&["about", "messages", "payload", "crowd", "rounds"])?;
+        section.known("about messages payload crowd rounds")?;
         let board = Self {
             about: section.line("about")?,
             messages: section.integer("messages", 1..=MAX_MESSAGES)? as u32,
@@ -94,18 +93,12 @@ impl Board {
             schedule: schedule(&Section::of(&all, "schedule")?)?,
             chain: chain(&all)?,
         };
-        known("", &all, &["board", "schedule", "mix", "analyzer"])?;
-        if board.schedule.below != Below::Expire {
-            return Err(field(
-                "schedule.below",
-                "\"expire\": a round is not carried into the next",
-            ));
-        }
+        known("", &all, "board schedule mix analyzer")?;
+        let expire = "\"expire\": a round is not carried into the next";
+        ensure(board.schedule.below == Below::Expire, "schedule.below", expire)?;
         let bytes = board.shape().report_bytes();
-        if bytes > MAX_REPORT {
-            let reason = format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer");
-            return Err(field("board.messages", reason));
-        }
+        let fewer = format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer");
+        ensure(bytes <= MAX_REPORT, "board.messages", fewer)?;
         Ok(board)
     }
 
@@ -113,9 +106,9 @@ impl Board {
     pub fn to_toml(&self) -> String {
         let mut out = Lines::default();
         out.section("[board]");
-        out.text("about", &self.about).integer("messages", self.messages.into());
-        out.integer("payload", self.payload.into()).integer("crowd", self.crowd);
-        out.integer("rounds", self.rounds);
+        out.text("about", &self.about).value("messages", self.messages);
+        out.value("payload", self.payload).value("crowd", self.crowd);
+        out.value("rounds", self.rounds);
         out.course(&self.schedule, &self.chain);
         out.0
     }
@@ -142,11 +135,7 @@ impl Board {
 
     /// The course of a round, and what its secrecy rests on, in plain words.
     pub fn plain(&self) -> Vec<String> {
-        let mixes: Vec<&str> = self.chain.mixes.iter().map(|mix| mix.name.as_str()).collect();
-        let honest = match &mixes[..] {
-            [only] => format!("the mix {only} is honest"),
-            several => format!("one of the mixes {} is honest", listed(several)),
-        };
+        let honest = one_honest(&self.chain);
         let times = match self.rounds {
             1 => "In its only round".into(),
             rounds => format!("In each of {} rounds", Count(rounds)),

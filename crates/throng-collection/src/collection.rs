@@ -2,7 +2,6 @@
 //! carries the answers.
 
 use crate::{canonical, payload};
-use std::ops::Range;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::Mechanism;
 use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
@@ -184,12 +183,6 @@ impl Collection {
     pub fn epoch_at(&self, now: u64) -> Option<u64> {
         self.schedule.epoch_at(now).filter(|epoch| *epoch < self.terms.promise.epochs)
     }
-
-    /// The epochs of the window that this epoch belongs to. The last window may be shorter.
-    pub fn window_epochs(&self, epoch: u64) -> Range<u64> {
-        let Range { start, end } = self.schedule.window_epochs(epoch);
-        start..end.min(self.terms.promise.epochs).max(start)
-    }
 }
 
 impl From<&Collection> for Route {
@@ -209,45 +202,22 @@ impl From<&Collection> for Route {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use throng_mechanism::{Ask, Key, Question};
+    use crate::example;
+    use throng_mechanism::{Key, Question};
     use throng_wire::Below;
-    use throng_wire::example::party;
-
-    /// Terms with a promise of (ε, 10⁻⁶) among 1,000, asked once.
-    pub fn terms(question: Question, key: Key, epsilon: f64) -> Terms {
-        let crowd = Crowd::new(1_000).unwrap();
-        let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap());
-        let ask =
-            Ask::new(question, crowd, epsilon, delta).with_max_messages(12).with_fragile(true);
-        let promise = Promise {
-            epsilon: ask.epsilon,
-            delta: ask.delta,
-            crowd: ask.crowd,
-            corrupt: 0.0,
-            epochs: 1,
-            lifetime: (ask.epsilon, ask.delta),
-        };
-        let mechanism = ask.calibrate(key).unwrap();
-        let mut question = Prompt::new("How is it?");
-        question.low = 0.0;
-        Terms { question, promise, mechanism }
-    }
 
     /// A count of bits through two mixes.
     pub fn collection() -> Collection {
         Collection {
-            terms: terms(Question::Bit, Key::BitSum, 1.0),
+            terms: example::terms(),
             schedule: Schedule { start: 1_000, every: 60, grace: 5, below: Below::Expire },
-            chain: Chain {
-                mixes: vec![party("north", 1), party("south", 2)],
-                analyzer: party("counter", 3),
-            },
+            chain: throng_wire::example::chain_through(&["north", "south"]),
         }
     }
 
     /// A mean over several epochs, some corrupt, merged two by two.
     pub fn rich_collection() -> Collection {
-        let mut terms = terms(Question::Real, Key::SlicedSum, 1.0);
+        let mut terms = example::asked(Question::Real, Key::SlicedSum);
         terms.question.high = 120.0;
         terms.question.unit = "minutes".into();
         terms.promise.corrupt = 0.1;
@@ -286,9 +256,10 @@ mod tests {
         let alone = collection().schedule;
         assert_eq!((alone.window_of(5), alone.window_epochs(5)), (5, 5..6));
         let mut merging = rich_collection();
-        assert_eq!((merging.schedule.window_of(3), merging.window_epochs(3)), (2, 2..4));
+        let window = |of: &Collection, epoch| Route::from(of).window_epochs(epoch);
+        assert_eq!((merging.schedule.window_of(3), window(&merging, 3)), (2, 2..4));
         merging.terms.promise.epochs = 3;
-        assert_eq!(merging.window_epochs(2), 2..3);
+        assert_eq!(window(&merging, 2), 2..3);
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! ```
 //! use throng_collection::{Collection, example};
 //!
-//! let collection = Collection::parse(example::FILE)?;
-//! assert_eq!(collection, example::collection());
+//! let collection = example::collection();
+//! assert_eq!(Collection::parse(&collection.to_toml())?, collection);
 //! assert_eq!(collection.chain, throng_wire::example::chain());
 //! assert_eq!(example::board().chain, collection.chain);
 //! # Ok::<(), throng_collection::Error>(())
@@ -19,34 +19,9 @@ use crate::{
     BatchGuarantee, Board, Budget, Collection, Influence, Promise, Prompt, Release, Subjects, Terms,
 };
 use std::sync::Arc;
-use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
-use throng_mechanism::{BinaryResponse, Mechanism};
+use throng_account::{Crowd, Delta, Epsilon, Probability};
+use throng_mechanism::{Ask, Key, Kind, Question};
 use throng_wire::{BatchId, Loss, Route, Schedule, SignedDirectory, example};
-
-/// The file of [`collection`].
-pub const FILE: &str = r#"
-    question = { text = "Do you cycle to work?", value = "bit" }
-    mechanism = { key = "bit-sum", flip = "567064570277940032" }
-    schedule = { start = 1000, every = "24h", grace = "1h", below = "expire" }
-
-    [promise]
-    epsilon = 1.0
-    delta = 1e-6
-    crowd = 1000
-    epochs = 1
-    lifetime_epsilon = 1.0
-    lifetime_delta = 1e-6
-
-    [[mix]]
-    name = "north"
-    url = "https://north.example"
-    identity = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c"
-
-    [analyzer]
-    name = "counter"
-    url = "https://counter.example"
-    identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394"
-"#;
 
 /// A yes-or-no question to a thousand people, asked once: ε = 1 at δ = 10⁻⁶.
 pub fn collection() -> Collection {
@@ -55,19 +30,39 @@ pub fn collection() -> Collection {
 
 /// Question, promise and mechanism of [`collection`].
 pub fn terms() -> Terms {
+    asked(Question::Bit, Key::BitSum)
+}
+
+/// Another question under the promise of [`terms`], and the mechanism of this key that answers it.
+///
+/// ```
+/// use throng_collection::example;
+/// use throng_mechanism::Key;
+///
+/// let terms = example::asked(example::question(Key::Rappor.kind()), Key::Rappor);
+/// assert_eq!((terms.promise, terms.mechanism.key()), (example::terms().promise, Key::Rappor));
+/// ```
+pub fn asked(question: Question, key: Key) -> Terms {
     let (epsilon, delta) = (Epsilon::new(1.0).expect(VALID), Delta::new(1e-6).expect(VALID));
-    let flip = Threshold::new(567_064_570_277_940_032).expect(VALID);
+    let crowd = Crowd::new(1_000).expect(VALID);
+    let ask = Ask::new(question, crowd, epsilon, delta).with_max_messages(12).with_fragile(true);
+    let lifetime = (epsilon, delta);
     Terms {
         question: Prompt::new("Do you cycle to work?"),
-        promise: Promise {
-            epsilon,
-            delta,
-            crowd: Crowd::new(1_000).expect(VALID),
-            corrupt: 0.0,
-            epochs: 1,
-            lifetime: (epsilon, delta),
-        },
-        mechanism: Mechanism::BitSum(BinaryResponse::new(flip).expect(VALID)),
+        promise: Promise { epsilon, delta, crowd, corrupt: 0.0, epochs: 1, lifetime },
+        mechanism: ask.calibrate(key).expect(VALID),
+    }
+}
+
+/// A small question of a kind.
+pub fn question(kind: Kind) -> Question {
+    match kind {
+        Kind::Bit => Question::Bit,
+        Kind::Real => Question::Real,
+        Kind::Category => Question::Category { size: 3 },
+        Kind::Text => Question::Text { bits: 70, hashes: 2, cohorts: 4 },
+        Kind::Attributes => Question::Attributes { count: 3 },
+        Kind::State => Question::State { periods: 16, changes: 2 },
     }
 }
 
@@ -124,7 +119,7 @@ pub fn release() -> Release {
 ///
 /// let collection = example::collection();
 /// let directory = example::directory(&collection);
-/// let parties = throng_wire::example::route().parties();
+/// let parties = collection.chain.identities();
 /// assert!(directory.verify(&collection.id(), 0, &parties).is_ok());
 /// ```
 pub fn directory(of: impl Into<Route>) -> SignedDirectory {

@@ -3,9 +3,9 @@
 //! A key that is not known is refused: a typing error must not change a promise in silence. What
 //! the file may leave out is said at [`Collection::parse`].
 
-use crate::section::{Lines, Section, field, known, line};
+use crate::section::{Lines, Section, ensure, field, known, line};
 use crate::{Collection, Error, Promise, Prompt, Terms};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Key, Kind, Mechanism, Question, Range, Spending};
 use throng_wire::{Below, Chain, Party, PublicIdentity, Schedule};
@@ -43,7 +43,7 @@ impl Terms {
             return Collection::parse(text).map(|collection| collection.terms);
         }
         let terms = Self::read(&all)?;
-        known("", &all, TERMS)?;
+        known("", &all, "question promise mechanism")?;
         terms.verify(1)?;
         Ok(terms)
     }
@@ -62,25 +62,23 @@ impl Terms {
             out.text("unit", &question.unit);
         }
         if !question.labels.is_empty() {
-            let labels = question.labels.iter().cloned().map(Value::String);
-            out.value("labels", &Value::Array(labels.collect()));
+            out.value("labels", Value::from(question.labels.clone()));
         }
         out.section("[promise]");
         out.number("epsilon", promise.epsilon.get()).number("delta", promise.delta.get());
-        out.integer("crowd", promise.crowd.get()).number("corrupt", promise.corrupt);
-        out.integer("epochs", promise.epochs);
+        out.value("crowd", promise.crowd.get()).number("corrupt", promise.corrupt);
+        out.value("epochs", promise.epochs);
         out.number("lifetime_epsilon", promise.lifetime.0.get());
         out.number("lifetime_delta", promise.lifetime.1.get());
         out.section("[mechanism]");
         out.text("key", mechanism.key().name());
         for (name, integers) in mechanism.parameters() {
             // As strings: they may exceed what TOML calls an integer.
-            let text = |n: &u64| Value::String(n.to_string());
-            let value = match &integers[..] {
-                [one] => text(one),
-                many => Value::Array(many.iter().map(text).collect()),
+            let texts: Vec<String> = integers.iter().map(u64::to_string).collect();
+            match &texts[..] {
+                [one] => out.text(name, one),
+                _ => out.value(name, Value::from(texts)),
             };
-            out.value(name, &value);
         }
         out.0
     }
@@ -89,11 +87,9 @@ impl Terms {
         let mechanism = mechanism(&Section::of(all, "mechanism")?)?;
         let question = prompt(&Section::of(all, "question")?, mechanism.question())?;
         let promise = promise(&Section::of(all, "promise")?)?;
-        if let Some(periods) = mechanism.epochs()
-            && promise.epochs > periods
-        {
-            return Err(field("promise.epochs", format!("at most the {periods} periods")));
-        }
+        let periods = mechanism.epochs().unwrap_or(u64::MAX);
+        let most = format!("at most the {periods} periods");
+        ensure(promise.epochs <= periods, "promise.epochs", most)?;
         Ok(Self { question, promise, mechanism })
     }
 }
@@ -119,7 +115,7 @@ impl Collection {
             schedule: schedule(&Section::of(&all, "schedule")?)?,
             chain: chain(&all)?,
         };
-        known("", &all, &[TERMS, &["schedule", "mix", "analyzer"]].concat())?;
+        known("", &all, "question promise mechanism schedule mix analyzer")?;
         collection.fits()?;
         collection.terms.verify(collection.schedule.window())?;
         Ok(collection)
@@ -146,12 +142,9 @@ impl Collection {
             return Err(field("schedule.below", reason));
         }
         let bytes = self.shape().report_bytes();
-        if bytes > MAX_REPORT {
-            let reason =
-                format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer messages");
-            return Err(field("mechanism", reason));
-        }
-        Ok(())
+        let reason =
+            format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer messages");
+        ensure(bytes <= MAX_REPORT, "mechanism", reason)
     }
 }
 
@@ -191,17 +184,15 @@ pub(crate) fn table(text: &str) -> Result<Table, Error> {
 }
 
 fn prompt(section: &Section<'_>, question: Question) -> Result<Prompt, Error> {
-    section.known(&["text", "value", "low", "high", "unit", "labels"])?;
+    section.known("text value low high unit labels")?;
     let expected = question.kind().name();
-    if section.text("value")? != expected {
-        return Err(section.wrong("value", format!("the mechanism answers for \"{expected}\"")));
-    }
+    let answers = format!("the mechanism answers for \"{expected}\"");
+    section.ensure(section.text("value")? == expected, "value", answers)?;
     let mut prompt = Prompt::new(section.line("text")?);
     if question == Question::Real {
         (prompt.low, prompt.high) = (section.number("low")?, section.number("high")?);
-        if Range::new(prompt.low, prompt.high).is_err() {
-            return Err(section.wrong("high", "a finite number above low"));
-        }
+        let range = Range::new(prompt.low, prompt.high);
+        section.ensure(range.is_ok(), "high", "a finite number above low")?;
     } else {
         section.without(&["low", "high"], "only numbers (value = \"real\") have a range")?;
     }
@@ -215,40 +206,31 @@ fn prompt(section: &Section<'_>, question: Question) -> Result<Prompt, Error> {
 }
 
 fn labels(section: &Section<'_>, question: Question) -> Result<Vec<String>, Error> {
-    let wrong = |reason: String| section.wrong("labels", reason);
-    let list = section.get("labels")?.as_array().ok_or_else(|| wrong("a list of texts".into()))?;
+    let texts = || section.wrong("labels", "a list of texts");
+    let list = section.get("labels")?.as_array().ok_or_else(texts)?;
+    let (given, none) = (list.len(), "only categories, attributes and strings have labels");
     let named = match question {
-        Question::Category { size } => Some(size),
-        Question::Attributes { count } => Some(count),
-        Question::Text { .. } => None,
-        _ => return Err(wrong("only categories, attributes and strings have labels".into())),
+        Question::Category { size } => size as usize,
+        Question::Attributes { count } => count as usize,
+        Question::Text { .. } => given,
+        Question::Bit | Question::Real | Question::State { .. } => {
+            return Err(section.wrong("labels", none));
+        }
     };
-    if let Some(count) = named.filter(|count| *count as usize != list.len()) {
-        return Err(wrong(format!("{} of them, but the mechanism has {count}", list.len())));
-    }
+    let as_many = format!("{given} of them, but the mechanism has {named}");
+    section.ensure(given == named, "labels", as_many)?;
     let mut labels = Vec::new();
     for label in list {
-        let label = label.as_str().ok_or_else(|| wrong("a list of texts".into()))?;
-        labels.push(line(label).map_err(wrong)?);
+        let label = line(label.as_str().ok_or_else(texts)?);
+        labels.push(label.map_err(|reason| section.wrong("labels", reason))?);
     }
-    let mut sorted: Vec<&String> = labels.iter().collect();
-    sorted.sort_unstable();
-    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(wrong("each only once".into()));
-    }
+    let distinct = labels.iter().collect::<BTreeSet<_>>().len();
+    section.ensure(distinct == given, "labels", "each only once")?;
     Ok(labels)
 }
 
 fn promise(section: &Section<'_>) -> Result<Promise, Error> {
-    section.known(&[
-        "epsilon",
-        "delta",
-        "crowd",
-        "corrupt",
-        "epochs",
-        "lifetime_epsilon",
-        "lifetime_delta",
-    ])?;
+    section.known("epsilon delta crowd corrupt epochs lifetime_epsilon lifetime_delta")?;
     let epsilon = |key: &str| -> Result<Epsilon, Error> {
         let epsilon = Epsilon::new(section.number(key)?).ok().filter(|e| e.get() > 0.0);
         epsilon.ok_or_else(|| section.wrong(key, "a finite number above 0"))
@@ -258,9 +240,8 @@ fn promise(section: &Section<'_>) -> Result<Promise, Error> {
         delta.map_err(|_| section.wrong(key, "at least 1e-200 and below 1"))
     };
     let corrupt = if section.has("corrupt") { section.number("corrupt")? } else { 0.0 };
-    if !(0.0..=MAX_CORRUPT).contains(&corrupt) {
-        return Err(section.wrong("corrupt", format!("from 0 to {MAX_CORRUPT}")));
-    }
+    let fits = (0.0..=MAX_CORRUPT).contains(&corrupt);
+    section.ensure(fits, "corrupt", format!("from 0 to {MAX_CORRUPT}"))?;
     Ok(Promise {
         epsilon: epsilon("epsilon")?,
         delta: delta("delta")?,
@@ -291,21 +272,19 @@ fn mechanism(section: &Section<'_>) -> Result<Mechanism, Error> {
     // What the mechanism does not have, or has otherwise, is a mistake too.
     for (name, list) in &given {
         let parameters = made.parameters();
-        if !parameters.iter().any(|(known, integers)| known == name && integers == list) {
-            return Err(section.wrong(name, format!("{key} has no such parameter")));
-        }
+        let known = parameters.iter().any(|(known, integers)| known == name && integers == list);
+        section.ensure(known, name, format!("{key} has no such parameter"))?;
     }
     Ok(made)
 }
 
 pub(crate) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
-    section.known(&["start", "every", "grace", "below", "window"])?;
+    section.known("start every grace below window")?;
     let duration = |key: &str, least: u64| {
         let range = least..=MAX_DURATION;
-        seconds(section.text(key)?).filter(|s| range.contains(s)).ok_or_else(|| {
-            section
-                .wrong(key, format!("a duration from {least}s to 366d, such as \"24h\" or \"90s\""))
-        })
+        let given = seconds(section.text(key)?).filter(|seconds| range.contains(seconds));
+        let reason = format!("a duration from {least}s to 366d, such as \"24h\" or \"90s\"");
+        given.ok_or_else(|| section.wrong(key, reason))
     };
     let below = match section.text("below")? {
         "expire" => {
@@ -325,9 +304,8 @@ pub(crate) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
 
 pub(crate) fn chain(all: &Table) -> Result<Chain, Error> {
     let list = all.get("mix").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    if !(1..=MAX_MIXES).contains(&list.len()) {
-        return Err(field("mix", format!("from 1 to {MAX_MIXES} sections [[mix]]")));
-    }
+    let fits = (1..=MAX_MIXES).contains(&list.len());
+    ensure(fits, "mix", format!("from 1 to {MAX_MIXES} sections [[mix]]"))?;
     let mut mixes = Vec::new();
     for (index, mix) in list.iter().enumerate() {
         let name = format!("mix[{}]", index + 1);
@@ -336,44 +314,31 @@ pub(crate) fn chain(all: &Table) -> Result<Chain, Error> {
     }
     let chain = Chain { mixes, analyzer: party(&Section::of(all, "analyzer")?)? };
     for (hop, party) in chain.parties() {
-        if chain.hop_of(&party.identity) != Some(hop) {
-            let name = if hop == chain.hops() { "analyzer".into() } else { format!("mix[{hop}]") };
-            return Err(field(format!("{name}.identity"), "everyone has an identity of their own"));
-        }
+        let name = if hop == chain.hops() { "analyzer".into() } else { format!("mix[{hop}]") };
+        let own = chain.hop_of(&party.identity) == Some(hop);
+        ensure(own, &format!("{name}.identity"), "everyone has an identity of their own")?;
     }
     Ok(chain)
 }
 
 fn party(section: &Section<'_>) -> Result<Party, Error> {
-    section.known(&["name", "url", "identity"])?;
+    section.known("name url identity")?;
     let url = section.line("url")?;
-    if !is_url(&url) {
-        let reason = "http://host or https://host, perhaps with a port and a path, without a slash \
-                      at the end";
-        return Err(section.wrong("url", reason));
-    }
+    let form = "http://host or https://host, perhaps with a port and a path, without a slash at \
+                the end";
+    section.ensure(is_url(&url), "url", form)?;
     let identity = section.text("identity")?.parse::<PublicIdentity>();
-    Ok(Party {
-        name: section.line("name")?,
-        url,
-        identity: identity.map_err(|_| {
-            section.wrong(
-                "identity",
-                "an Ed25519 public key as 64 hexadecimal digits; throng keygen prints it",
-            )
-        })?,
-    })
+    let name = section.line("name")?;
+    let key = "an Ed25519 public key as 64 hexadecimal digits; throng keygen prints it";
+    let identity = identity.map_err(|_| section.wrong("identity", key))?;
+    Ok(Party { name, url, identity })
 }
 
 fn is_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~/:[]%".contains(c);
-    rest.is_some_and(|rest| {
-        !rest.starts_with(['/', ':'])
-            && !rest.ends_with(['/', ':'])
-            && rest.chars().all(allowed)
-            && !rest.is_empty()
-    })
+    let bare = |rest: &str| rest.is_empty() || rest.starts_with(['/', ':']);
+    rest.is_some_and(|rest| !bare(rest) && !rest.ends_with(['/', ':']) && rest.chars().all(allowed))
 }
 
 fn integers(value: &Value) -> Option<Vec<u64>> {
@@ -388,7 +353,6 @@ fn integers(value: &Value) -> Option<Vec<u64>> {
     }
 }
 
-const TERMS: &[&str] = &["question", "promise", "mechanism"];
 const UNITS: &[(&str, u64)] = &[("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
 const MAX_MIXES: usize = 8;
 pub(crate) const MAX_CROWD: u64 = 1_000_000_000;

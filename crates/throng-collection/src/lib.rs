@@ -50,4 +50,4 @@ pub use error::Error;
 pub use file::{duration_text, seconds};
 pub use payload::report_bytes;
 pub use promise::{Account, Spent};
-pub use release::{Answer, BatchGuarantee, Budget, Influence, Release, Subjects, What};
+pub use release::{Answer, BatchGuarantee, Budget, Influence, Release, Subject, Subjects};

@@ -107,7 +107,7 @@ const WORD: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collection::testing::terms;
+    use crate::example::asked;
     use chacha20::ChaCha12Rng;
     use chacha20::rand_core::{Rng, SeedableRng};
     use throng_mechanism::{Key, Question, Value};
@@ -123,13 +123,13 @@ mod tests {
         questions.extend([1, 8].map(|periods| Question::State { periods, changes: 1 }));
         let mut all = Vec::new();
         for question in questions {
-            all.extend(question.keys().iter().map(|key| terms(question, *key, 1.0)));
+            all.extend(question.keys().iter().map(|key| asked(question, *key)));
         }
         // Sets of this many categories take several words.
         for size in [63, 64, 65, 300] {
             let question = Question::Category { size };
-            all.push(terms(question, Key::SubsetSelection, 1.0));
-            all.push(terms(question, Key::KaryResponse, 1.0));
+            all.push(asked(question, Key::SubsetSelection));
+            all.push(asked(question, Key::KaryResponse));
         }
         assert!(Key::ALL.iter().all(|key| all.iter().any(|terms| terms.mechanism.key() == *key)));
         all
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_symbol_stays_in_its_period() {
         let question = Question::State { periods: 8, changes: 1 };
-        let terms = terms(question, Key::Longitudinal, 1.0);
+        let terms = asked(question, Key::Longitudinal);
         for (byte, epoch) in [(9, 0), (255, 0), (0, 8), (0, u64::MAX)] {
             let (mut found, mut tally) = (Vec::new(), terms.mechanism.tally());
             terms.decode_payload(&[byte], epoch, &mut found).unwrap();
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn words_that_do_not_fit_are_refused() {
-        let terms = terms(Question::Bit, Key::BitSum, 1.0);
+        let terms = asked(Question::Bit, Key::BitSum);
         let mut bytes = Vec::new();
         assert!(terms.encode_payload(&[256], &mut bytes).is_err() && bytes.is_empty());
     }

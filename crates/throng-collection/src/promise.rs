@@ -243,7 +243,8 @@ const SEARCH: u64 = 200_000_000;
 mod tests {
     use super::*;
     use crate::Collection;
-    use crate::collection::testing::{collection, rich_collection, terms};
+    use crate::collection::testing::{collection, rich_collection};
+    use crate::example;
     use throng_account::measured;
     use throng_mechanism::{Key, Mechanism, Question};
     use throng_wire::Below;
@@ -332,7 +333,7 @@ mod tests {
     #[test]
     fn a_life_is_charged_once() {
         let life = Question::State { periods: 8, changes: 1 };
-        let terms = asked(terms(life, Key::Longitudinal, 1.0), 8);
+        let terms = asked(example::asked(life, Key::Longitudinal), 8);
         assert_eq!(terms.spending(), Spending::Lifetime);
         assert_eq!(terms.promise.lifetime, (terms.promise.epsilon, terms.promise.delta));
         let once = terms.spent(&[spent(1, 1_000)]).unwrap();
@@ -344,7 +345,7 @@ mod tests {
     #[test]
     fn a_remembered_string_is_charged_without_a_crowd() {
         let text = Question::Text { bits: 64, hashes: 2, cohorts: 8 };
-        let once = terms(text, Key::Rappor, 1.0);
+        let once = example::asked(text, Key::Rappor);
         assert_eq!(once.spending(), Spending::PerEpoch);
         let terms = asked(once, 50);
         assert_eq!(terms.spending(), Spending::Memoized);
@@ -366,7 +367,7 @@ mod tests {
     // cannot say what a release costs would never publish it, nor what comes after.
     #[test]
     fn a_crowd_too_large_to_reckon_with_costs_no_more_than_a_smaller_one() {
-        let terms = asked(terms(Question::Category { size: 3 }, Key::BurstHistogram, 1.0), 2);
+        let terms = asked(example::asked(Question::Category { size: 3 }, Key::BurstHistogram), 2);
         let (many, more) = (spent(1, 10_000), spent(1, 10_000_000_000));
         assert!(terms.mechanism.profile(many.honest).is_err());
         let (epsilon, _) = terms.cost(many).unwrap();
@@ -381,7 +382,7 @@ mod tests {
     // others.
     #[test]
     fn a_file_does_not_hold_up_its_reader_with_what_would_do() {
-        let mut terms = terms(Question::Attributes { count: 64 }, Key::Selection, 1.0);
+        let mut terms = example::asked(Question::Attributes { count: 64 }, Key::Selection);
         terms.promise.crowd = Crowd::new(1_000_000_000).unwrap();
         terms.promise.epsilon = Epsilon::new(1e-9).unwrap();
         terms.promise.delta = Delta::new(1e-100).unwrap();

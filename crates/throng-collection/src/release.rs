@@ -13,7 +13,7 @@ mod answer;
 mod guarantee;
 mod json;
 
-pub use answer::{Answer, Subjects, What};
+pub use answer::{Answer, Subject, Subjects};
 pub use guarantee::BatchGuarantee;
 
 use crate::Terms;
@@ -25,10 +25,10 @@ use throng_wire::{BatchId, CollectionId, Loss};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use throng_collection::{Release, Subjects, What, example};
+/// use throng_collection::{Release, Subjects, Subject, example};
 ///
 /// let release = example::release();
-/// assert_eq!(release.estimates[0].what, What::Yes);
+/// assert_eq!(release.estimates[0].what, Subject::Yes);
 /// assert!(release.spent.epsilon <= release.spent.lifetime);
 ///
 /// let subjects = Subjects::of(Arc::new(example::collection()));

@@ -1,8 +1,7 @@
 //! Sections of a TOML file, read so that errors say where, and written in the order given.
 
-use crate::Error;
-use crate::duration_text;
-use std::fmt::Write;
+use crate::{Error, duration_text};
+use std::fmt::{Display, Write};
 use std::ops::RangeInclusive;
 use throng_wire::{Below, Chain, Party, Schedule};
 use toml::{Table, Value};
@@ -24,7 +23,12 @@ impl<'a> Section<'a> {
         field(format!("{}.{key}", self.name), reason)
     }
 
-    pub fn known(&self, keys: &[&str]) -> Result<(), Error> {
+    pub fn ensure(&self, holds: bool, key: &str, reason: impl Into<String>) -> Result<(), Error> {
+        if holds { Ok(()) } else { Err(self.wrong(key, reason)) }
+    }
+
+    /// Refuses other keys than these, which spaces separate.
+    pub fn known(&self, keys: &str) -> Result<(), Error> {
         known(&format!("{}.", self.name), self.table, keys)
     }
 
@@ -77,34 +81,28 @@ impl Lines {
         self
     }
 
-    pub fn value(&mut self, key: &str, value: &Value) -> &mut Self {
+    pub fn value(&mut self, key: &str, value: impl Display) -> &mut Self {
         let _ = writeln!(self.0, "{key} = {value}");
         self
     }
 
     pub fn text(&mut self, key: &str, text: &str) -> &mut Self {
-        self.value(key, &Value::String(text.into()))
-    }
-
-    pub fn integer(&mut self, key: &str, integer: u64) -> &mut Self {
-        let _ = writeln!(self.0, "{key} = {integer}");
-        self
+        self.value(key, Value::from(text))
     }
 
     /// Writes a number with all its digits, and few zeros.
     pub fn number(&mut self, key: &str, number: f64) -> &mut Self {
-        let _ = writeln!(self.0, "{key} = {number:?}");
-        self
+        self.value(key, format_args!("{number:?}"))
     }
 
     /// Writes the schedule and the chain.
     pub fn course(&mut self, schedule: &Schedule, chain: &Chain) {
         let Schedule { start, every, grace, below } = *schedule;
-        self.section("[schedule]").integer("start", start);
+        self.section("[schedule]").value("start", start);
         self.text("every", &duration_text(every)).text("grace", &duration_text(grace));
         match below {
             Below::Expire => self.text("below", "expire"),
-            Below::Merge { window } => self.text("below", "merge").integer("window", window),
+            Below::Merge { window } => self.text("below", "merge").value("window", window),
         };
         for mix in &chain.mixes {
             self.section("[[mix]]").party(mix);
@@ -132,18 +130,21 @@ fn disturbs(c: char) -> bool {
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
+/// Refuses a field for which this does not hold.
+pub(crate) fn ensure(holds: bool, name: &str, reason: impl Into<String>) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(field(name, reason)) }
+}
+
 pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Error {
     Error::Field { field: field.into(), reason: reason.into() }
 }
 
-pub(crate) fn known(prefix: &str, table: &Table, keys: &[&str]) -> Result<(), Error> {
-    match table.keys().find(|key| !keys.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => Err(field(
-            format!("{prefix}{key}"),
-            format!("not known; there are {}", keys.join(", ")),
-        )),
-    }
+pub(crate) fn known(prefix: &str, table: &Table, keys: &str) -> Result<(), Error> {
+    let Some(key) = table.keys().find(|key| !keys.split(' ').any(|known| known == *key)) else {
+        return Ok(());
+    };
+    let reason = format!("not known; there are {}", keys.replace(' ', ", "));
+    Err(field(format!("{prefix}{key}"), reason))
 }
 
 const MAX_TEXT: usize = 1_000;

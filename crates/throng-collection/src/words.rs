@@ -1,23 +1,25 @@
 //! The promise in plain words, for those who are asked.
 
-use crate::{Account, Collection, Promise, Spent, duration_text};
+use crate::{BatchGuarantee, Collection, Promise, Spent, duration_text};
 use throng_account::show::{Count, Upper};
 use throng_mechanism::{Kind, Question, Spending};
-use throng_wire::Below;
+use throng_wire::{Below, Chain};
 
 impl Collection {
     /// The promise, to whom it is made and what it rests on, in short sentences with the numbers.
     /// Numbers that are bounds are rounded outward.
     pub fn plain(&self) -> Vec<String> {
-        let mut lines = vec![self.question_line(), self.schedule_line()];
-        lines.push(self.honest_line());
-        lines.push(self.guarantee_line());
-        lines.push(self.crowd_line());
-        lines.push(self.below_line());
-        lines.push(self.floor_line());
-        lines.push(self.lifetime_line());
-        lines.push(self.liar_line());
-        lines
+        vec![
+            self.question_line(),
+            self.schedule_line(),
+            self.honest_line(),
+            self.guarantee_line(),
+            self.crowd_line(),
+            self.below_line(),
+            self.floor_line(),
+            self.lifetime_line(),
+            self.liar_line(),
+        ]
     }
 
     fn question_line(&self) -> String {
@@ -47,11 +49,11 @@ impl Collection {
     fn schedule_line(&self) -> String {
         let Promise { epochs, .. } = self.terms.promise;
         let shape = self.shape();
-        let mut times = "It is asked once.".to_string();
-        if epochs > 1 {
-            let every = spoken(self.schedule.every);
-            times = format!("It is asked {} times, once every {every}.", Count(epochs));
-        }
+        let every = spoken(self.schedule.every);
+        let times = match epochs {
+            0 | 1 => "It is asked once.".into(),
+            _ => format!("It is asked {} times, once every {every}.", Count(epochs)),
+        };
         format!(
             "{times} Every time your device mixes chance into your answer, seals it and sends {} \
              bytes, whatever you answer.",
@@ -60,14 +62,10 @@ impl Collection {
     }
 
     fn honest_line(&self) -> String {
-        let mixes: Vec<&str> = self.chain.mixes.iter().map(|mix| mix.name.as_str()).collect();
-        let one = match &mixes[..] {
-            [only] => format!("the mix {only} is honest"),
-            several => format!("one of the mixes {} is honest", listed(several)),
-        };
         format!(
-            "The promise holds as long as {one}. Everyone else may work together, and so may {}, \
-             who counts the answers.",
+            "The promise holds as long as {}. Everyone else may work together, and so may {}, who \
+             counts the answers.",
+            one_honest(&self.chain),
             self.chain.analyzer.name
         )
     }
@@ -121,11 +119,8 @@ impl Collection {
     /// A sentence about merged epochs. If group privacy turns the promised δ into more than 1, it
     /// tells the δ of the lifetime.
     fn merged_line(&self, epochs: u64) -> String {
-        let Promise { crowd: honest, lifetime: (_, delta), .. } = self.terms.promise;
-        let release = Spent { epochs, honest };
-        let pair = self.terms.cost(release).or_else(|_| {
-            Account::at(&self.terms, delta).total(&[release]).map(|epsilon| (epsilon, delta))
-        });
+        let release = Spent { epochs, honest: self.terms.promise.crowd };
+        let pair = BatchGuarantee::cost(&self.terms, release);
         let covered = pair.map_or("nothing that is known".into(), |(epsilon, delta)| {
             let (epsilon, delta) = (Upper(epsilon.get()).rounded(4), Upper(delta.get()).rounded(4));
             format!("epsilon = {epsilon}, delta = {delta:e}")
@@ -216,8 +211,17 @@ impl Collection {
     }
 }
 
+/// The condition that one mix is honest, in words.
+pub(crate) fn one_honest(chain: &Chain) -> String {
+    let mixes: Vec<&str> = chain.mixes.iter().map(|mix| mix.name.as_str()).collect();
+    match &mixes[..] {
+        [only] => format!("the mix {only} is honest"),
+        several => format!("one of the mixes {} is honest", listed(several)),
+    }
+}
+
 /// The names one after the other, in words.
-pub(crate) fn listed(names: &[&str]) -> String {
+fn listed(names: &[&str]) -> String {
     match names {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         names => names.concat(),

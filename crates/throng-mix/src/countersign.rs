@@ -3,10 +3,9 @@
 //! The analyzer of a board could show each participant another bag. Participants therefore want the
 //! signature of every mix, and a mix gives it to the first notice of a round and to no other.
 
-use crate::slots::{Slot, Stage};
-use crate::store::{Change, Table};
-use crate::{Error, Mix, lock};
-use throng_wire::{Notice, SignedManifest};
+use crate::store::Table;
+use crate::{Error, Mix, Stage, lock};
+use throng_wire::Notice;
 
 impl Mix {
     /// Signs the analyzer's notice of a round, if it can be one of the batch that left here for it,
@@ -40,22 +39,12 @@ impl Mix {
             Some(_) => {
                 // Together with the notice that was signed, this one convicts the analyzer. One is
                 // enough.
-                if course.store.rows.get(Table::Contradicted, &key)?.is_none() {
-                    course.store.rows.commit(&[Change::Put {
-                        table: Table::Contradicted,
-                        key: &key,
-                        value: &row,
-                    }])?;
-                }
+                course.store.rows.put_new(Table::Contradicted, &key, &row)?;
                 return Err(Error::Conflict);
             }
             None => {
                 self.check(notice)?;
-                course.store.rows.commit(&[Change::Put {
-                    table: Table::Notices,
-                    key: &key,
-                    value: &row,
-                }])?;
+                course.store.rows.put(Table::Notices, &key, &row)?;
             }
         }
         Ok(notice.cosign(&course.identity))
@@ -70,8 +59,14 @@ impl Mix {
         }
         course.settle()?;
         let slot = course.slot(notice.round).map_err(|_| foreign("round"))?;
-        let batch = left(&slot).filter(|_| slot.last == notice.round);
-        let records = batch.ok_or(foreign("round"))?.unverified().records;
+        // The batch that left here, or is ready to.
+        let (Stage::Sealed(batch) | Stage::Delivered { manifest: batch, .. }) = &slot.stage else {
+            return Err(foreign("round"));
+        };
+        if slot.last != notice.round {
+            return Err(foreign("round"));
+        }
+        let records = batch.unverified().records;
         let least = notice.reports.checked_mul(shape.messages.into());
         let fits = least.is_some_and(|least| (least..=records).contains(&notice.messages));
         if notice.reports < quorum || !fits {
@@ -92,14 +87,6 @@ pub fn read_statement(bytes: &[u8]) -> Result<(Notice, [u8; 64]), throng_wire::E
         .split_last_chunk()
         .ok_or(throng_wire::Error::Malformed { expected: "a signature" })?;
     Ok((Notice::decode(notice)?, *signature))
-}
-
-/// The batch that left a mix with a slot, or is ready to.
-fn left(slot: &Slot) -> Option<&SignedManifest> {
-    match &slot.stage {
-        Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => Some(manifest),
-        _ => None,
-    }
 }
 
 fn foreign(scope: &'static str) -> Error {

@@ -1,17 +1,14 @@
 //! The course of epochs at one party, be it a mix or the analyzer: taking batches, keeping slots,
 //! opening records, shredding, destroying keys. [`Timetable`] decides; this has the disk.
 
-use crate::keyring::Keyring;
 use crate::peel::{Fingerprints, Peeler};
-use crate::slots::{Slot, Slots, Stage, lost_keys};
-use crate::store::{BlobWriter, Change, LogName, RowKey, Store, StoreError, Table, blob};
-use crate::timetable::{Step, Timetable};
-use crate::{Error, Limits, lock};
+use crate::store::{Blob, BlobWriter, Change, LogName, RowKey, Store, StoreError, Table, blob};
+use crate::{Error, Keyring, Limits, Slot, Slots, Stage, Step, Timetable, Why, lock};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use throng_wire::{
-    BatchId, Binding, CollectionId, Identity, Loss, Opener, Receipt, RecordDigest, Route,
+    BatchId, Binding, CollectionId, Identity, Loss, Manifest, Opener, Receipt, RecordDigest, Route,
     SignedManifest,
 };
 
@@ -91,9 +88,8 @@ impl Course {
         identity: Identity,
         limits: Limits,
     ) -> Result<Self, Error> {
-        let id = route.id;
-        let hop = route.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
-        let keyring = Keyring::open(store.clone(), route.clone(), hop, identity.clone())?;
+        let keyring = Keyring::open(store.clone(), route.clone(), identity.clone())?;
+        let (id, hop) = (route.id, keyring.hop);
         let slots = read_slots(&store, id)?;
         let timetable = Timetable::new(route.clone(), hop, limits.drain, slots, keyring.live());
         let opened = Self {
@@ -181,21 +177,18 @@ impl Course {
         let _one = lock(&self.taking);
         self.settle()?;
         blob.finish()?;
-        let slot = Slot {
-            first: manifest.first,
-            last: manifest.last,
-            input: Some(id),
-            stage: Stage::Received((*signed).clone()),
-        };
         // The same batch may have come twice at once: one copy is kept, for as long as it is
         // needed.
         let mut timetable = self.timetable();
         let taken = timetable.take(manifest);
         if let Ok(false) = taken {
             // The manifest is kept for good, as evidence should there ever be another.
-            let (key, value) = (self.key(manifest.first), signed.encode());
-            self.commit(&slot, &[Change::Put { table: Table::Taken, key: &key, value: &value }])?;
-            timetable.put(slot);
+            let Manifest { first, last, .. } = *manifest;
+            let (key, value) = (self.key(first), signed.encode());
+            let stage = Stage::Received((*signed).clone());
+            let slot = Slot { first, last, input: Some(id), stage };
+            let evidence = Change::Put { table: Table::Taken, key: &key, value: &value };
+            self.commit(&mut timetable, slot, &[evidence])?;
             return Ok(self.receipt(id));
         }
         if let Err(Error::Conflict) = taken {
@@ -210,10 +203,7 @@ impl Course {
 
     /// Writes a slot's row, together with other changes, and tells the timetable.
     pub fn put(&self, slot: Slot, more: &[Change<'_>]) -> Result<(), Error> {
-        let mut timetable = self.timetable();
-        self.commit(&slot, more)?;
-        timetable.put(slot);
-        Ok(())
+        self.commit(&mut self.timetable(), slot, more)
     }
 
     /// Removes what a decided slot was made of.
@@ -251,13 +241,23 @@ impl Course {
         let slot = self.slot(first)?;
         let Stage::Received(manifest) = slot.stage.clone() else { return Ok(None) };
         let Some(opener) = self.opener(first)? else {
-            self.put(slot.at(lost_keys()), &[])?;
+            self.put(slot.at(Stage::dropped(Why::Keys, 0)), &[])?;
             return Ok(None);
         };
         let mut seen = self.seen_before(&slot)?;
         let len = self.route.shape.record_bytes(self.hop);
         let mut peeler = Peeler::new(&mut seen, len, self.limits.threads);
-        self.read_input(&slot, |records| peeler.peel(&opener, records, &mut show))?;
+        let input = blob::input(self.id, slot.input.ok_or(Error::WrongPlace)?);
+        let Blob { size: mut left, mut content } =
+            self.store.blobs.open(&input).map_err(Error::from)?;
+        let mut chunk = vec![0; len * (CHUNK / len).max(1)];
+        while left > 0 {
+            let take = left.min(chunk.len() as u64) as usize;
+            let reading = content.read_exact(&mut chunk[..take]);
+            reading.map_err(StoreError::io("reading a batch")).map_err(Error::from)?;
+            peeler.peel(&opener, &chunk[..take], &mut show)?;
+            left -= take as u64;
+        }
         let (valid, loss) = (peeler.valid, peeler.loss);
         Ok(Some(OpenedBatch { slot, manifest, valid, loss, seen }))
     }
@@ -309,28 +309,6 @@ impl Course {
         Ok(self.store.blobs.write(&blob::spent(self.id, first), &opened.seen.to_bytes())?)
     }
 
-    /// Shows the records of a received batch, chunk by chunk.
-    fn read_input<E: From<Error>>(
-        &self,
-        slot: &Slot,
-        mut visit: impl FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let input = slot.input.ok_or(Error::WrongPlace)?;
-        let len = self.route.shape.record_bytes(self.hop);
-        let opened = self.store.blobs.open(&blob::input(self.id, input));
-        let mut blob = opened.map_err(Error::from)?;
-        let mut chunk = vec![0; len * (CHUNK / len).max(1)];
-        let mut left = blob.size();
-        while left > 0 {
-            let take = left.min(chunk.len() as u64) as usize;
-            let reading = blob.read_exact(&mut chunk[..take]);
-            reading.map_err(StoreError::io("reading a batch")).map_err(Error::from)?;
-            visit(&chunk[..take])?;
-            left -= take as u64;
-        }
-        Ok(())
-    }
-
     /// All slots so far, oldest first.
     pub fn slots(&self) -> Vec<Slot> {
         self.timetable().slots().iter().cloned().collect()
@@ -360,15 +338,7 @@ impl Course {
     /// convicts the mix that signed both.
     fn accuse(&self, signed: &SignedManifest) -> Result<(), Error> {
         let key = self.key(signed.unverified().first);
-        if self.store.rows.get(Table::Accused, &key)?.is_some() {
-            return Ok(());
-        }
-        let value = signed.encode();
-        Ok(self.store.rows.commit(&[Change::Put {
-            table: Table::Accused,
-            key: &key,
-            value: &value,
-        }])?)
+        Ok(self.store.rows.put_new(Table::Accused, &key, &signed.encode())?)
     }
 
     /// The key of rows about a slot that begins with an epoch.
@@ -376,17 +346,23 @@ impl Course {
         RowKey::at(self.id, first)
     }
 
-    /// Writes a slot's row. It is called with the timetable locked, so that nobody reads a stage
-    /// that is in doubt.
-    fn commit(&self, slot: &Slot, more: &[Change<'_>]) -> Result<(), Error> {
+    /// Writes a slot's row, with the timetable locked, so that nobody reads a stage that is in
+    /// doubt.
+    fn commit(
+        &self,
+        timetable: &mut Timetable,
+        slot: Slot,
+        more: &[Change<'_>],
+    ) -> Result<(), Error> {
         let (key, row) = (self.key(slot.first), slot.to_row());
         let mut changes = vec![Change::Put { table: Table::Slots, key: &key, value: &row }];
         changes.extend_from_slice(more);
-        let committed = self.store.rows.commit(&changes);
-        if committed.is_err() {
+        if let Err(error) = self.store.rows.commit(&changes) {
             self.doubt.store(true, Ordering::Relaxed);
+            return Err(error.into());
         }
-        Ok(committed?)
+        timetable.put(slot);
+        Ok(())
     }
 
     /// Removes what interrupted steps left behind, and what was kept for windows that are

@@ -15,8 +15,8 @@ use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use throng_wire::{
-    CollectionId, Directory, Identity, KeyStatement, LayerPublic, LayerSecret, PublicIdentity,
-    Route, SignedDirectory,
+    Directory, Identity, KeyStatement, LayerPublic, LayerSecret, PublicIdentity, Route,
+    SignedDirectory,
 };
 
 /// Keys and directories of one collection at one party.
@@ -28,7 +28,7 @@ use throng_wire::{
 ///
 /// let mut rng = ChaCha20Rng::seed_from_u64(1);
 /// let (store, [mix, _]) = (MemoryStore::new().store(), example::identities());
-/// let keyring = Keyring::open(store, example::route().into(), 1, mix)?;
+/// let keyring = Keyring::open(store, example::route().into(), mix)?;
 /// keyring.publish(1_000, &mut rng)?;
 /// assert_eq!(keyring.windows(), [0]);
 ///
@@ -42,9 +42,8 @@ use throng_wire::{
 pub struct Keyring {
     store: Store,
     route: Arc<Route>,
-    id: CollectionId,
     identity: Identity,
-    hop: u8,
+    pub(crate) hop: u8,
     state: Mutex<State>,
 }
 
@@ -68,14 +67,9 @@ struct Window {
 
 impl Keyring {
     /// Opens the keyring that is on disk.
-    pub fn open(
-        store: Store,
-        route: Arc<Route>,
-        hop: u8,
-        identity: Identity,
-    ) -> Result<Self, Error> {
-        let id = route.id;
-        let keyring = Self { store, route, id, identity, hop, state: Mutex::new(State::default()) };
+    pub fn open(store: Store, route: Arc<Route>, identity: Identity) -> Result<Self, Error> {
+        let hop = route.chain.hop_of(&identity.public()).ok_or(Error::WrongPlace)?;
+        let keyring = Self { store, route, identity, hop, state: Mutex::default() };
         keyring.restore()?;
         Ok(keyring)
     }
@@ -119,13 +113,13 @@ impl Keyring {
         }
         let key = state.windows.get(&window).and_then(|w| w.keys.get(&self.hop));
         let key = *key.ok_or(Error::NoKeys)?;
-        Ok(KeyStatement::sign(self.id, window, self.hop, key, &self.identity))
+        Ok(KeyStatement::sign(self.route.id, window, self.hop, key, &self.identity))
     }
 
     /// Takes another party's key. Once all are known, the list of them is signed and stays.
     pub fn learn(&self, hop: u8, statement: &KeyStatement) -> Result<(), Error> {
         let party = self.party(hop)?;
-        let key = statement.verify(&self.id, statement.window, hop, &party)?;
+        let key = statement.verify(&self.route.id, statement.window, hop, &party)?;
         let mut state = self.lock();
         let known = state.windows.get_mut(&statement.window).ok_or(Error::NoKeys)?;
         // A second key for the same window is not heard: directories are signed once.
@@ -143,15 +137,11 @@ impl Keyring {
                 return Ok(());
             }
             let keys = known.keys.values().copied().collect();
-            Directory { collection: self.id, window, keys }
+            Directory { collection: self.route.id, window, keys }
         };
         // The directory is on disk before anyone sees the signature.
         let keys = directory.keys.iter().flat_map(|key| *key.as_bytes()).collect::<Vec<u8>>();
-        self.store.rows.commit(&[Change::Put {
-            table: Table::Directories,
-            key: &self.row(window),
-            value: &keys,
-        }])?;
+        self.store.rows.put(Table::Directories, &self.row(window), &keys)?;
         self.lock().adopt(window, directory, self.hop, &self.identity);
         Ok(())
     }
@@ -170,8 +160,7 @@ impl Keyring {
         let known = state.windows.get_mut(&window).ok_or(Error::NoKeys)?;
         let directory = known.directory.as_ref().ok_or(Error::NoKeys)?;
         if !directory.cosigned(&party, signature) {
-            let party = format!("the party at hop {hop}");
-            return Err(throng_wire::Error::Signature { what: "directory", party }.into());
+            return Err(throng_wire::Error::unsigned("directory", hop).into());
         }
         known.signatures.insert(hop, *signature);
         Ok(())
@@ -190,13 +179,9 @@ impl Keyring {
     pub fn directory(&self, window: u64) -> Result<SignedDirectory, Error> {
         let state = self.lock();
         let known = state.windows.get(&window).ok_or(Error::NoKeys)?;
-        match &known.directory {
-            Some(directory) if known.signatures.len() == usize::from(self.route.chain.hops()) => {
-                let signatures = known.signatures.values().copied().collect();
-                Ok(SignedDirectory::new(directory.clone(), signatures))
-            }
-            _ => Err(Error::NoKeys),
-        }
+        let complete = known.signatures.len() == usize::from(self.route.chain.hops());
+        let directory = known.directory.clone().filter(|_| complete).ok_or(Error::NoKeys)?;
+        Ok(SignedDirectory::new(directory, known.signatures.values().copied().collect()))
     }
 
     /// Destroys the keys of a window, for good.
@@ -204,7 +189,7 @@ impl Keyring {
         let live = self.route.window_epochs(window).end;
         // The row is written before the key is destroyed, so that a crash between the two repeats
         // the destruction.
-        let key = RowKey::of(self.id);
+        let key = RowKey::of(self.route.id);
         let value = live.to_string();
         self.store.rows.commit(&[
             Change::Put { table: Table::Live, key: &key, value: value.as_bytes() },
@@ -245,10 +230,10 @@ impl Keyring {
     }
 
     fn restore(&self) -> Result<(), Error> {
-        let mine = self.id.to_string();
+        let mine = self.route.id.to_string();
         let corrupt = || StoreError::Corrupt { what: "the row of a key" };
         let mut state = self.lock();
-        if let Some(value) = self.store.rows.get(Table::Live, &RowKey::of(self.id))? {
+        if let Some(value) = self.store.rows.get(Table::Live, &RowKey::of(self.route.id))? {
             let text = String::from_utf8(value).ok();
             state.live = text.and_then(|text| text.parse().ok()).ok_or_else(corrupt)?;
         }
@@ -264,14 +249,16 @@ impl Keyring {
                 state.hold(window, self.hop, layer_secret(&bytes)?);
             }
         }
-        for (key, value) in self.store.rows.under(Table::Directories, &RowKey::all(self.id))? {
+        for (key, value) in
+            self.store.rows.under(Table::Directories, &RowKey::all(self.route.id))?
+        {
             let window = key.epoch().ok_or_else(corrupt)?;
             let (keys, []) = value.as_chunks::<32>() else { return Err(corrupt().into()) };
             let keys: Vec<LayerPublic> = keys.iter().map(|key| LayerPublic::new(*key)).collect();
             for (hop, key) in (1..).zip(&keys) {
                 state.windows.entry(window).or_default().keys.insert(hop, *key);
             }
-            let directory = Directory { collection: self.id, window, keys };
+            let directory = Directory { collection: self.route.id, window, keys };
             state.adopt(window, directory, self.hop, &self.identity);
         }
         Ok(())
@@ -282,11 +269,11 @@ impl Keyring {
     }
 
     fn row(&self, window: u64) -> RowKey {
-        RowKey::at(self.id, window)
+        RowKey::at(self.route.id, window)
     }
 
     fn secret_name(&self, window: u64) -> String {
-        format!("{}-{window}", self.id)
+        format!("{}-{window}", self.route.id)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

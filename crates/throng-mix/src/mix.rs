@@ -1,15 +1,10 @@
 //! A mix: its course, and the steps that only a mix takes.
 
-use crate::course::Course;
 use crate::peel::{Fingerprints, Peeler};
-use crate::progress::{Acknowledged, Progress};
-use crate::shuffle::Shuffler;
-use crate::slots::{Slot, Stage, Why};
-use crate::store::{Blob, BlobWriter, LogKey, Pending, Store, blob};
-use crate::timetable::Step;
-use crate::{Error, Limits};
+use crate::progress::Acknowledged;
+use crate::store::{Blob, LogKey, Pending, Store, StoreError, blob};
+use crate::{Course, Error, Limits, Progress, Shuffler, Slot, Stage, Step, Why};
 use rand_core::CryptoRng;
-use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, SignedManifest};
 
@@ -47,7 +42,7 @@ pub struct Outgoing {
     /// Manifest and signature.
     pub manifest: SignedManifest,
     /// All records.
-    pub records: Box<dyn Blob>,
+    pub records: Blob,
 }
 
 impl Mix {
@@ -81,7 +76,7 @@ impl Mix {
         let course = &self.course;
         let each = course.route.shape.report_bytes();
         let secret = course.keyring.secret(course.route.schedule.window_of(epoch));
-        let key = secret.map(|secret| LogKey::derive(&secret, epoch));
+        let key = secret.map(|secret| LogKey::derive(&secret, epoch, each));
         // The lock is held until the log has them, so that no report is admitted after its epoch's
         // close.
         let timetable = course.timetable();
@@ -89,7 +84,7 @@ impl Mix {
         if reports.is_empty() || !reports.len().is_multiple_of(each) {
             return Err(Error::Length);
         }
-        Ok(course.store.logs.submit(&course.log(epoch), &key.ok_or(Error::NoKeys)?, reports, each))
+        Ok(course.store.logs.submit(&course.log(epoch), &key.ok_or(Error::NoKeys)?, reports))
     }
 
     /// Takes reports for an epoch, and waits until they are on disk.
@@ -99,17 +94,12 @@ impl Mix {
 
     /// Does what is due next, and returns what it was. `rng` decides the permutation.
     pub fn step(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Option<Step>, Error> {
-        self.course.advance(now, |step| self.perform(step, rng))
-    }
-
-    /// Closes epochs, mixes a batch, or gives one up.
-    fn perform(&self, step: Step, rng: &mut impl CryptoRng) -> Result<(), Error> {
-        match step {
+        self.course.advance(now, |step| match step {
             Step::Close { first, last } => self.close(first, last, rng),
             Step::Process { first } => self.mix(first, rng),
             Step::GiveUp { first } => self.give_up(first),
             Step::Shred { .. } | Step::Destroy { .. } => Ok(()),
-        }
+        })
     }
 
     /// The oldest batch that waits to be handed over, if any does.
@@ -174,8 +164,8 @@ impl Mix {
             // The layer binds the epoch: a report can only be replayed within its own.
             let mut seen = Fingerprints::default();
             let mut peeler = Peeler::new(&mut seen, each, course.limits.threads);
-            let key = LogKey::derive(&secret, epoch);
-            course.store.logs.visit(&course.log(epoch), &key, each, |records| {
+            let key = LogKey::derive(&secret, epoch, each);
+            course.store.logs.visit(&course.log(epoch), &key, |records| {
                 peeler.peel(&opener, records, |onions| {
                     onions
                         .chunks_exact(shape.record_bytes(2))
@@ -210,8 +200,7 @@ impl Mix {
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
         let each = self.course.route.shape.records_per_report(self.course.hop + 1);
         let reports = manifest.unverified().records / each.max(1);
-        let why = Why::Keys;
-        self.course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])
+        self.course.put(slot.at(Stage::dropped(Why::Keys, reports)), &[])
     }
 
     /// Permutes and seals a crowd, or decides what becomes of fewer reports.
@@ -228,13 +217,13 @@ impl Mix {
         if !course.is_crowd(slot, reports)? {
             return Ok(());
         }
-        let mut output = Hashing {
-            to: course.store.blobs.create(&blob::output(course.id, slot.first))?,
-            digest: RecordDigest::default(),
-        };
-        let records = shuffler.finish(rng, &mut output)?;
-        let Hashing { to, digest } = output;
-        to.finish()?;
+        let mut output = course.store.blobs.create(&blob::output(course.id, slot.first))?;
+        let mut digest = RecordDigest::default();
+        let records = shuffler.finish(rng, &mut |records| {
+            digest.update(records);
+            output.write_all(records).map_err(StoreError::io("writing shuffled records"))
+        })?;
+        output.finish()?;
         let manifest = Manifest {
             collection: course.id,
             first: slot.first,
@@ -253,28 +242,5 @@ impl Mix {
     fn shuffler(&self) -> Shuffler<'_> {
         let len = self.course.route.shape.record_bytes(self.course.hop + 1);
         Shuffler::new(len, self.course.limits.memory, &*self.course.store.blobs)
-    }
-}
-
-/// A writer that hashes what it writes.
-struct Hashing {
-    to: Box<dyn BlobWriter>,
-    digest: RecordDigest,
-}
-
-impl Write for Hashing {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes)?;
-        Ok(bytes.len())
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.to.write_all(bytes)?;
-        self.digest.update(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
     }
 }

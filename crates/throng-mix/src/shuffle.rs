@@ -31,10 +31,10 @@ use zeroize::Zeroizing;
 /// shuffler.push(b"aabb")?;
 /// shuffler.push(b"cc")?;
 /// let mut out = Vec::new();
-/// assert_eq!(shuffler.finish(&mut rng, &mut out)?, 3);
+/// let count = shuffler.finish(&mut rng, &mut |some| Ok(out.extend_from_slice(some)))?;
 /// let mut records: Vec<&[u8]> = out.chunks(2).collect();
 /// records.sort();
-/// assert_eq!(records, [b"aa", b"bb", b"cc"]);
+/// assert_eq!((count, &records[..]), (3, &[b"aa", b"bb", b"cc"].map(|r| &r[..])[..]));
 /// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
 pub struct Shuffler<'a> {
@@ -69,21 +69,16 @@ impl<'a> Shuffler<'a> {
         Ok(())
     }
 
-    /// Writes all records in uniformly random order, and says how many there are.
-    pub fn finish(
-        mut self,
-        rng: &mut impl CryptoRng,
-        out: &mut dyn Write,
-    ) -> Result<u64, StoreError> {
-        if self.spilled.is_none() {
-            write_shuffled(&self.records, self.size, rng, out)?;
+    /// Hands all records to `out` in uniformly random order, many at a time, and says how many
+    /// there are.
+    pub fn finish(mut self, rng: &mut impl CryptoRng, out: Out<'_>) -> Result<u64, StoreError> {
+        let Some(mut pile) = self.spilled.take() else {
+            self.write_shuffled(rng, out)?;
             return Ok((self.records.len() / self.size) as u64);
-        }
-        self.spill()?;
-        let Self { size, limit, blobs, records, spilled } = self;
-        let Some(pile) = spilled else { return Ok(0) };
-        let count = pile.bytes / size as u64;
-        OnDisk { size, limit, blobs, rng, out, memory: records }.shuffle(pile)?;
+        };
+        pile.write(&mut self.records)?;
+        let count = pile.bytes / self.size as u64;
+        self.shuffle(pile, rng, out)?;
         Ok(count)
     }
 
@@ -94,65 +89,27 @@ impl<'a> Shuffler<'a> {
         };
         pile.write(&mut self.records)
     }
-}
 
-/// Writes records, at most 2³² − 1, in uniformly random order: Fisher and Yates on their indices,
-/// with exactly uniform draws. The records themselves are moved once, straight to where they go.
-fn write_shuffled(
-    records: &[u8],
-    size: usize,
-    rng: &mut impl CryptoRng,
-    out: &mut dyn Write,
-) -> Result<(), StoreError> {
-    let mut order: Vec<u32> = (0..(records.len() / size) as u32).collect();
-    for last in (1..order.len()).rev() {
-        order.swap(last, below(last as u64 + 1, rng) as usize);
-    }
-    let mut gathered = Vec::new();
-    for some in order.chunks((GATHERED / size).max(1)) {
-        gathered.clear();
-        for &index in some {
-            gathered.extend_from_slice(&records[index as usize * size..][..size]);
-        }
-        out.write_all(&gathered).map_err(StoreError::io("writing shuffled records"))?;
-    }
-    Ok(())
-}
-
-/// A number that is exactly uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn
-/// while its low half falls among the few that would make some values likelier (Lemire, "Fast
-/// Random Integer Generation in an Interval", 2019).
-fn below(n: u64, rng: &mut impl CryptoRng) -> u64 {
-    loop {
-        let product = u128::from(rng.next_u64()) * u128::from(n);
-        let low = product as u64;
-        if low >= n || low >= n.wrapping_neg() % n {
-            return (product >> 64) as u64;
-        }
-    }
-}
-
-/// A shuffle of more than fits into memory.
-struct OnDisk<'a, R> {
-    size: usize,
-    limit: usize,
-    blobs: &'a dyn Blobs,
-    rng: &'a mut R,
-    out: &'a mut dyn Write,
-    memory: Vec<u8>,
-}
-
-impl<R: CryptoRng> OnDisk<'_, R> {
-    fn shuffle(&mut self, mut pile: Pile) -> Result<(), StoreError> {
+    /// Shuffles a pile, which may be more than fits into memory.
+    fn shuffle(
+        &mut self,
+        mut pile: Pile,
+        rng: &mut impl CryptoRng,
+        out: Out<'_>,
+    ) -> Result<(), StoreError> {
         if pile.bytes <= self.limit as u64 {
-            pile.read(&mut self.memory, pile.bytes as usize)?;
-            return write_shuffled(&self.memory, self.size, self.rng, self.out);
+            pile.read(&mut self.records, pile.bytes as usize)?;
+            return self.write_shuffled(rng, out);
         }
-        self.scatter(pile)?.into_iter().try_for_each(|part| self.shuffle(part))
+        self.scatter(pile, rng)?.into_iter().try_for_each(|part| self.shuffle(part, rng, out))
     }
 
     /// Puts each record into one of several piles, enough of them that most fit into memory.
-    fn scatter(&mut self, mut pile: Pile) -> Result<Vec<Pile>, StoreError> {
+    fn scatter(
+        &mut self,
+        mut pile: Pile,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<Pile>, StoreError> {
         let fitting = pile.bytes.div_ceil(self.limit as u64);
         let piles = (2 * fitting).clamp(2, MAX_PILES) as usize;
         let mut parts = Vec::new();
@@ -164,10 +121,10 @@ impl<R: CryptoRng> OnDisk<'_, R> {
         let mut left = pile.bytes;
         while left > 0 {
             let bytes = left.min(chunk as u64);
-            pile.read(&mut self.memory, bytes as usize)?;
+            pile.read(&mut self.records, bytes as usize)?;
             left -= bytes;
-            for record in self.memory.chunks(self.size) {
-                let (part, waiting) = &mut parts[below(piles as u64, self.rng) as usize];
+            for record in self.records.chunks(self.size) {
+                let (part, waiting) = &mut parts[below(piles as u64, rng) as usize];
                 waiting.extend_from_slice(record);
                 if waiting.len() >= chunk / piles {
                     part.write(waiting)?;
@@ -179,6 +136,42 @@ impl<R: CryptoRng> OnDisk<'_, R> {
             Ok(part)
         });
         written.collect()
+    }
+
+    /// Hands over the records in memory, at most 2³² − 1, in uniformly random order: Fisher and
+    /// Yates on their indices, with exactly uniform draws. The records themselves are moved once,
+    /// straight to where they go.
+    fn write_shuffled(&self, rng: &mut impl CryptoRng, out: Out<'_>) -> Result<(), StoreError> {
+        let mut order: Vec<u32> = (0..(self.records.len() / self.size) as u32).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, below(last as u64 + 1, rng) as usize);
+        }
+        let mut gathered = Vec::new();
+        for some in order.chunks((GATHERED / self.size).max(1)) {
+            gathered.clear();
+            for &index in some {
+                let start = index as usize * self.size;
+                gathered.extend_from_slice(&self.records[start..][..self.size]);
+            }
+            out(&gathered)?;
+        }
+        Ok(())
+    }
+}
+
+/// A function that takes records in their new order.
+type Out<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), StoreError>;
+
+/// A number that is exactly uniform among `0..n`, for `n ≥ 1`: the high half of a product, redrawn
+/// while its low half falls among the few that would make some values likelier (Lemire, "Fast
+/// Random Integer Generation in an Interval", 2019).
+fn below(n: u64, rng: &mut impl CryptoRng) -> u64 {
+    loop {
+        let product = u128::from(rng.next_u64()) * u128::from(n);
+        let low = product as u64;
+        if low >= n || low >= n.wrapping_neg() % n {
+            return (product >> 64) as u64;
+        }
     }
 }
 
@@ -265,9 +258,19 @@ mod tests {
         for i in 0..n {
             shuffler.push(&i.to_be_bytes()).unwrap();
         }
+        let (out, count) = finished(shuffler, rng);
+        assert_eq!(count, u64::from(n));
+        out
+    }
+
+    fn finished(shuffler: Shuffler<'_>, rng: &mut ChaCha12Rng) -> (Vec<u16>, u64) {
         let mut out = Vec::new();
-        assert_eq!(shuffler.finish(rng, &mut out), Ok(u64::from(n)));
-        out.chunks(2).map(|r| u16::from_be_bytes([r[0], r[1]])).collect()
+        let mut take = |records: &[u8]| {
+            out.extend(records.chunks(2).map(|r| u16::from_be_bytes([r[0], r[1]])));
+            Ok(())
+        };
+        let count = shuffler.finish(rng, &mut take).unwrap();
+        (out, count)
     }
 
     /// 15 laws at 1e-9 each: fails a correct shuffle with probability below 2e-8.
@@ -335,11 +338,8 @@ mod tests {
         let all: Vec<u8> = (0..100_u16).flat_map(u16::to_be_bytes).collect();
         assert!(shuffler.push(&all[..3]).is_err());
         shuffler.push(&all).unwrap();
-        let mut out = Vec::new();
-        assert_eq!(shuffler.finish(&mut rng(), &mut out), Ok(100));
-        let order: Vec<u16> = out.chunks(2).map(|r| u16::from_be_bytes([r[0], r[1]])).collect();
-        assert_eq!(order, shuffled(100, 10, &store, &mut rng()));
-        let none = Shuffler::new(2, 20, &store).finish(&mut rng(), &mut Vec::new());
-        assert_eq!(none, Ok(0));
+        let expected = shuffled(100, 10, &store, &mut rng());
+        assert_eq!(finished(shuffler, &mut rng()), (expected, 100));
+        assert_eq!(finished(Shuffler::new(2, 20, &store), &mut rng()), (Vec::new(), 0));
     }
 }

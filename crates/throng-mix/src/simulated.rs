@@ -22,13 +22,11 @@
 
 use crate::lock;
 use crate::store::{
-    Blob, BlobWriter, Blobs, Change, LogKey, LogName, Logs, Pending, RowKey, Rows, Scratch,
-    Secrets, Store, StoreError, Table, checked, whole,
+    ANOTHER, Blob, BlobWriter, Blobs, Change, LogKey, LogName, Logs, Pending, RowKey, Rows,
+    Scratch, Secrets, Store, StoreError, Table, Visit, checked,
 };
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
-use std::ops::ControlFlow;
+use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
 use zeroize::Zeroizing;
 
@@ -59,42 +57,7 @@ pub enum Fault {
     CrashAfter,
 }
 
-/// The kinds of operations, one for each call that may go wrong.
-///
-/// ```
-/// use throng_mix::simulated::{Fault, Faults, MemoryStore, Operation};
-///
-/// let disk = MemoryStore::new();
-/// disk.set_faults(Faults::by(|_, operation| match operation {
-///     Operation::PutSecret => Fault::FailBefore,
-///     _ => Fault::None,
-/// }));
-/// assert!(disk.store().secrets.put("key", b"secret").is_err());
-/// assert_eq!(disk.store().secrets.get("key")?, None);
-/// # Ok::<(), throng_mix::store::StoreError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is named after the call")]
-pub enum Operation {
-    Rows,
-    Commit,
-    Submit,
-    CloseLog,
-    ReadLog,
-    RemoveLog,
-    Create,
-    Finish,
-    Open,
-    Remove,
-    Blobs,
-    PutSecret,
-    Secret,
-    DestroySecret,
-    Secrets,
-    Scratch,
-}
-
-/// Decides for each operation, by its number from 0 and its kind, what goes wrong with it.
+/// Decides for each operation, by its number from 0, what goes wrong with it.
 ///
 /// ```
 /// use throng_mix::simulated::{Fault, Faults, MemoryStore};
@@ -105,12 +68,13 @@ pub enum Operation {
 /// let done = [blobs.names(), blobs.names(), blobs.names()].map(|answer| answer.is_ok());
 /// assert_eq!(done, [true, false, true]);
 /// ```
-pub struct Faults(Box<dyn FnMut(u64, Operation) -> Fault + Send>);
+#[derive(Default)]
+pub struct Faults(Option<Box<dyn FnMut(u64) -> Fault + Send>>);
 
 impl Faults {
     /// No faults: a disk that works.
     pub fn none() -> Self {
-        Self::by(|_, _| Fault::None)
+        Self::default()
     }
 
     /// One fault, at the operation of this number.
@@ -121,18 +85,12 @@ impl Faults {
     /// Faults at the operations of these numbers.
     pub fn list(faults: impl IntoIterator<Item = (u64, Fault)>) -> Self {
         let faults: HashMap<u64, Fault> = faults.into_iter().collect();
-        Self::by(move |step, _| faults.get(&step).copied().unwrap_or(Fault::None))
+        Self::by(move |step| faults.get(&step).copied().unwrap_or(Fault::None))
     }
 
     /// Faults that a function decides, perhaps with a seeded generator inside.
-    pub fn by(decide: impl FnMut(u64, Operation) -> Fault + Send + 'static) -> Self {
-        Self(Box::new(decide))
-    }
-}
-
-impl fmt::Debug for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Faults(..)")
+    pub fn by(decide: impl FnMut(u64) -> Fault + Send + 'static) -> Self {
+        Self(Some(Box::new(decide)))
     }
 }
 
@@ -153,19 +111,13 @@ impl fmt::Debug for Faults {
 /// assert_eq!(secrets.get("key")?.unwrap().as_slice(), b"secret");
 /// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<Machine>>);
 
 impl MemoryStore {
     /// An empty disk that works.
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(Machine {
-            disk: Disk::default(),
-            faults: Faults::none(),
-            operations: 0,
-            crashed: false,
-            life: 0,
-        })))
+        Self::default()
     }
 
     /// A store whose four seams are all this disk.
@@ -199,36 +151,22 @@ impl MemoryStore {
         self.lock().crashed
     }
 
-    fn operate<T>(
-        &self,
-        operation: Operation,
-        act: impl FnOnce(&mut Disk) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.lock().operate(operation, act)
-    }
-
     fn lock(&self) -> MutexGuard<'_, Machine> {
         lock(&self.0)
     }
 }
 
-impl Default for MemoryStore {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Rows for MemoryStore {
     fn under(&self, table: Table, prefix: &RowKey) -> Result<Vec<(RowKey, Vec<u8>)>, StoreError> {
-        self.operate(Operation::Rows, |disk| {
+        self.lock().operate(|disk| {
             let rows = disk.rows.get(&table).into_iter().flatten();
             let rows = rows.filter(|(key, _)| key.as_str().starts_with(prefix.as_str()));
-            Ok(rows.map(|(key, value)| (key.clone(), value.clone())).collect())
+            rows.map(|(key, value)| (key.clone(), value.clone())).collect()
         })
     }
 
     fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
-        self.operate(Operation::Commit, |disk| {
+        self.lock().operate(|disk| {
             for change in changes {
                 match *change {
                     Change::Put { table, key, value } => {
@@ -240,127 +178,104 @@ impl Rows for MemoryStore {
                     }
                 }
             }
-            Ok(())
         })
     }
 }
 
 impl Logs for MemoryStore {
-    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending {
-        let answer = self.operate(Operation::Submit, |disk| {
-            whole(records, each)?;
+    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8]) -> Pending {
+        let answer = self.lock().operate(|disk| {
+            key.whole(records)?;
             let log = disk.logs.entry(*log).or_default();
             if log.closed {
                 return Err(StoreError::Closed);
             }
-            log.check(key, each)?;
-            log.sealed = Some((key.clone(), each));
-            let mut group: Vec<&[u8]> = records.chunks(each).collect();
+            log.check(key)?;
+            log.key = Some(key.clone());
+            let mut group: Vec<&[u8]> = records.chunks(key.each()).collect();
             group.sort_unstable();
             log.records.extend(group.into_iter().flatten());
             Ok(())
         });
-        answer.into()
+        answer.flatten().into()
     }
 
     fn close(&self, log: &LogName) -> Result<(), StoreError> {
-        self.operate(Operation::CloseLog, |disk| {
+        self.lock().operate(|disk| {
             disk.logs.entry(*log).or_default().closed = true;
-            Ok(())
         })
     }
 
-    fn read(
-        &self,
-        log: &LogName,
-        key: &LogKey,
-        each: usize,
-        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn read(&self, log: &LogName, key: &LogKey, visit: Visit<'_>) -> Result<(), StoreError> {
         // The records are copied, so that `visit` may use the store.
-        let records = self.operate(Operation::ReadLog, |disk| {
-            let Some(log) = disk.logs.get(log) else { return Ok(Vec::new()) };
-            log.check(key, each)?;
-            Ok(log.records.clone())
-        })?;
-        let _ = records.chunks((each * CHUNK).max(1)).try_for_each(visit);
+        let records = self.lock().operate(|disk| match disk.logs.get(log) {
+            Some(log) => log.check(key).map(|()| log.records.clone()),
+            None => Ok(Vec::new()),
+        });
+        let _ = records.flatten()?.chunks((key.each() * CHUNK).max(1)).try_for_each(visit);
         Ok(())
     }
 
     fn remove(&self, log: &LogName) -> Result<(), StoreError> {
-        self.operate(Operation::RemoveLog, |disk| {
-            disk.logs.remove(log);
-            Ok(())
-        })
+        self.lock().operate(|disk| drop(disk.logs.remove(log)))
     }
 }
 
 impl Blobs for MemoryStore {
     fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, StoreError> {
         let name = checked(name)?.to_owned();
-        self.operate(Operation::Create, |_| Ok(()))?;
-        let life = self.lock().life;
-        Ok(Box::new(Unfinished { store: self.clone(), life, name, bytes: Vec::new() }))
+        let mut machine = self.lock();
+        machine.operate(|_| ())?;
+        let (store, life, bytes) = (self.clone(), machine.life, Vec::new());
+        Ok(Box::new(Unfinished { store, life, name, bytes }))
     }
 
-    fn open(&self, name: &str) -> Result<Box<dyn Blob>, StoreError> {
-        let bytes = self.operate(Operation::Open, |disk| {
-            let absent = io::ErrorKind::NotFound.into();
-            let bytes = disk.blobs.get(name).cloned();
-            bytes.ok_or(absent).map_err(StoreError::io("opening a blob"))
-        })?;
-        Ok(Box::new(Finished(Cursor::new(bytes))))
+    fn open(&self, name: &str) -> Result<Blob, StoreError> {
+        let bytes = self.lock().operate(|disk| disk.blobs.get(name).cloned())?;
+        let absent = io::ErrorKind::NotFound.into();
+        let bytes = bytes.ok_or(absent).map_err(StoreError::io("opening a blob"))?;
+        Ok(Blob { size: bytes.len() as u64, content: Box::new(Cursor::new(bytes)) })
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreError> {
-        self.operate(Operation::Remove, |disk| {
-            disk.blobs.remove(name);
-            Ok(())
-        })
+        self.lock().operate(|disk| drop(disk.blobs.remove(name)))
     }
 
     fn names(&self) -> Result<Vec<String>, StoreError> {
-        self.operate(Operation::Blobs, |disk| Ok(disk.blobs.keys().cloned().collect()))
+        self.lock().operate(|disk| disk.blobs.keys().cloned().collect())
     }
 
     fn scratch(&self) -> Result<Box<dyn Scratch>, StoreError> {
-        self.operate(Operation::Scratch, |_| Ok(Box::new(Cursor::new(Vec::new())) as _))
+        self.lock().operate(|_| Box::new(Cursor::new(Vec::new())) as _)
     }
 }
 
 impl Secrets for MemoryStore {
     fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
         let name = checked(name)?;
-        self.operate(Operation::PutSecret, |disk| match disk.secrets.get(name) {
-            Some(kept) if kept.as_slice() != secret => {
-                Err(StoreError::Misuse { what: "another secret of that name" })
-            }
-            Some(_) => Ok(()),
-            None => {
-                disk.secrets.insert(name.to_owned(), Zeroizing::new(secret.to_vec()));
-                Ok(())
-            }
-        })
+        let put = self.lock().operate(|disk| {
+            let new = || Zeroizing::new(secret.to_vec());
+            let kept = disk.secrets.entry(name.to_owned()).or_insert_with(new);
+            if kept.as_slice() == secret { Ok(()) } else { Err(ANOTHER) }
+        });
+        put.flatten()
     }
 
     fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-        self.operate(Operation::Secret, |disk| Ok(disk.secrets.get(name).cloned()))
+        self.lock().operate(|disk| disk.secrets.get(name).cloned())
     }
 
     fn destroy(&self, name: &str) -> Result<(), StoreError> {
-        self.operate(Operation::DestroySecret, |disk| {
-            disk.secrets.remove(name);
-            Ok(())
-        })
+        self.lock().operate(|disk| drop(disk.secrets.remove(name)))
     }
 
     fn names(&self) -> Result<Vec<String>, StoreError> {
-        self.operate(Operation::Secrets, |disk| Ok(disk.secrets.keys().cloned().collect()))
+        self.lock().operate(|disk| disk.secrets.keys().cloned().collect())
     }
 }
 
 /// The disk, and the state of the machine around it.
-#[derive(Debug)]
+#[derive(Default)]
 struct Machine {
     disk: Disk,
     faults: Faults,
@@ -371,20 +286,17 @@ struct Machine {
 }
 
 impl Machine {
-    fn operate<T>(
-        &mut self,
-        operation: Operation,
-        act: impl FnOnce(&mut Disk) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    fn operate<T>(&mut self, act: impl FnOnce(&mut Disk) -> T) -> Result<T, StoreError> {
         if self.crashed {
             return Err(FAILED);
         }
-        let fault = (self.faults.0)(self.operations, operation);
+        let decide = self.faults.0.as_mut();
+        let fault = decide.map_or(Fault::None, |decide| decide(self.operations));
         self.operations += 1;
         let happens = !matches!(fault, Fault::FailBefore | Fault::CrashBefore);
-        let outcome = if happens { act(&mut self.disk) } else { Err(FAILED) };
+        let outcome = happens.then(|| act(&mut self.disk));
         self.crashed = matches!(fault, Fault::CrashBefore | Fault::CrashAfter);
-        if fault == Fault::None { outcome } else { Err(FAILED) }
+        outcome.filter(|_| fault == Fault::None).ok_or(FAILED)
     }
 }
 
@@ -396,28 +308,18 @@ struct Disk {
     secrets: BTreeMap<String, Zeroizing<Vec<u8>>>,
 }
 
-impl fmt::Debug for Disk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Disk(..)")
-    }
-}
-
 #[derive(Default)]
 struct Log {
-    /// The key and the length of the records, once there are any.
-    sealed: Option<(LogKey, usize)>,
+    /// The key of the records, once there are any.
+    key: Option<LogKey>,
     records: Vec<u8>,
     closed: bool,
 }
 
 impl Log {
-    fn check(&self, key: &LogKey, each: usize) -> Result<(), StoreError> {
-        match &self.sealed {
-            Some((sealed, length)) if !sealed.same(key) || *length != each => {
-                Err(StoreError::Corrupt { what: "a log" })
-            }
-            _ => Ok(()),
-        }
+    fn check(&self, key: &LogKey) -> Result<(), StoreError> {
+        let fits = self.key.as_ref().is_none_or(|sealed| sealed.same(key));
+        if fits { Ok(()) } else { Err(StoreError::Corrupt { what: "a log" }) }
     }
 }
 
@@ -445,30 +347,8 @@ impl BlobWriter for Unfinished {
         if machine.life != life {
             return Err(FAILED);
         }
-        machine.operate(Operation::Finish, |disk| {
-            disk.blobs.insert(name, bytes.into());
-            Ok(())
-        })
-    }
-}
-
-struct Finished(Cursor<Arc<[u8]>>);
-
-impl Read for Finished {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.0.read(bytes)
-    }
-}
-
-impl Seek for Finished {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.seek(to)
-    }
-}
-
-impl Blob for Finished {
-    fn size(&self) -> u64 {
-        self.0.get_ref().len() as u64
+        let finish = |disk: &mut Disk| drop(disk.blobs.insert(name, bytes.into()));
+        machine.operate(finish)
     }
 }
 

@@ -81,6 +81,11 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// The stage of a slot of this number of reports that is discarded now.
+    pub fn dropped(why: Why, reports: u64) -> Self {
+        Self::Dropped { why, reports, shredded: false }
+    }
+
     /// A stable word for JSON; for a dropped slot, the reason.
     pub fn name(&self) -> &'static str {
         match self {
@@ -221,11 +226,6 @@ impl Slot {
         let (first, last) = (row["first"].as_u64()?, row["last"].as_u64()?);
         (first <= last && last < u64::MAX).then_some(Self { first, last, input, stage })
     }
-}
-
-/// The stage of a slot whose keys are gone.
-pub(crate) fn lost_keys() -> Stage {
-    Stage::Dropped { why: Why::Keys, reports: 0, shredded: false }
 }
 
 /// All slots of one collection at one server, by their first epoch. No two overlap.

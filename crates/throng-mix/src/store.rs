@@ -100,6 +100,16 @@ pub trait Rows: Send + Sync {
         let rows = self.under(table, key)?;
         Ok(rows.into_iter().find(|(found, _)| found == key).map(|(_, row)| row))
     }
+
+    /// Writes one row, whether it exists or not.
+    fn put(&self, table: Table, key: &RowKey, value: &[u8]) -> Result<(), StoreError> {
+        self.commit(&[Change::Put { table, key, value }])
+    }
+
+    /// Writes one row, unless it exists.
+    fn put_new(&self, table: Table, key: &RowKey, value: &[u8]) -> Result<(), StoreError> {
+        if self.get(table, key)?.is_some() { Ok(()) } else { self.put(table, key, value) }
+    }
 }
 
 /// One change of a row.
@@ -135,7 +145,7 @@ pub enum Change<'a> {
 /// // Dropped here it would never have existed.
 /// assert!(blobs.open("batch").is_err());
 /// writer.finish()?;
-/// assert_eq!((blobs.names()?, blobs.open("batch")?.size()), (vec!["batch".into()], 7));
+/// assert_eq!((blobs.names()?, blobs.open("batch")?.size), (vec!["batch".into()], 7));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Blobs: Send + Sync {
@@ -144,7 +154,7 @@ pub trait Blobs: Send + Sync {
 
     /// Opens a finished blob. Removing or replacing it does not disturb whoever has it open.
     /// An absent one is [`StoreError::Io`] with the kind `NotFound`.
-    fn open(&self, name: &str) -> Result<Box<dyn Blob>, StoreError>;
+    fn open(&self, name: &str) -> Result<Blob, StoreError>;
 
     /// Deletes a blob. An absent one is fine.
     fn remove(&self, name: &str) -> Result<(), StoreError>;
@@ -162,7 +172,7 @@ pub trait Blobs: Send + Sync {
             opened => opened?,
         };
         let mut bytes = Vec::new();
-        blob.read_to_end(&mut bytes).map_err(StoreError::io("reading a blob"))?;
+        blob.content.read_to_end(&mut bytes).map_err(StoreError::io("reading a blob"))?;
         Ok(Some(bytes))
     }
 
@@ -181,9 +191,11 @@ pub trait BlobWriter: Write + Send {
 }
 
 /// A finished blob.
-pub trait Blob: Read + Seek + Send {
+pub struct Blob {
     /// The number of bytes it has.
-    fn size(&self) -> u64;
+    pub size: u64,
+    /// All of them.
+    pub content: Box<dyn Read + Send>,
 }
 
 /// A temporary file without a name.
@@ -201,25 +213,26 @@ impl<T: Read + Write + Seek + Send> Scratch for T {}
 /// let secret = LayerSecret::from_bytes(&[1; 32]);
 /// let logs = MemoryStore::new().store().logs;
 /// let log = LogName { collection: CollectionId::new([0xab; 32]), epoch: 7 };
-/// let key = LogKey::derive(&secret, 7);
-/// logs.append(&log, &key, b"bbaa", 2)?;
+/// // Records of two bytes.
+/// let key = LogKey::derive(&secret, 7, 2);
+/// logs.append(&log, &key, b"bbaa")?;
 /// logs.close(&log)?;
-/// assert_eq!(logs.append(&log, &key, b"late", 2), Err(StoreError::Closed));
+/// assert_eq!(logs.append(&log, &key, b"late"), Err(StoreError::Closed));
 ///
 /// let mut records = Vec::new();
-/// logs.visit(&log, &key, 2, |some| Ok::<_, StoreError>(records.extend_from_slice(some)))?;
+/// logs.visit(&log, &key, |some| Ok::<_, StoreError>(records.extend_from_slice(some)))?;
 /// assert_eq!(records.len(), 4);
 /// // The key of another epoch does not open it.
-/// let other = LogKey::derive(&secret, 8);
-/// assert!(logs.visit(&log, &other, 2, |_| Ok::<_, StoreError>(())).is_err());
+/// let other = LogKey::derive(&secret, 8, 2);
+/// assert!(logs.visit(&log, &other, |_| Ok::<_, StoreError>(())).is_err());
 /// # Ok::<(), StoreError>(())
 /// ```
 pub trait Logs: Send + Sync {
-    /// Adds records of `each` bytes, back to back, to a log that is created when absent. They are
-    /// durable once the answer is there, all or none; many calls share one write to disk, and
-    /// records written together are sorted, so that their order of arrival is not kept. Only the
-    /// first call for a log may wait before it returns.
-    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending;
+    /// Adds records, back to back, to a log that is created when absent. They are durable once the
+    /// answer is there, all or none; many calls share one write to disk, and records written
+    /// together are sorted, so that their order of arrival is not kept. Only the first call for a
+    /// log may wait before it returns.
+    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8]) -> Pending;
 
     /// Ends a log, present or not: what was submitted is durable on return, and every later record
     /// is refused with [`StoreError::Closed`] until the log is removed.
@@ -227,28 +240,19 @@ pub trait Logs: Send + Sync {
 
     /// Shows all durable records of a log in chunks of whole records, until `visit` breaks off. An
     /// absent log is empty.
-    fn read(
-        &self,
-        log: &LogName,
-        key: &LogKey,
-        each: usize,
-        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError>;
+    fn read(&self, log: &LogName, key: &LogKey, visit: Visit<'_>) -> Result<(), StoreError>;
 
     /// Deletes a log. An absent one is fine.
     fn remove(&self, log: &LogName) -> Result<(), StoreError>;
 
     /// Adds records as [`Logs::submit`] does, and waits until they are durable.
-    fn append(
-        &self,
-        log: &LogName,
-        key: &LogKey,
-        records: &[u8],
-        each: usize,
-    ) -> Result<(), StoreError> {
-        self.submit(log, key, records, each).wait()
+    fn append(&self, log: &LogName, key: &LogKey, records: &[u8]) -> Result<(), StoreError> {
+        self.submit(log, key, records).wait()
     }
 }
+
+/// A function that is shown records and says whether it wants more.
+pub type Visit<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
 
 impl dyn Logs {
     /// Reads as [`Logs::read`] does, for a `visit` that may fail on the way.
@@ -256,18 +260,14 @@ impl dyn Logs {
         &self,
         log: &LogName,
         key: &LogKey,
-        each: usize,
         mut visit: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut failed = None;
-        let reading = self.read(log, key, each, &mut |records| match visit(records) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
+        let mut visited = Ok(());
+        let reading = self.read(log, key, &mut |records| {
+            visited = visit(records);
+            if visited.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        failed.map_or(Ok(()), Err)?;
+        visited?;
         Ok(reading?)
     }
 }
@@ -310,26 +310,43 @@ impl fmt::Display for LogName {
     }
 }
 
-/// The key that a log is sealed under. It is wiped when dropped, and `Debug` does not show it.
+/// The key that a log is sealed under, for records of one length. It is wiped when dropped, and
+/// `Debug` does not show it.
 #[derive(Clone)]
-pub struct LogKey(Zeroizing<[u8; 32]>);
+pub struct LogKey {
+    key: Zeroizing<[u8; 32]>,
+    each: usize,
+}
 
 impl LogKey {
     /// Derives the key by HKDF-SHA256 from the window's secret, so that destroying that secret
-    /// shreds the logs of the window.
-    pub fn derive(secret: &LayerSecret, epoch: u64) -> Self {
+    /// shreds the logs of the window. Records have `each` bytes.
+    pub fn derive(secret: &LayerSecret, epoch: u64, each: usize) -> Self {
         let window = hkdf::Salt::new(HKDF_SHA256, KEY_LABEL).extract(secret.as_bytes());
-        Self(expand(&window, &[&epoch.to_be_bytes()]))
+        Self { key: expand(&window, &[&epoch.to_be_bytes()]), each }
+    }
+
+    /// The number of bytes of a record.
+    pub fn each(&self) -> usize {
+        self.each
     }
 
     /// A key for one part of the log, which has a salt of its own.
     pub fn segment(&self, salt: &[u8; 32]) -> Zeroizing<[u8; 32]> {
-        expand(&hkdf::Salt::new(HKDF_SHA256, salt).extract(&*self.0), &[SEGMENT_LABEL])
+        expand(&hkdf::Salt::new(HKDF_SHA256, salt).extract(&*self.key), &[SEGMENT_LABEL])
     }
 
     /// Compares two keys in constant time.
     pub fn same(&self, other: &Self) -> bool {
-        aws_lc_rs::constant_time::verify_slices_are_equal(&*self.0, &*other.0).is_ok()
+        self.each == other.each && equal(&*self.key, &*other.key)
+    }
+
+    /// Refuses records that do not come back to back, whole.
+    pub(crate) fn whole(&self, records: &[u8]) -> Result<(), StoreError> {
+        if self.each == 0 || !records.len().is_multiple_of(self.each) {
+            return Err(StoreError::Misuse { what: "a part of a record" });
+        }
+        Ok(())
     }
 }
 
@@ -394,12 +411,9 @@ pub(crate) fn checked(name: &str) -> Result<&str, StoreError> {
     }
 }
 
-/// Refuses records that do not come back to back, whole.
-pub(crate) fn whole(records: &[u8], each: usize) -> Result<(), StoreError> {
-    if each == 0 || !records.len().is_multiple_of(each) {
-        return Err(StoreError::Misuse { what: "a part of a record" });
-    }
-    Ok(())
+/// Compares secrets of the same length in constant time.
+pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
+    aws_lc_rs::constant_time::verify_slices_are_equal(a, b).is_ok()
 }
 
 fn expand(from: &hkdf::Prk, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
@@ -408,6 +422,9 @@ fn expand(from: &hkdf::Prk, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
     from.expand(info, HKDF_SHA256).expect(fits).fill(&mut *key).expect(fits);
     key
 }
+
+/// The error for a secret under a name that another one has.
+pub(crate) const ANOTHER: StoreError = StoreError::Misuse { what: "another secret of that name" };
 
 const KEY_LABEL: &[u8] = b"throng/1 log";
 
@@ -438,8 +455,11 @@ mod tests {
 
     #[test]
     fn a_log_key_is_of_one_secret_and_one_epoch_and_does_not_show() {
-        let key = |seed, epoch| LogKey::derive(&LayerSecret::from_bytes(&[seed; 32]), epoch);
+        let derive =
+            |seed, epoch, each| LogKey::derive(&LayerSecret::from_bytes(&[seed; 32]), epoch, each);
+        let key = |seed, epoch| derive(seed, epoch, 2);
         assert!(key(9, 1).same(&key(9, 1)));
+        assert!(!key(9, 1).same(&derive(9, 1, 3)));
         assert!(!key(9, 1).same(&key(9, 2)));
         assert!(!key(9, 1).same(&key(8, 1)));
         assert_eq!(format!("{:?}", key(9, 1)), "LogKey(..)");

@@ -14,8 +14,7 @@
 //! slot's new row, and only then tells the machine. A crash before the row repeats the step, and no
 //! step before `Sealed` lets a byte out.
 
-use crate::Error;
-use crate::slots::{Slot, Slots, Stage, Why};
+use crate::{Error, Slot, Slots, Stage, Why};
 use std::sync::Arc;
 use throng_wire::{Manifest, Route};
 
@@ -159,26 +158,19 @@ impl Timetable {
 
     /// The next step, if one is due.
     pub fn next(&self, now: u64) -> Option<Step> {
-        if let Some(slot) = self.slots.iter().find(|slot| slot.to_shred()) {
-            return Some(Step::Shred { first: slot.first });
-        }
-        let received = |slot: &&Slot| matches!(slot.stage, Stage::Received(_));
-        if let Some(slot) = self.slots.iter().find(received) {
-            return Some(Step::Process { first: slot.first });
-        }
-        if self.hop == 1
-            && let Some(step) = self.next_close(now)
-        {
-            return Some(step);
-        }
+        let find = |due: &dyn Fn(&Slot) -> bool| {
+            self.slots.iter().find(|slot| due(slot)).map(|slot| slot.first)
+        };
+        let received = |slot: &Slot| matches!(slot.stage, Stage::Received(_));
         let stale =
-            |slot: &&Slot| matches!(slot.stage, Stage::Sealed(_)) && self.stale(slot.last, now);
-        if let Some(slot) = self.slots.iter().find(stale) {
-            return Some(Step::GiveUp { first: slot.first });
-        }
-        let window = self.live;
-        let over = window < self.route.epochs && self.window_over(window, now);
-        self.destroying.or(over.then_some(window)).map(|window| Step::Destroy { window })
+            |slot: &Slot| matches!(slot.stage, Stage::Sealed(_)) && self.stale(slot.last, now);
+        let live = Some(self.live).filter(|window| *window < self.route.epochs);
+        let over = || self.destroying.or(live.filter(|window| self.window_over(*window, now)));
+        (find(&Slot::to_shred).map(|first| Step::Shred { first }))
+            .or_else(|| find(&received).map(|first| Step::Process { first }))
+            .or_else(|| self.next_close(now))
+            .or_else(|| find(&stale).map(|first| Step::GiveUp { first }))
+            .or_else(|| over().map(|window| Step::Destroy { window }))
     }
 
     /// The stage of a slot whose reports were counted; `None` if they are a crowd and may leave.
@@ -191,11 +183,7 @@ impl Timetable {
         let waits = self.hop == 1
             && next < self.route.epochs
             && schedule.window_of(next) == schedule.window_of(slot.last);
-        Some(if waits {
-            Stage::Held { reports }
-        } else {
-            Stage::Dropped { why: Why::Short, reports, shredded: false }
-        })
+        Some(if waits { Stage::Held { reports } } else { Stage::dropped(Why::Short, reports) })
     }
 
     /// The oldest slot that waits to be handed over, if any does.
@@ -229,8 +217,11 @@ impl Timetable {
         if window < self.live { Err(Error::KeysDestroyed) } else { Ok(false) }
     }
 
-    /// The close that is under way, or the next one that is due.
+    /// The close that is under way, or the next one that is due, at the first mix.
     fn next_close(&self, now: u64) -> Option<Step> {
+        if self.hop != 1 {
+            return None;
+        }
         let (first, last) = match self.slots.last() {
             None => (0, 0),
             Some(Slot { first, last, stage: Stage::Closing, .. }) => {

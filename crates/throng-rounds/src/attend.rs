@@ -59,7 +59,7 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     fn new(board: &'a Board) -> Result<Self, Error> {
-        let uploader = Uploader::for_board(board, PATIENCE)?;
+        let uploader = Uploader::with_patience(board, PATIENCE)?;
         Ok(Self { board, uploader, posters: Vec::new() })
     }
 

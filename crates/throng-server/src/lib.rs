@@ -10,7 +10,7 @@
 //! ```
 //! use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 //! use std::io::Read;
-//! use throng_collection::{What, example};
+//! use throng_collection::{Subject, example};
 //! use throng_mechanism::Value;
 //! use throng_mix::{Intake, Limits, Mix, simulated::MemoryStore};
 //! use throng_server::Analyzer;
@@ -55,7 +55,7 @@
 //! analyzer.step(deadline)?;
 //! let release = &analyzer.published()?[0];
 //! let answer = &release.estimates[0];
-//! assert_eq!((release.reports, &answer.what), (1_200, &What::Yes));
+//! assert_eq!((release.reports, &answer.what), (1_200, &Subject::Yes));
 //! assert!((answer.value - 300.0).abs() < 5.0 * answer.standard_error);
 //! assert!(release.guarantee.epsilon.get() <= 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -139,7 +139,7 @@ impl Noticeboard {
     }
 
     /// The signed notice of a round and its bag, once every party has signed.
-    pub fn bulletin(&self, round: u64) -> Result<(SignedNotice, Box<dyn Blob>), Error> {
+    pub fn bulletin(&self, round: u64) -> Result<(SignedNotice, Blob), Error> {
         let course = &self.course;
         if round >= course.route.epochs {
             return Err(Error::NoRound);

@@ -137,7 +137,7 @@ impl Party {
 
     /// The bulletin of a round of a board. A mix knows only that there is none, if it dropped the
     /// round.
-    pub fn bulletin(&self, round: u64) -> Result<(SignedNotice, Box<dyn Blob>), Error> {
+    pub fn bulletin(&self, round: u64) -> Result<(SignedNotice, Blob), Error> {
         let noticeboard = self.noticeboard();
         if let Err(Error::Mix(throng_mix::Error::WrongPlace)) = noticeboard
             && let Stage::Dropped { why, .. } = self.course.slot(round)?.stage

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::channel;
 /// patience.
 pub(crate) fn pieces(
     start: Vec<u8>,
-    mut blob: Box<dyn Blob>,
+    mut blob: Blob,
     ahead: usize,
     patience: Duration,
 ) -> (impl Stream<Item = io::Result<Bytes>> + Send + 'static, impl Future<Output = bool> + Send) {
@@ -22,12 +22,12 @@ pub(crate) fn pieces(
         if pieces.send_timeout(Ok(start.into()), patience).await.is_err() {
             return false;
         }
-        let mut left = blob.size();
+        let mut left = blob.size;
         while left > 0 {
             let size = left.min(PIECE as u64) as usize;
             let read = tokio::task::spawn_blocking(move || {
                 let mut piece = vec![0; size];
-                let read = blob.read_exact(&mut piece);
+                let read = blob.content.read_exact(&mut piece);
                 (blob, read.map(|()| Bytes::from(piece)))
             });
             let Ok((same, piece)) = read.await else { return false };
@@ -53,7 +53,7 @@ mod tests {
     use std::io::Write;
     use throng_mix::simulated::MemoryStore;
 
-    fn blob(bytes: &[u8]) -> Box<dyn Blob> {
+    fn blob(bytes: &[u8]) -> Blob {
         let blobs = MemoryStore::new().store().blobs;
         let mut blob = blobs.create("bag").unwrap();
         blob.write_all(bytes).unwrap();

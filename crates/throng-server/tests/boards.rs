@@ -149,7 +149,8 @@ impl World {
     /// Seals reports of a round with these messages, two in each.
     fn seal(&mut self, round: u64, messages: &[u8]) -> Vec<Vec<u8>> {
         let directory = self.keyring(1).unwrap().directory(round).unwrap();
-        let directory = directory.verify(&self.route.id, round, &self.route.parties()).unwrap();
+        let directory =
+            directory.verify(&self.route.id, round, &self.route.chain.identities()).unwrap();
         let route = &self.route;
         let seal = Seal::new(&route.shape, route.id, round, round, &directory.keys).unwrap();
         let both = messages.chunks(PAYLOAD * MESSAGES as usize);
@@ -194,7 +195,7 @@ impl World {
             return false;
         };
         let mut bytes = Vec::new();
-        if records.read_to_end(&mut bytes).is_err() {
+        if records.content.read_to_end(&mut bytes).is_err() {
             return false;
         }
         let receipt = self.hand_over(hop + 1, manifest, &bytes);
@@ -261,8 +262,8 @@ impl World {
     fn bulletin(&self, round: u64) -> Result<Bulletin, Error> {
         let (signed, mut bag) = self.board().bulletin(round)?;
         let mut bytes = signed.encode();
-        bag.read_to_end(&mut bytes).unwrap();
-        Ok(Bulletin::decode(&bytes, &self.route.id, round, &self.route.parties()).unwrap())
+        bag.content.read_to_end(&mut bytes).unwrap();
+        Ok(Bulletin::decode(&bytes, &self.route.id, round, &self.route.chain.identities()).unwrap())
     }
 
     fn rows(&self, hop: u8, table: Table) -> usize {

@@ -299,18 +299,9 @@ impl Receipt {
 
     /// Refuses a receipt that is not for this very batch, by `party` at `hop`.
     pub fn verify(&self, batch: &BatchId, hop: u8, party: &PublicIdentity) -> Result<(), Error> {
-        let foreign = |scope| Err(Error::Foreign { what: "receipt", scope });
-        if self.batch != *batch {
-            return foreign("batch");
-        }
-        if self.hop != hop {
-            return foreign("hop");
-        }
-        if !party.verify(RECEIPT, &Self::body(batch, hop), &self.signature) {
-            let party = format!("the party at hop {hop}");
-            return Err(Error::Signature { what: "receipt", party });
-        }
-        Ok(())
+        Error::foreign("receipt", [("batch", self.batch == *batch), ("hop", self.hop == hop)])?;
+        let signed = party.verify(RECEIPT, &Self::body(batch, hop), &self.signature);
+        if signed { Ok(()) } else { Err(Error::unsigned("receipt", hop)) }
     }
 
     /// SHA-256, for the next manifest.

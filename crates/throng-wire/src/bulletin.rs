@@ -11,7 +11,6 @@
 //! sees, all see.
 
 use crate::bytes::{Reader, Writer};
-use crate::directory::unsigned;
 use crate::{CollectionId, Error, Identity, PublicIdentity};
 use sha2::{Digest, Sha256};
 use std::slice::ChunksExact;
@@ -254,22 +253,11 @@ impl SignedNotice {
         round: u64,
         parties: &[PublicIdentity],
     ) -> Result<&Notice, Error> {
-        let foreign = |scope| Err(Error::Foreign { what: "bulletin", scope });
-        if self.notice.collection != *collection {
-            return foreign("collection");
-        }
-        if self.notice.round != round {
-            return foreign("round");
-        }
-        if self.signatures.len() != parties.len() {
-            return foreign("chain");
-        }
-        for (hop, (party, signature)) in (1..).zip(parties.iter().zip(&self.signatures)) {
-            if !self.notice.cosigned(party, signature) {
-                return Err(unsigned("bulletin", hop));
-            }
-        }
-        Ok(&self.notice)
+        let Self { notice, signatures } = self;
+        let same = notice.collection == *collection;
+        Error::foreign("bulletin", [("collection", same), ("round", notice.round == round)])?;
+        PublicIdentity::all_signed(parties, ("bulletin", BULLETIN), &notice.encode(), signatures)?;
+        Ok(notice)
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
@@ -399,7 +387,7 @@ mod tests {
             short.signatures[missing] = signed.signatures[(missing + 1) % 3];
             let bytes = [&short.encode()[..], bag.as_bytes()].concat();
             let refused = Bulletin::decode(&bytes, &board(), 2, &known()).unwrap_err();
-            assert_eq!(refused, unsigned("bulletin", missing as u8 + 1));
+            assert_eq!(refused, Error::unsigned("bulletin", missing as u8 + 1));
         }
         let mut fewer = signed;
         fewer.signatures.pop();

@@ -63,7 +63,7 @@ impl Chain {
         (1..).zip(self.mixes.iter().chain([&self.analyzer]))
     }
 
-    /// The identities of all parties, in the order of the way.
+    /// The identities that have to sign, in the order of the way.
     pub fn identities(&self) -> Vec<PublicIdentity> {
         self.parties().map(|(_, party)| party.identity).collect()
     }

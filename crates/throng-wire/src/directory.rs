@@ -58,20 +58,10 @@ impl KeyStatement {
         hop: u8,
         party: &PublicIdentity,
     ) -> Result<LayerPublic, Error> {
-        let foreign = |scope| Err(Error::Foreign { what: "key", scope });
-        if self.collection != *collection {
-            return foreign("collection");
-        }
-        if self.window != window {
-            return foreign("window");
-        }
-        if self.hop != hop {
-            return foreign("hop");
-        }
-        if !party.verify(KEY, &self.body(), &self.signature) {
-            return Err(unsigned("key", hop));
-        }
-        Ok(self.key)
+        let (same, then) = (self.collection == *collection, self.window == window);
+        Error::foreign("key", [("collection", same), ("window", then), ("hop", self.hop == hop)])?;
+        let signed = party.verify(KEY, &self.body(), &self.signature);
+        if signed { Ok(self.key) } else { Err(Error::unsigned("key", hop)) }
     }
 
     /// `collection ‖ window ‖ hop ‖ key ‖ signature`.
@@ -141,9 +131,9 @@ impl Directory {
     fn body(&self) -> Vec<u8> {
         let mut body = Writer::default();
         body.raw(self.collection.as_bytes()).u64(self.window).u8(self.keys.len() as u8);
-        self.keys.iter().for_each(|key| {
+        for key in &self.keys {
             body.raw(key.as_bytes());
-        });
+        }
         body.0
     }
 }
@@ -187,22 +177,17 @@ impl SignedDirectory {
         window: u64,
         parties: &[PublicIdentity],
     ) -> Result<&Directory, Error> {
-        let foreign = |scope| Err(Error::Foreign { what: "directory", scope });
-        if self.directory.collection != *collection {
-            return foreign("collection");
-        }
-        if self.directory.window != window {
-            return foreign("window");
-        }
-        if self.directory.keys.len() != parties.len() || self.signatures.len() != parties.len() {
-            return foreign("chain");
-        }
-        for (hop, (party, signature)) in parties.iter().zip(&self.signatures).enumerate() {
-            if !self.directory.cosigned(party, signature) {
-                return Err(unsigned("directory", hop as u8 + 1));
-            }
-        }
-        Ok(&self.directory)
+        let Self { directory, signatures } = self;
+        let (same, then) = (directory.collection == *collection, directory.window == window);
+        let whole = directory.keys.len() == parties.len();
+        Error::foreign("directory", [("collection", same), ("window", then), ("chain", whole)])?;
+        PublicIdentity::all_signed(
+            parties,
+            ("directory", DIRECTORY),
+            &directory.body(),
+            signatures,
+        )?;
+        Ok(directory)
     }
 
     /// `collection ‖ window ‖ number of keys ‖ keys ‖ signatures`.
@@ -238,10 +223,6 @@ impl SignedDirectory {
     }
 }
 
-pub(crate) fn unsigned(what: &'static str, hop: u8) -> Error {
-    Error::Signature { what, party: format!("the party at hop {hop}") }
-}
-
 const KEY: &str = "throng/1 key";
 const DIRECTORY: &str = "throng/1 directory";
 
@@ -275,7 +256,7 @@ mod tests {
             signatures[missing] = signatures[(missing + 1) % 3];
             let signed = SignedDirectory::new(directory.clone(), signatures);
             let refused = signed.verify(&directory.collection, 4, &public);
-            assert_eq!(refused, Err(unsigned("directory", missing as u8 + 1)));
+            assert_eq!(refused, Err(Error::unsigned("directory", missing as u8 + 1)));
         }
         // One key replaced for one person: the others' signatures are of another list.
         let mut targeted = directory.clone();

@@ -55,3 +55,19 @@ pub enum Error {
         reason: String,
     },
 }
+
+impl Error {
+    /// The error for something without the signature of the party at a hop.
+    pub fn unsigned(what: &'static str, hop: u8) -> Self {
+        Self::Signature { what, party: format!("the party at hop {hop}") }
+    }
+
+    /// Refuses what belongs to another scope. The first of `scopes` that does not hold is named.
+    pub(crate) fn foreign<const N: usize>(
+        what: &'static str,
+        scopes: [(&'static str, bool); N],
+    ) -> Result<(), Self> {
+        let other = scopes.into_iter().find(|(_, holds)| !holds);
+        other.map_or(Ok(()), |(scope, _)| Err(Self::Foreign { what, scope }))
+    }
+}

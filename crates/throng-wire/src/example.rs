@@ -12,7 +12,7 @@
 //!
 //! // The keys of epoch 0, signed by both, and the secrets that open what is sealed to them.
 //! let (secrets, directory) = example::keys(&route, 0);
-//! let signed = directory.verify(&route.id, 0, &route.parties())?;
+//! let signed = directory.verify(&route.id, 0, &route.chain.identities())?;
 //! assert_eq!(signed.keys[0], secrets[0].public());
 //! # Ok::<(), throng_wire::Error>(())
 //! ```
@@ -38,7 +38,14 @@ pub fn party(name: &str, seed: u8) -> Party {
 
 /// The way through the mix `north` to the analyzer `counter`.
 pub fn chain() -> Chain {
-    Chain { mixes: vec![party("north", 1)], analyzer: party("counter", 2) }
+    chain_through(&["north"])
+}
+
+/// The way through mixes of these names to the analyzer `counter`. The seed of an identity is its
+/// hop.
+pub fn chain_through(mixes: &[&str]) -> Chain {
+    let mixes: Vec<Party> = (1..).zip(mixes).map(|(hop, name)| party(name, hop)).collect();
+    Chain { analyzer: party("counter", mixes.len() as u8 + 1), mixes }
 }
 
 /// Days from the second 1000 on, each with an hour of grace; too few reports are discarded.

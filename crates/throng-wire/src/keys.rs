@@ -128,6 +128,21 @@ impl PublicIdentity {
             key.verify_strict(&labelled(label, body), &Signature::from_bytes(signature)).is_ok()
         })
     }
+
+    /// Refuses a body that not every one of `parties`, in the order of the chain, signed.
+    pub(crate) fn all_signed(
+        parties: &[Self],
+        (what, label): (&'static str, &str),
+        body: &[u8],
+        signatures: &[[u8; 64]],
+    ) -> Result<(), Error> {
+        Error::foreign(what, [("chain", signatures.len() == parties.len())])?;
+        let mut signed = (1..).zip(parties.iter().zip(signatures));
+        match signed.find(|(_, (party, signature))| !party.verify(label, body, signature)) {
+            Some((hop, _)) => Err(Error::unsigned(what, hop)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for PublicIdentity {

@@ -6,8 +6,7 @@
 //! ```
 
 use crate::key_schedule::KeySchedule;
-use crate::x25519::AgreementKey;
-use crate::{Error, LayerPublic, LayerSecret};
+use crate::{AgreementKey, Error, LayerPublic, LayerSecret};
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -22,14 +21,9 @@ impl Sealer {
         Ok(Self(KeySchedule::new(*key.as_bytes(), info)))
     }
 
-    /// Seals `text` in place, and fills `enc` and `tag`.
-    pub fn seal(
-        &self,
-        enc: &mut [u8],
-        text: &mut [u8],
-        tag: &mut [u8],
-        rng: &mut impl CryptoRng,
-    ) -> Result<(), Error> {
+    /// Seals the text of a layer in place, and fills the key before it and the tag after it.
+    pub fn seal(&self, layer: [&mut [u8]; 3], rng: &mut impl CryptoRng) -> Result<(), Error> {
+        let [enc, text, tag] = layer;
         let mut random = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *random);
         let ephemeral = LayerSecret::from_bytes(&self.0.ephemeral(&random));
@@ -66,11 +60,11 @@ mod tests {
             let mut both = Vec::new();
             let (mut enc, mut sealed, mut tag) = ([0; 32], text.clone(), [0; 16]);
             let native = Sealer::new(&key, &info).unwrap();
-            native.seal(&mut enc, &mut sealed, &mut tag, &mut rng()).unwrap();
+            native.seal([&mut enc, &mut sealed, &mut tag], &mut rng()).unwrap();
             both.push((enc, sealed, tag));
             let (mut enc, mut sealed, mut tag) = ([0; 32], text, [0; 16]);
             let portable = portable::Sealer::new(&key, &info).unwrap();
-            portable.seal(&mut enc, &mut sealed, &mut tag, &mut rng()).unwrap();
+            portable.seal([&mut enc, &mut sealed, &mut tag], &mut rng()).unwrap();
             both.push((enc, sealed, tag));
             assert_eq!(both[0], both[1], "round {round}");
         }
@@ -83,7 +77,7 @@ mod tests {
         for key in [[0; 32], one] {
             let sealer = Sealer::new(&LayerPublic::new(key), b"").unwrap();
             let mut rng = ChaCha12Rng::seed_from_u64(1);
-            assert!(sealer.seal(&mut [0; 32], &mut [1], &mut [0; 16], &mut rng).is_err());
+            assert!(sealer.seal([&mut [0; 32], &mut [1], &mut [0; 16]], &mut rng).is_err());
         }
     }
 }

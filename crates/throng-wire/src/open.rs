@@ -4,9 +4,7 @@
 //! same for all layers is computed once.
 
 use crate::key_schedule::KeySchedule;
-use crate::shape::{ENC, LAYER, TAG};
-use crate::x25519::AgreementKey;
-use crate::{Binding, Error, LayerSecret};
+use crate::{AgreementKey, Binding, ENC, Error, LAYER, LayerSecret, TAG};
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use std::{fmt, mem, thread};
 
@@ -139,7 +137,7 @@ impl Opener {
         let (enc, rest) = layer.split_at(ENC);
         let (text, tag) = rest.split_at(rest.len() - TAG);
         let (key, nonce) = self.schedule.keys(enc, dh);
-        aes_gcm_open(&key, &nonce, aad, (text, tag), opened)
+        aes_gcm_open([&key, &nonce, aad], [text, tag], opened)
     }
 }
 
@@ -150,18 +148,10 @@ impl fmt::Debug for Opener {
 }
 
 /// True if the tag is right; what is in `opened` counts only then.
-fn aes_gcm_open(
-    key: &[u8],
-    nonce: &[u8],
-    aad: &[u8],
-    (text, tag): (&[u8], &[u8]),
-    opened: &mut [u8],
-) -> bool {
-    let (Ok(key), Ok(nonce)) =
-        (UnboundKey::new(&AES_128_GCM, key), Nonce::try_assume_unique_for_key(nonce))
-    else {
-        return false;
-    };
+fn aes_gcm_open(with: [&[u8]; 3], [text, tag]: [&[u8]; 2], opened: &mut [u8]) -> bool {
+    let [key, nonce, aad] = with;
+    let nonce = Nonce::try_assume_unique_for_key(nonce);
+    let (Ok(key), Ok(nonce)) = (UnboundKey::new(&AES_128_GCM, key), nonce) else { return false };
     LessSafeKey::new(key).open_separate_gather(nonce, Aad::from(aad), text, tag, opened).is_ok()
 }
 
@@ -223,13 +213,8 @@ mod tests {
             }
             for case in group.tests {
                 let mut opened = vec![0; case.ct.len()];
-                let ok = aes_gcm_open(
-                    &case.key,
-                    &case.nonce,
-                    &case.aad,
-                    (&case.ct, &case.tag),
-                    &mut opened,
-                );
+                let with = [&case.key, &case.nonce, &case.aad].map(|bytes| &bytes[..]);
+                let ok = aes_gcm_open(with, [&case.ct, &case.tag], &mut opened);
                 assert_eq!(ok, case.result == TestResult::Valid, "case {}", case.tc_id);
                 if ok {
                     assert_eq!(opened, case.pt.as_slice(), "case {}", case.tc_id);

@@ -25,14 +25,9 @@ impl Sealer {
         Ok(Self { key, info: info.to_vec() })
     }
 
-    /// Seals `text` in place, and fills `enc` and `tag`.
-    pub fn seal(
-        &self,
-        enc: &mut [u8],
-        text: &mut [u8],
-        tag: &mut [u8],
-        rng: &mut impl CryptoRng,
-    ) -> Result<(), Error> {
+    /// Seals the text of a layer in place, and fills the key before it and the tag after it.
+    pub fn seal(&self, layer: [&mut [u8]; 3], rng: &mut impl CryptoRng) -> Result<(), Error> {
+        let [enc, text, tag] = layer;
         let text = InOutBuf::from(text);
         // At sequence 0 nothing else can fail than the agreement.
         let (key, sum) = hpke_seal::<AesGcm128, HkdfSha256, X25519HkdfSha256>(

@@ -1,6 +1,6 @@
 //! The part of a collection that everyone on the way needs to know, whatever it is for.
 
-use crate::{Chain, CollectionId, PublicIdentity, Schedule, Shape};
+use crate::{Chain, CollectionId, Schedule, Shape};
 use std::ops::Range;
 
 /// The lengths, the quorum, the schedule and the chain of a collection. Mixes know no more of a
@@ -39,10 +39,5 @@ impl Route {
     pub fn window_epochs(&self, epoch: u64) -> Range<u64> {
         let Range { start, end } = self.schedule.window_epochs(epoch);
         start..end.min(self.epochs).max(start)
-    }
-
-    /// The identities that have to sign, in the order of the chain.
-    pub fn parties(&self) -> Vec<PublicIdentity> {
-        self.chain.identities()
     }
 }

@@ -13,8 +13,7 @@
 use crate::native::Sealer;
 #[cfg(not(feature = "open"))]
 use crate::portable::Sealer;
-use crate::shape::{ENC, LAYER, TAG};
-use crate::{Binding, CollectionId, Error, LayerPublic, Shape};
+use crate::{Binding, CollectionId, ENC, Error, LAYER, LayerPublic, Shape, TAG};
 use rand_core::CryptoRng;
 use std::mem;
 use zeroize::Zeroizing;
@@ -139,7 +138,7 @@ impl Layer {
     fn seal_in_place(&self, layer: &mut [u8], rng: &mut impl CryptoRng) -> Result<(), Error> {
         let (enc, rest) = layer.split_at_mut(ENC);
         let (text, tag) = rest.split_at_mut(rest.len() - TAG);
-        self.0.seal(enc, text, tag, rng)
+        self.0.seal([enc, text, tag], rng)
     }
 }
 

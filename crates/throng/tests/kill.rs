@@ -128,7 +128,7 @@ impl Load {
 /// Seals reports with numbers of their own and sends each until it is acknowledged or its epoch is
 /// over, and now and then once more.
 async fn send(collection: Arc<Collection>, load: Arc<Load>, mut rng: ChaCha12Rng) {
-    let uploader = Uploader::new(&collection).unwrap();
+    let uploader = Uploader::new(&*collection).unwrap();
     let http = reqwest::Client::builder().timeout(Duration::from_secs(2)).build().unwrap();
     let mix = &collection.chain.mixes[0].url;
     while let Some(epoch) = next_epoch(&collection).await {

@@ -11,13 +11,13 @@ use throng_mechanism::{Control, DecodeOptions, Estimate, Question, Tally};
 /// The subject of an estimate.
 ///
 /// ```
-/// use throng_collection::What;
+/// use throng_collection::Subject;
 ///
-/// assert_eq!(What::Period(7).to_string(), "period 7");
-/// assert_eq!(What::Label("Firefox".into()).to_string(), "Firefox");
+/// assert_eq!(Subject::Period(7).to_string(), "period 7");
+/// assert_eq!(Subject::Label("Firefox".into()).to_string(), "Firefox");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum Subject {
     /// The number of those who said yes.
     Yes,
     /// The mean of the answers.
@@ -28,7 +28,7 @@ pub enum What {
     Label(Arc<str>),
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Yes => f.write_str("yes"),
@@ -50,7 +50,7 @@ impl fmt::Display for What {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The subject of the estimate.
-    pub what: What,
+    pub what: Subject,
     /// The estimate.
     pub value: f64,
     /// Its standard error.
@@ -64,7 +64,7 @@ pub struct Answer {
 impl Answer {
     /// An answer without infinite numbers: the text of a release has one word for infinite and
     /// unknown.
-    fn new(what: What, estimate: Estimate) -> Self {
+    fn new(what: Subject, estimate: Estimate) -> Self {
         let known = |number: f64| if number.is_finite() { number } else { f64::NAN };
         let (low, high) = estimate.interval();
         let [value, standard_error, low, high] =
@@ -78,12 +78,12 @@ impl Answer {
 /// ```
 /// use std::sync::Arc;
 /// use throng_account::Probability;
-/// use throng_collection::{Subjects, What, example};
+/// use throng_collection::{Subjects, Subject, example};
 ///
 /// let subjects = Subjects::of(Arc::new(example::collection()));
 /// let nothing = example::terms().mechanism.tally();
 /// let answers = subjects.answers(&nothing, &[0], Probability::new("confidence", 0.95)?);
-/// assert_eq!(answers[0].what, What::Yes);
+/// assert_eq!(answers[0].what, Subject::Yes);
 /// # Ok::<(), throng_collection::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -136,18 +136,18 @@ impl Subjects {
         }
         let estimates = terms.mechanism.estimate(tally, confidence).into_iter().enumerate();
         let answer = |(place, estimate): (usize, Estimate)| match &self.known {
-            SubjectSet::Yes => Some(Answer::new(What::Yes, estimate)),
+            SubjectSet::Yes => Some(Answer::new(Subject::Yes, estimate)),
             SubjectSet::Mean => {
                 let scaled = estimate.rescaled(terms.question.low, unit(terms, tally));
-                Some(Answer::new(What::Mean, scaled))
+                Some(Answer::new(Subject::Mean, scaled))
             }
             SubjectSet::Periods(_) => {
                 let period = place as u64 + 1;
                 let complete = terms.mechanism.is_complete(place, epochs);
-                complete.then(|| Answer::new(What::Period(period), estimate))
+                complete.then(|| Answer::new(Subject::Period(period), estimate))
             }
             SubjectSet::Every(labels) => {
-                Some(Answer::new(What::Label(Arc::clone(labels.get(place)?)), estimate))
+                Some(Answer::new(Subject::Label(Arc::clone(labels.get(place)?)), estimate))
             }
             SubjectSet::Some(_) => None,
         };
@@ -171,9 +171,9 @@ impl Subjects {
     }
 
     /// The subjects that the labels of a release stand for, if a release has such labels.
-    pub(super) fn read(&self, labels: &[&str]) -> Option<Vec<What>> {
-        let all: Vec<What> = match &self.known {
-            SubjectSet::Every(every) => every.iter().cloned().map(What::Label).collect(),
+    pub(super) fn read(&self, labels: &[&str]) -> Option<Vec<Subject>> {
+        let all: Vec<Subject> = match &self.known {
+            SubjectSet::Every(every) => every.iter().cloned().map(Subject::Label).collect(),
             _ => labels.iter().map(|label| self.named(label)).collect::<Option<_>>()?,
         };
         let whole = match &self.known {
@@ -187,23 +187,23 @@ impl Subjects {
         whole.then_some(all)
     }
 
-    fn named(&self, label: &str) -> Option<What> {
+    fn named(&self, label: &str) -> Option<Subject> {
         let what = match &self.known {
-            SubjectSet::Yes => What::Yes,
-            SubjectSet::Mean => What::Mean,
+            SubjectSet::Yes => Subject::Yes,
+            SubjectSet::Mean => Subject::Mean,
             SubjectSet::Periods(most) => {
                 let number = label.rsplit(' ').next()?.parse().ok()?;
-                What::Period(Some(number).filter(|number| (1..=*most).contains(number))?)
+                Subject::Period(Some(number).filter(|number| (1..=*most).contains(number))?)
             }
             SubjectSet::Every(_) => return None,
-            SubjectSet::Some(some) => What::Label(Arc::clone(some.get(label)?)),
+            SubjectSet::Some(some) => Subject::Label(Arc::clone(some.get(label)?)),
         };
         (what.to_string() == label).then_some(what)
     }
 }
 
-fn period(what: &What) -> Option<u64> {
-    if let What::Period(number) = what { Some(*number) } else { None }
+fn period(what: &Subject) -> Option<u64> {
+    if let Subject::Period(number) = what { Some(*number) } else { None }
 }
 
 /// The labels of a question, or numbers from 0 where it has none.

@@ -169,8 +169,8 @@ fn hash(value: &Value) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collection::testing::{collection, rich_collection, terms};
-    use crate::{Collection, What, example};
+    use crate::collection::testing::{collection, rich_collection};
+    use crate::{Collection, Subject, example};
     use std::sync::Arc;
     use throng_mechanism::{Key, Question};
 
@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn asked(question: Question, key: Key) -> Subjects {
-        let mut collection = Collection { terms: terms(question, key, 1.0), ..collection() };
+        let mut collection = Collection { terms: example::asked(question, key), ..collection() };
         if let Question::Category { size: 3 } = question {
             collection.terms.question.labels = vec!["yes".into(), "mean".into(), "period 7".into()];
         }
@@ -232,20 +232,20 @@ mod tests {
             let again =
                 Release::parse(&text, &subjects).unwrap_or_else(|_| panic!("{key}: {text}"));
             assert_eq!(again.to_json(), text, "{key}");
-            let (about, told): (Vec<&What>, Vec<&What>) = (
+            let (about, told): (Vec<&Subject>, Vec<&Subject>) = (
                 made.estimates.iter().map(|answer| &answer.what).collect(),
                 again.estimates.iter().map(|answer| &answer.what).collect(),
             );
             assert_eq!(about, told, "{key}");
             match question {
-                Question::Bit => assert_eq!(told, [&What::Yes]),
-                Question::Real => assert_eq!(told, [&What::Mean]),
+                Question::Bit => assert_eq!(told, [&Subject::Yes]),
+                Question::Real => assert_eq!(told, [&Subject::Mean]),
                 Question::Category { size: 3 } => {
-                    assert_eq!(told[0], &What::Label("yes".into()));
+                    assert_eq!(told[0], &Subject::Label("yes".into()));
                 }
-                Question::Category { size: 4 } => assert_eq!(told[3], &What::Label("3".into())),
+                Question::Category { size: 4 } => assert_eq!(told[3], &Subject::Label("3".into())),
                 Question::Attributes { .. } => assert_eq!(told.len(), 5),
-                Question::State { .. } => assert_eq!(told, [&What::Period(1)]),
+                Question::State { .. } => assert_eq!(told, [&Subject::Period(1)]),
                 _ => assert!(told.is_empty()),
             }
             keys.push(key);
@@ -309,7 +309,7 @@ mod tests {
         let periods = |labels: &[&str]| followed.read(labels);
         assert_eq!(
             periods(&["period 1", "period 8"]),
-            Some(vec![What::Period(1), What::Period(8)])
+            Some(vec![Subject::Period(1), Subject::Period(8)])
         );
         for labels in [
             ["period 2", "period 1"],

@@ -101,3 +101,40 @@ const PUT: &str = "INSERT INTO rows VALUES (?1, ?2, ?3)
     ON CONFLICT (name, key) DO UPDATE SET value = excluded.value";
 
 const DELETE: &str = "DELETE FROM rows WHERE name = ?1 AND key = ?2";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use throng_wire::CollectionId;
+
+    // No call of the contract makes a commit fail, so that the file is prepared to refuse a row.
+    #[test]
+    fn a_commit_that_fails_half_way_changes_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        drop(Store::on_disk(directory.path()).unwrap());
+        let file = Connection::open(directory.path().join("rows.sqlite")).unwrap();
+        file.execute_batch(
+            "CREATE TRIGGER refuse BEFORE INSERT ON rows WHEN NEW.name = 'probe'
+             BEGIN SELECT RAISE(ABORT, 'refused'); END",
+        )
+        .unwrap();
+        drop(file);
+
+        let rows = Store::on_disk(directory.path()).unwrap().rows;
+        let [kept, other] = [1, 2].map(|epoch| RowKey::at(CollectionId::new([1; 32]), epoch));
+        rows.put(Table::Slots, &kept, b"before").unwrap();
+        let put = |table, key, value| Change::Put { table, key, value };
+        let refused = rows.commit(&[
+            put(Table::Slots, &kept, b"after"),
+            Change::Delete { table: Table::Slots, key: &kept },
+            put(Table::Slots, &other, b"new"),
+            put(Table::Probe, &other, b""),
+        ]);
+        assert!(matches!(refused, Err(StoreError::Io { doing: "writing the database", .. })));
+        assert_eq!(rows.get(Table::Slots, &kept), Ok(Some(b"before".to_vec())));
+        assert_eq!(rows.get(Table::Slots, &other), Ok(None));
+        rows.put(Table::Slots, &other, b"new").unwrap();
+        assert_eq!(rows.get(Table::Slots, &other), Ok(Some(b"new".to_vec())));
+    }
+}

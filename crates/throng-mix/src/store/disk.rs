@@ -14,7 +14,7 @@ use super::log_files::LogFiles;
 use super::secret_files::SecretFiles;
 use super::{Blob, BlobWriter, Blobs, Scratch, Store, StoreError, checked, files};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,9 +35,7 @@ pub fn open(directory: &Path) -> Result<Store, StoreError> {
     })?;
     let [logs, blobs, partial, secrets] =
         ["logs", "blobs", "partial", "secrets"].map(|name| directory.join(name));
-    if partial.exists() {
-        fs::remove_dir_all(&partial).map_err(&doing)?;
-    }
+    files::if_there(fs::remove_dir_all(&partial)).map_err(&doing)?;
     for made in [&blobs, &partial] {
         files::private_directory(made).map_err(&doing)?;
     }
@@ -65,11 +63,11 @@ impl Blobs for BlobFiles {
         Ok(Box::new(Unfinished { file, partial, path }))
     }
 
-    fn open(&self, name: &str) -> Result<Box<dyn Blob>, StoreError> {
+    fn open(&self, name: &str) -> Result<Blob, StoreError> {
         let doing = StoreError::io("opening a blob");
         let file = File::open(self.directory.join(checked(name)?)).map_err(&doing)?;
         let size = file.metadata().map_err(&doing)?.len();
-        Ok(Box::new(Finished { file, size }))
+        Ok(Blob { size, content: Box::new(file) })
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreError> {
@@ -135,29 +133,6 @@ impl Drop for Unfinished {
         // A finished blob has left this path. A file that cannot be removed now is removed at the
         // next opening.
         let _ = fs::remove_file(&self.partial);
-    }
-}
-
-struct Finished {
-    file: File,
-    size: u64,
-}
-
-impl Read for Finished {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.file.read(bytes)
-    }
-}
-
-impl Seek for Finished {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to)
-    }
-}
-
-impl Blob for Finished {
-    fn size(&self) -> u64 {
-        self.size
     }
 }
 
@@ -249,14 +224,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::on_disk(directory.path()).unwrap();
         let log = LogName { collection: CollectionId::new([1; 32]), epoch: 0 };
-        let key = LogKey::derive(&LayerSecret::from_bytes(&[1; 32]), 0);
+        let key = LogKey::derive(&LayerSecret::from_bytes(&[1; 32]), 0, 8);
         let taken: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4_u8)
                 .map(|t| {
                     let (store, key) = (&store, &key);
                     scope.spawn(move || {
                         (0..1_000_000)
-                            .take_while(|_| store.logs.append(&log, key, &[t; 8], 8).is_ok())
+                            .take_while(|_| store.logs.append(&log, key, &[t; 8]).is_ok())
                             .count()
                     })
                 })
@@ -270,7 +245,7 @@ mod tests {
             found += records.len() / 8;
             Ok::<_, StoreError>(())
         };
-        store.logs.visit(&log, &key, 8, count).unwrap();
+        store.logs.visit(&log, &key, count).unwrap();
         assert_eq!(found, taken);
     }
 }

@@ -25,10 +25,17 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Removes a file, durably. An absent one is fine.
 pub fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => path.parent().map_or(Ok(()), sync_directory),
+    match (if_there(fs::remove_file(path))?, path.parent()) {
+        (Some(()), Some(parent)) => sync_directory(parent),
+        _ => Ok(()),
+    }
+}
+
+/// The result of an operation on something that may be absent: `None` if it is.
+pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
     }
 }
 

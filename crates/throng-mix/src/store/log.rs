@@ -16,60 +16,49 @@
 //! that is damage and an error.
 
 use super::pending::{Answer, Pending};
-use super::segment::{DAMAGED, Head, MAX_BLOCK, PREFIX, Segment, SegmentReader};
-use super::{LogKey, StoreError, files};
+use super::segment::{DAMAGED, MAX_BLOCK, PREFIX, Segment, SegmentReader};
+use super::{LogKey, StoreError, Visit, files};
 use crate::lock;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 /// A log that takes records.
 pub struct Log {
-    directory: PathBuf,
-    key: LogKey,
-    each: usize,
     shared: Arc<Shared>,
     committer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Log {
     /// Opens a log, or makes it.
-    pub fn open(directory: &Path, key: &LogKey, each: usize) -> Result<Self, StoreError> {
+    pub fn open(directory: &Path, key: &LogKey) -> Result<Self, StoreError> {
         let doing = StoreError::io("opening a log");
         files::private_directory(directory).map_err(&doing)?;
         let paths = segments(directory)?;
-        let next = paths.last().map_or(Ok(FIRST), |last| end_of(last, key, each))?;
+        let next = paths.last().map_or(Ok(FIRST), |last| end_of(last, key))?;
+        let made = paths.last().map_or(Some(0), |last| index(last)?.checked_add(1));
         let shared = Arc::new(Shared {
+            directory: directory.to_owned(),
+            key: key.clone(),
             queue: Mutex::default(),
             filled: Condvar::new(),
             next: AtomicU64::new(next),
         });
-        let mut committer = Committer {
-            shared: Arc::clone(&shared),
-            directory: directory.to_owned(),
-            key: key.clone(),
-            each,
-            made: paths
-                .last()
-                .map_or(Some(0), |last| index(last)?.checked_add(1))
-                .ok_or(DAMAGED)?,
-            segment: None,
-            block: Vec::new(),
-        };
+        let (made, segment, block) = (made.ok_or(DAMAGED)?, None, Vec::new());
+        let mut committer = Committer { log: Arc::clone(&shared), made, segment, block };
         let thread = thread::Builder::new().name("log".to_owned());
         let thread = thread.spawn(move || committer.run()).map_err(&doing)?;
-        let committer = Mutex::new(Some(thread));
-        Ok(Self { directory: directory.to_owned(), key: key.clone(), each, shared, committer })
+        Ok(Self { shared, committer: Mutex::new(Some(thread)) })
     }
 
     /// Queues whole records.
-    pub fn submit(&self, key: &LogKey, records: &[u8], each: usize) -> Pending {
-        if let Err(error) = self.check(key, each) {
+    pub fn submit(&self, key: &LogKey, records: &[u8]) -> Pending {
+        if let Err(error) = self.check(key) {
             return Err(error).into();
         }
-        let mut queue = self.shared.lock();
+        let mut queue = lock(&self.shared.queue);
         if queue.ended {
             return Err(StoreError::Closed).into();
         }
@@ -91,7 +80,7 @@ impl Log {
 
     /// Takes no more records, and returns when all that were queued are answered.
     pub fn end(&self) {
-        self.shared.lock().ended = true;
+        lock(&self.shared.queue).ended = true;
         self.shared.filled.notify_one();
         let thread = lock(&self.committer).take();
         if let Some(thread) = thread {
@@ -101,19 +90,14 @@ impl Log {
     }
 
     /// Shows the acknowledged records.
-    pub fn read(
-        &self,
-        key: &LogKey,
-        each: usize,
-        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        self.check(key, each)?;
+    pub fn read(&self, key: &LogKey, visit: Visit<'_>) -> Result<(), StoreError> {
+        self.check(key)?;
         let end = self.shared.next.load(Ordering::Acquire);
-        read(&self.directory, key, each, Some(end), visit)
+        read(&self.shared.directory, key, Some(end), visit)
     }
 
-    fn check(&self, key: &LogKey, each: usize) -> Result<(), StoreError> {
-        if self.each == each && self.key.same(key) { Ok(()) } else { Err(DAMAGED) }
+    fn check(&self, key: &LogKey) -> Result<(), StoreError> {
+        if self.shared.key.same(key) { Ok(()) } else { Err(DAMAGED) }
     }
 }
 
@@ -128,44 +112,22 @@ impl Drop for Log {
 pub fn read(
     directory: &Path,
     key: &LogKey,
-    each: usize,
     end: Option<u64>,
-    visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    visit: Visit<'_>,
 ) -> Result<(), StoreError> {
-    let open = |path: &PathBuf| {
-        let reader = SegmentReader::open(path, key)?;
-        if reader.head().each == each { Ok(reader) } else { Err(DAMAGED) }
-    };
-    let (mut number, mut records) = (FIRST, Vec::new());
     let paths = segments(directory)?;
-    let mut paths = paths.iter();
-    let mut segment = paths.next().map(open).transpose()?;
+    let mut segments = paths.iter().map(|path| SegmentReader::open(path, key));
+    let (mut number, mut segment) = (FIRST, segments.next().transpose()?);
     while let Some(mut current) = segment {
-        segment = paths.next().map(open).transpose()?;
-        if current.head().first != number {
+        segment = segments.next().transpose()?;
+        if current.first != number {
             return Err(DAMAGED);
         }
-        let stop = match (&segment, end) {
-            (Some(next), Some(end)) => Some(next.head().first.min(end)),
-            (Some(next), None) => Some(next.head().first),
-            (None, end) => end,
-        };
-        while stop.is_none_or(|stop| number < stop) && current.next(number, &mut records)? {
-            if visit(&records).is_break() {
-                return Ok(());
-            }
-            number += 1;
-        }
-        let complete = match stop {
-            Some(stop) => number == stop,
-            None => !current.more(&mut records)?,
-        };
-        if !complete {
-            return Err(DAMAGED);
-        }
-        // Later segments are still being written.
-        if end == Some(number) {
-            break;
+        let stop = segment.iter().map(|next| next.first).chain(end).min();
+        match current.walk(stop, visit)? {
+            // If `end` is reached, later segments are still being written.
+            Some(reached) if end != Some(reached) => number = reached,
+            _ => break,
         }
     }
     Ok(())
@@ -173,16 +135,12 @@ pub fn read(
 
 /// The state that clients and the committer share.
 struct Shared {
+    directory: PathBuf,
+    key: LogKey,
     queue: Mutex<Queue>,
     filled: Condvar,
     /// The number of the block after the last acknowledged one.
     next: AtomicU64,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        lock(&self.queue)
-    }
 }
 
 #[derive(Default)]
@@ -194,10 +152,7 @@ struct Queue {
 
 /// The thread that writes.
 struct Committer {
-    shared: Arc<Shared>,
-    directory: PathBuf,
-    key: LogKey,
-    each: usize,
+    log: Arc<Shared>,
     /// The number of segments that were made or tried.
     made: u32,
     segment: Option<Segment>,
@@ -216,12 +171,12 @@ impl Committer {
     fn take(&self, records: &mut Vec<u8>) -> Option<Answer> {
         records.clear();
         records.shrink_to(KEPT);
-        let mut queue = self.shared.lock();
+        let mut queue = lock(&self.log.queue);
         while queue.records.is_empty() {
             if queue.ended {
                 return None;
             }
-            queue = self.shared.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self.log.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         std::mem::swap(&mut queue.records, records);
         Some(std::mem::take(&mut queue.answer))
@@ -231,18 +186,18 @@ impl Committer {
         self.block.clear();
         self.block.shrink_to(KEPT);
         self.block.resize(PREFIX, 0);
-        sort_into(records, self.each, &mut self.block);
+        sort_into(records, self.log.key.each(), &mut self.block);
 
         // After an error the segment is given up: what it has of this block was not acknowledged,
         // and the head of the next segment says so.
-        let number = self.shared.next.load(Ordering::Acquire);
+        let number = self.log.next.load(Ordering::Acquire);
         let mut segment = match self.segment.take().filter(|segment| segment.fits(records.len())) {
             Some(segment) => segment,
             None => self.make(number, records.len())?,
         };
         segment.write(number, &mut self.block)?;
         self.segment = Some(segment);
-        self.shared.next.store(number + 1, Ordering::Release);
+        self.log.next.store(number + 1, Ordering::Release);
         Ok(())
     }
 
@@ -250,8 +205,8 @@ impl Committer {
         let index = self.made;
         self.made = index.checked_add(1).ok_or(StoreError::Full)?;
         let room = (SMALLEST << (2 * index.min(STEPS))).max(least as u64 + 64);
-        let path = self.directory.join(format!("{index:010}.segment"));
-        Segment::create(&path, &self.key, Head { first, each: self.each }, room)
+        let path = self.log.directory.join(format!("{index:010}.segment"));
+        Segment::create(&path, &self.log.key, first, room)
     }
 }
 
@@ -273,31 +228,20 @@ fn prefix(record: &[u8]) -> u64 {
 }
 
 /// The number of the block after the last one of the log's last segment.
-fn end_of(last: &Path, key: &LogKey, each: usize) -> Result<u64, StoreError> {
+fn end_of(last: &Path, key: &LogKey) -> Result<u64, StoreError> {
     let mut segment = SegmentReader::open(last, key)?;
-    if segment.head().each != each {
-        return Err(DAMAGED);
-    }
-    let (mut number, mut records) = (segment.head().first, Vec::new());
-    while segment.next(number, &mut records)? {
-        number += 1;
-    }
-    if segment.more(&mut records)? {
-        return Err(DAMAGED);
-    }
+    let end = segment.walk(None, &mut |_| ControlFlow::Continue(()))?.ok_or(DAMAGED)?;
     // A block may be intact without being durable: its writer stopped before the disk answered. The
     // next segment's head counts on it.
     segment.sync()?;
-    Ok(number)
+    Ok(end)
 }
 
 /// The segments of a log, in order. Those that were not finished have another name.
 fn segments(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let names = match files::names(directory) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        names => names.map_err(StoreError::io("listing a log"))?,
-    };
-    let segments = names.iter().filter(|name| name.ends_with(".segment"));
+    let names =
+        files::if_there(files::names(directory)).map_err(StoreError::io("listing a log"))?;
+    let segments = names.into_iter().flatten().filter(|name| name.ends_with(".segment"));
     Ok(segments.map(|name| directory.join(name)).collect())
 }
 
@@ -329,7 +273,11 @@ mod tests {
     const BLOCK: u64 = (12 + 2 * EACH + 16) as u64;
 
     fn key(seed: u8) -> LogKey {
-        LogKey::derive(&LayerSecret::from_bytes(&[seed; 32]), 7)
+        key_for(seed, EACH)
+    }
+
+    fn key_for(seed: u8, each: usize) -> LogKey {
+        LogKey::derive(&LayerSecret::from_bytes(&[seed; 32]), 7, each)
     }
 
     /// Two records, in order, that no other `i` has.
@@ -338,12 +286,12 @@ mod tests {
     }
 
     fn append(log: &Log, i: u8) {
-        log.submit(&key(1), &pair(i), EACH).wait().unwrap();
+        log.submit(&key(1), &pair(i)).wait().unwrap();
     }
 
     fn content(directory: &Path, key: &LogKey) -> Result<Vec<u8>, StoreError> {
         let mut all = Vec::new();
-        read(directory, key, EACH, None, &mut |records| {
+        read(directory, key, None, &mut |records| {
             all.extend_from_slice(records);
             ControlFlow::Continue(())
         })?;
@@ -357,7 +305,7 @@ mod tests {
     /// A log with three blocks in one segment, which is cut to what it holds.
     fn three_blocks() -> (tempfile::TempDir, Vec<u8>) {
         let directory = tempfile::tempdir().unwrap();
-        let log = Log::open(directory.path(), &key(1), EACH).unwrap();
+        let log = Log::open(directory.path(), &key(1)).unwrap();
         (0..3).for_each(|i| append(&log, i));
         drop(log);
         let path = directory.path().join("0000000000.segment");
@@ -384,7 +332,7 @@ mod tests {
         let directory = segment_of(bytes);
         assert_eq!(content(directory.path(), &key(1)), Ok(kept.to_vec()));
         if reopen {
-            let log = Log::open(directory.path(), &key(1), EACH).unwrap();
+            let log = Log::open(directory.path(), &key(1)).unwrap();
             append(&log, 9);
             append(&log, 10);
             drop(log);
@@ -415,10 +363,10 @@ mod tests {
     #[test]
     fn a_last_block_whose_end_was_written_first_is_left_out() {
         let directory = tempfile::tempdir().unwrap();
-        let log = Log::open(directory.path(), &key(1), EACH).unwrap();
+        let log = Log::open(directory.path(), &key(1)).unwrap();
         append(&log, 0);
         let long: Vec<u8> = pair(1).into_iter().cycle().take(100 * EACH).collect();
-        log.submit(&key(1), &long, EACH).wait().unwrap();
+        log.submit(&key(1), &long).wait().unwrap();
         drop(log);
         let bytes = fs::read(directory.path().join("0000000000.segment")).unwrap();
         for missing in 0..4 {
@@ -436,14 +384,14 @@ mod tests {
         for at in blocks.into_iter().chain([heads]).flatten() {
             let directory = segment_of(&flipped(&bytes, at));
             assert_eq!(content(directory.path(), &key(1)), Err(DAMAGED), "byte {at}");
-            assert_eq!(Log::open(directory.path(), &key(1), EACH).err(), Some(DAMAGED));
+            assert_eq!(Log::open(directory.path(), &key(1)).err(), Some(DAMAGED));
         }
     }
 
     #[test]
     fn damage_at_the_end_of_an_earlier_segment_is_an_error() {
         let (directory, bytes) = three_blocks();
-        let log = Log::open(directory.path(), &key(1), EACH).unwrap();
+        let log = Log::open(directory.path(), &key(1)).unwrap();
         append(&log, 3);
         drop(log);
         let first = directory.path().join("0000000000.segment");
@@ -464,10 +412,9 @@ mod tests {
     #[test]
     fn a_block_that_was_refused_does_not_count_even_if_it_is_there() {
         let directory = tempfile::tempdir().unwrap();
-        let head = |first| Head { first, each: EACH };
         let make = |index: u8, first| {
             let path = directory.path().join(format!("000000000{index}.segment"));
-            Segment::create(&path, &key(1), head(first), 2048).unwrap()
+            Segment::create(&path, &key(1), first, 2048).unwrap()
         };
         let write = |segment: &mut Segment, number, i| {
             let mut block = [vec![0; PREFIX], pair(i)].concat();
@@ -489,36 +436,36 @@ mod tests {
     #[test]
     fn nothing_is_readable_under_another_key_or_without_one() {
         let (directory, bytes) = three_blocks();
-        for other in [key(2), LogKey::derive(&LayerSecret::from_bytes(&[1; 32]), 8)] {
+        for other in [key(2), LogKey::derive(&LayerSecret::from_bytes(&[1; 32]), 8, EACH)] {
             assert_eq!(content(directory.path(), &other), Err(DAMAGED));
-            assert_eq!(Log::open(directory.path(), &other, EACH).err(), Some(DAMAGED));
+            assert_eq!(Log::open(directory.path(), &other).err(), Some(DAMAGED));
         }
         for record in pairs(1..3).chunks(EACH) {
             assert!(!bytes.windows(EACH).any(|window| window == record));
         }
-        let log = Log::open(directory.path(), &key(1), EACH).unwrap();
-        assert_eq!(log.submit(&key(2), &pair(0), EACH).wait(), Err(DAMAGED));
-        assert_eq!(log.submit(&key(1), &pair(0), EACH / 2).wait(), Err(DAMAGED));
+        let log = Log::open(directory.path(), &key(1)).unwrap();
+        assert_eq!(log.submit(&key(2), &pair(0)).wait(), Err(DAMAGED));
+        assert_eq!(log.submit(&key_for(1, EACH / 2), &pair(0)).wait(), Err(DAMAGED));
     }
 
     #[test]
     fn many_threads_lose_nothing_and_leave_no_order_within_a_group() {
-        let directory = tempfile::tempdir().unwrap();
-        let log = Log::open(directory.path(), &key(1), 4).unwrap();
+        let (directory, key) = (tempfile::tempdir().unwrap(), key_for(1, 4));
+        let log = Log::open(directory.path(), &key).unwrap();
         thread::scope(|scope| {
             for t in 0..8_u32 {
-                let log = &log;
+                let (log, key) = (&log, &key);
                 scope.spawn(move || {
                     for i in 0..100 {
                         // Scattered, so that the order of arrival is not the sorted one.
                         let record = (100 * t + i).wrapping_mul(0x9E37_79B1).to_be_bytes();
-                        log.submit(&key(1), &record, 4).wait().unwrap();
+                        log.submit(key, &record).wait().unwrap();
                     }
                 });
             }
         });
         let (mut found, mut groups) = (Vec::new(), 0);
-        log.read(&key(1), 4, &mut |records| {
+        log.read(&key, &mut |records| {
             let group: Vec<[u8; 4]> = records.chunks(4).map(|r| r.try_into().unwrap()).collect();
             assert!(group.is_sorted());
             groups += 1;
@@ -533,35 +480,34 @@ mod tests {
         assert_eq!(found, sent);
         assert!(groups <= 800);
         log.end();
-        assert_eq!(log.submit(&key(1), &[0; 4], 4).wait(), Err(StoreError::Closed));
+        assert_eq!(log.submit(&key, &[0; 4]).wait(), Err(StoreError::Closed));
     }
 
     #[test]
     fn a_group_larger_than_a_segment_has_one_of_its_own() {
-        let directory = tempfile::tempdir().unwrap();
-        let log = Log::open(directory.path(), &key(1), 1 << 10).unwrap();
+        let (directory, key) = (tempfile::tempdir().unwrap(), key_for(1, 1 << 10));
+        let log = Log::open(directory.path(), &key).unwrap();
         let records = vec![5; 3 << 20];
-        log.submit(&key(1), &records, 1 << 10).wait().unwrap();
-        log.submit(&key(1), &records[..2 << 20], 1 << 10).wait().unwrap();
+        log.submit(&key, &records).wait().unwrap();
+        log.submit(&key, &records[..2 << 20]).wait().unwrap();
         let mut bytes = 0;
         let count = &mut |records: &[u8]| {
             bytes += records.len();
             ControlFlow::Continue(())
         };
-        log.read(&key(1), 1 << 10, count).unwrap();
+        log.read(&key, count).unwrap();
         assert_eq!(bytes, 5 << 20);
         let too_many = vec![0; MAX_BLOCK + (1 << 10)];
-        assert_eq!(log.submit(&key(1), &too_many, 1 << 10).wait(), Err(StoreError::Full));
+        assert_eq!(log.submit(&key, &too_many).wait(), Err(StoreError::Full));
     }
 
     #[test]
     fn tasks_are_woken_like_threads() {
         let directory = tempfile::tempdir().unwrap();
-        let log = Log::open(directory.path(), &key(1), EACH).unwrap();
+        let log = Log::open(directory.path(), &key(1)).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let pending: Vec<Pending> =
-                (0..50).map(|i| log.submit(&key(1), &pair(i), EACH)).collect();
+            let pending: Vec<Pending> = (0..50).map(|i| log.submit(&key(1), &pair(i))).collect();
             for one in pending {
                 one.await.unwrap();
             }
@@ -574,13 +520,13 @@ mod tests {
     fn a_failed_write_is_told_and_the_next_one_may_succeed() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("log");
-        let log = Log::open(&place, &key(1), EACH).unwrap();
+        let log = Log::open(&place, &key(1)).unwrap();
         append(&log, 0);
         // More than the room that is left, and nowhere to make a segment.
         let many: Vec<u8> = pair(1).into_iter().cycle().take(60_000 * EACH).collect();
         fs::rename(&place, directory.path().join("away")).unwrap();
         assert!(matches!(
-            log.submit(&key(1), &many, EACH).wait(),
+            log.submit(&key(1), &many).wait(),
             Err(StoreError::Io { kind: std::io::ErrorKind::NotFound, .. })
         ));
         fs::rename(directory.path().join("away"), &place).unwrap();

@@ -2,12 +2,11 @@
 
 use super::disk::Partial;
 use super::log::{self, Log};
-use super::{LogKey, LogName, Logs, Pending, StoreError, files, whole};
+use super::{LogKey, LogName, Logs, Pending, StoreError, Visit, files};
 use crate::lock;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -31,7 +30,7 @@ impl LogFiles {
     }
 
     /// The log, if it takes records.
-    fn log(&self, name: &LogName, key: &LogKey, each: usize) -> Result<Arc<Log>, StoreError> {
+    fn log(&self, name: &LogName, key: &LogKey) -> Result<Arc<Log>, StoreError> {
         if let Some(door) = self.used().get(name) {
             return door.log();
         }
@@ -43,7 +42,7 @@ impl LogFiles {
         let door = if directory.join(CLOSED).exists() {
             Door::Closed
         } else {
-            Door::Open(Arc::new(Log::open(&directory, key, each)?))
+            Door::Open(Arc::new(Log::open(&directory, key)?))
         };
         let log = door.log();
         used.insert(*name, door);
@@ -72,9 +71,9 @@ impl LogFiles {
 }
 
 impl Logs for LogFiles {
-    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8], each: usize) -> Pending {
-        match whole(records, each).and_then(|()| self.log(log, key, each)) {
-            Ok(log) => log.submit(key, records, each),
+    fn submit(&self, log: &LogName, key: &LogKey, records: &[u8]) -> Pending {
+        match key.whole(records).and_then(|()| self.log(log, key)) {
+            Ok(log) => log.submit(key, records),
             Err(error) => Err(error).into(),
         }
     }
@@ -89,17 +88,11 @@ impl Logs for LogFiles {
         files::sync_directory(&directory).map_err(&doing)
     }
 
-    fn read(
-        &self,
-        log: &LogName,
-        key: &LogKey,
-        each: usize,
-        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn read(&self, log: &LogName, key: &LogKey, visit: Visit<'_>) -> Result<(), StoreError> {
         let open = self.used().get(log).and_then(|door| door.log().ok());
         match open {
-            Some(log) => log.read(key, each, visit),
-            None => log::read(&self.directory(log), key, each, None, visit),
+            Some(log) => log.read(key, visit),
+            None => log::read(&self.directory(log), key, None, visit),
         }
     }
 
@@ -109,16 +102,11 @@ impl Logs for LogFiles {
         self.end(log);
         // It gets another name first, so that half a log is never taken for a whole one.
         let doomed = self.partial.path();
-        match fs::rename(self.directory(log), &doomed) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            renamed => renamed.map_err(&doing)?,
-        }
+        files::if_there(fs::rename(self.directory(log), &doomed)).map_err(&doing)?;
         files::sync_directory(&self.directory).map_err(&doing)?;
         self.used_mut().remove(log);
-        match fs::remove_dir_all(&doomed) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(doing(error)),
-            _ => Ok(()),
-        }
+        files::if_there(fs::remove_dir_all(&doomed)).map_err(&doing)?;
+        Ok(())
     }
 }
 

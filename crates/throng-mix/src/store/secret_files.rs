@@ -5,7 +5,7 @@
 //! encrypted.
 
 use super::disk::Partial;
-use super::{Secrets, StoreError, checked, files};
+use super::{ANOTHER, Secrets, StoreError, checked, equal, files};
 use crate::lock;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -47,10 +47,7 @@ impl Secrets for SecretFiles {
         if let Some(kept) = self.get(name)? {
             // It may be there and not durable, when an earlier attempt failed at the very end.
             files::sync_directory(&self.directory).map_err(&doing)?;
-            return match aws_lc_rs::constant_time::verify_slices_are_equal(&kept, secret) {
-                Ok(()) => Ok(()),
-                Err(_) => Err(StoreError::Misuse { what: "another secret of that name" }),
-            };
+            return if equal(&kept, secret) { Ok(()) } else { Err(ANOTHER) };
         }
         shred(&self.unfinished).map_err(&doing)?;
         let mut file = files::private_file(&self.unfinished).map_err(&doing)?;
@@ -60,10 +57,8 @@ impl Secrets for SecretFiles {
 
     fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
         let doing = StoreError::io("reading a secret");
-        let mut file = match File::open(self.directory.join(checked(name)?)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(&doing)?,
-        };
+        let file = files::if_there(File::open(self.directory.join(checked(name)?)));
+        let Some(mut file) = file.map_err(&doing)? else { return Ok(None) };
         // The buffer has its full capacity from the start: one that grows leaves copies behind.
         let size = file.metadata().map_err(&doing)?.len();
         let mut secret = Zeroizing::new(vec![0; size as usize]);
@@ -87,12 +82,9 @@ impl Secrets for SecretFiles {
 
 /// Overwrites a file with zeros, durably, and removes it, durably. An absent one is fine.
 fn shred(path: &Path) -> io::Result<()> {
-    let mut file = match OpenOptions::new().write(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Removed by an attempt that may have failed to make that durable.
-            return path.parent().map_or(Ok(()), files::sync_directory);
-        }
-        file => file?,
+    let Some(mut file) = files::if_there(OpenOptions::new().write(true).open(path))? else {
+        // Removed by an attempt that may have failed to make that durable.
+        return path.parent().map_or(Ok(()), files::sync_directory);
     };
     let size = file.metadata()?.len();
     file.write_all(&vec![0; size as usize])?;

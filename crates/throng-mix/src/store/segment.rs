@@ -15,21 +15,12 @@
 //! segment has 32 fresh random bytes as salt and thus its own key: no nonce is ever used twice
 //! under a key, whoever has seen the bytes of the first attempt.
 
-use super::{LogKey, StoreError, files};
+use super::{LogKey, StoreError, Visit, files};
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-
-/// The head of a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// The number of its first block.
-    pub first: u64,
-    /// The number of bytes of a record.
-    pub each: usize,
-}
 
 /// A segment that takes blocks.
 pub struct Segment {
@@ -40,14 +31,14 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Makes a new file with room for `room` bytes of blocks. It appears under its name with its
-    /// head complete, so that a bad head is always damage.
-    pub fn create(path: &Path, key: &LogKey, head: Head, room: u64) -> Result<Self, StoreError> {
+    /// Makes a new file with room for `room` bytes of blocks, from the number `first` on. It
+    /// appears under its name with its head complete, so that a bad head is always damage.
+    pub fn create(path: &Path, key: &LogKey, first: u64, room: u64) -> Result<Self, StoreError> {
         let mut salt = [0; 32];
         getrandom::fill(&mut salt).map_err(|_| StoreError::Randomness)?;
+        let each = length_bytes(key.each())?;
         let key = cipher(key, &salt)?;
-        let mut bytes =
-            [MAGIC.as_slice(), &salt, &head.first.to_be_bytes(), &head_each(head)?].concat();
+        let mut bytes = [MAGIC.as_slice(), &salt, &first.to_be_bytes(), &each].concat();
         let tag = seal(&key, 0, &bytes, &mut [])?;
         bytes.extend_from_slice(&tag);
         bytes.resize(SECTOR as usize, 0);
@@ -77,7 +68,7 @@ impl Segment {
         let length = block.len() - PREFIX;
         let (head, records) = block.split_at_mut(PREFIX);
         head[..8].copy_from_slice(&number.to_be_bytes());
-        head[8..].copy_from_slice(&u32::try_from(length).map_err(|_| UNSEALED)?.to_be_bytes());
+        head[8..].copy_from_slice(&length_bytes(length)?);
         let tag = seal(&self.key, number, head, records)?;
         block.extend_from_slice(&tag);
         block.resize(padded(length) as usize, 0);
@@ -107,9 +98,12 @@ fn filled(path: &Path, head: &[u8], end: u64) -> io::Result<File> {
 
 /// A segment that is read.
 pub struct SegmentReader {
+    /// The number of its first block.
+    pub first: u64,
+    /// The number of bytes of a record.
+    each: usize,
     file: File,
     key: LessSafeKey,
-    head: Head,
     at: u64,
     end: u64,
 }
@@ -123,25 +117,36 @@ impl SegmentReader {
         let mut bytes = [0; HEAD];
         file.read_exact_at(&mut bytes, 0).map_err(|_| DAMAGED)?;
         let (body, tag) = bytes.split_at_mut(HEAD - TAG);
-        let salt = array(&body[16..48]);
-        let head =
-            Head { first: u64::from_be_bytes(array(&body[48..56])), each: length(&body[56..60]) };
-        let key = cipher(key, &salt)?;
+        let (first, each) = (u64::from_be_bytes(array(&body[48..56])), key.each());
+        let key = cipher(key, &array(&body[16..48]))?;
         let opened = key.open_in_place(nonce(0), Aad::from(&*body), tag).is_ok();
-        if !opened || &body[..16] != MAGIC {
+        if !opened || &body[..16] != MAGIC || length(&body[56..60]) != each {
             return Err(DAMAGED);
         }
-        Ok(Self { file, key, head, at: SECTOR, end })
+        Ok(Self { first, each, file, key, at: SECTOR, end })
     }
 
-    /// The head of the segment.
-    pub fn head(&self) -> Head {
-        self.head
+    /// Shows the records of all blocks, from the first one up to `stop`, or to the last intact one
+    /// where none is known, and returns the number at which it arrives; `None` if `visit` breaks
+    /// off. A block that is missing on the way is damage.
+    pub fn walk(&mut self, stop: Option<u64>, visit: Visit<'_>) -> Result<Option<u64>, StoreError> {
+        let (mut number, mut records) = (self.first, Vec::new());
+        while stop.is_none_or(|stop| number < stop) && self.next(number, &mut records)? {
+            if visit(&records).is_break() {
+                return Ok(None);
+            }
+            number += 1;
+        }
+        let complete = match stop {
+            Some(stop) => number == stop,
+            None => !self.more(&mut records)?,
+        };
+        if complete { Ok(Some(number)) } else { Err(DAMAGED) }
     }
 
     /// Reads the next block, which is `number`, into `records`; false if there is no such block, or
     /// only a damaged one.
-    pub fn next(&mut self, number: u64, records: &mut Vec<u8>) -> Result<bool, StoreError> {
+    fn next(&mut self, number: u64, records: &mut Vec<u8>) -> Result<bool, StoreError> {
         let found = self.block(self.at, records)? == Some(number);
         if found {
             self.at += padded(records.len());
@@ -154,7 +159,7 @@ impl SegmentReader {
     /// A machine that stops leaves at most one block damaged, the last one, since a block is
     /// written only when the one before is durable. An intact block after a damaged one therefore
     /// means that an acknowledged one is lost.
-    pub fn more(&self, records: &mut Vec<u8>) -> Result<bool, StoreError> {
+    fn more(&self, records: &mut Vec<u8>) -> Result<bool, StoreError> {
         for at in (self.at..self.end).step_by(SECTOR as usize) {
             if self.block(at, records)?.is_some() {
                 return Ok(true);
@@ -180,14 +185,14 @@ impl SegmentReader {
         let number = u64::from_be_bytes(array(&head[..8]));
         let length = length(&head[8..]);
         let stop = at + (PREFIX + length + TAG) as u64;
-        if number < self.head.first || length == 0 || length > MAX_BLOCK || stop > self.end {
+        if number < self.first || length == 0 || length > MAX_BLOCK || stop > self.end {
             return Ok(None);
         }
         records.resize(length + TAG, 0);
         self.file.read_exact_at(records, at + PREFIX as u64).map_err(&doing)?;
         let opened = self.key.open_in_place(nonce(number), Aad::from(&head), records).is_ok();
         records.truncate(length);
-        Ok((opened && length.is_multiple_of(self.head.each)).then_some(number))
+        Ok((opened && length.is_multiple_of(self.each)).then_some(number))
     }
 }
 
@@ -212,8 +217,8 @@ fn nonce(number: u64) -> Nonce {
     Nonce::assume_unique_for_key(bytes)
 }
 
-fn head_each(head: Head) -> Result<[u8; 4], StoreError> {
-    Ok(u32::try_from(head.each).map_err(|_| UNSEALED)?.to_be_bytes())
+fn length_bytes(length: usize) -> Result<[u8; 4], StoreError> {
+    Ok(u32::try_from(length).map_err(|_| UNSEALED)?.to_be_bytes())
 }
 
 fn length(bytes: &[u8]) -> usize {

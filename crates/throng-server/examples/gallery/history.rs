@@ -14,7 +14,7 @@ use throng_collection::{
 use throng_mix::store::{Change, RowKey, Store, Table, blob};
 use throng_mix::{Slot, Stage, Why};
 use throng_server::Ledger;
-use throng_wire::{BatchId, Loss};
+use throng_wire::{BatchId, Loss, Route};
 
 /// The past of the collections of one kind, and its cost. Collections that differ in their words
 /// alone share it.
@@ -38,10 +38,11 @@ impl History {
     /// Makes up epoch after epoch until now.
     pub fn new(collection: &Collection, now: u64) -> Result<Self> {
         let running = collection.epoch_at(now).unwrap_or(collection.terms.promise.epochs);
+        let route = Route::from(collection);
         let mut events = Vec::new();
         let mut first = 0;
         while first < running {
-            let window = collection.window_epochs(first);
+            let window = route.window_epochs(first);
             let merged = window.end - first == 2 && first % 26 == 10 && window.end <= running;
             let last = if merged { first + 1 } else { first };
             // Nothing ever arrived for a few epochs.

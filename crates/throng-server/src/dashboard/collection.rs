@@ -13,7 +13,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
-use throng_collection::{Answer, Release, Terms, What};
+use throng_collection::{Answer, Release, Subject, Terms};
 use throng_mechanism::Kind;
 
 /// Renders the page, or only the part that depends on the form if the query has `part`.
@@ -135,7 +135,7 @@ impl View<'_> {
         let label = match self.terms.mechanism.kind() {
             Kind::State => {
                 let dot = |answer: &Answer| {
-                    let What::Period(period) = answer.what else { return None };
+                    let Subject::Period(period) = answer.what else { return None };
                     let when = answer.what.to_string();
                     Some(Dot { first: period, last: period, when, answer: answer.clone() })
                 };
@@ -149,7 +149,7 @@ impl View<'_> {
             let estimates = self.estimates(release);
             let mut about = estimates.iter().filter(|answer| match (label, &answer.what) {
                 (None, _) => true,
-                (Some(label), What::Label(known)) => **known == *label,
+                (Some(label), Subject::Label(known)) => **known == *label,
                 (Some(_), _) => false,
             });
             let Release { first, last, .. } = **release;
@@ -158,7 +158,7 @@ impl View<'_> {
         };
         let dots: Vec<Dot> = self.asked.releases.iter().filter_map(dot).collect();
         let name = label.unwrap_or(match release.estimates.first().map(|answer| &answer.what) {
-            Some(What::Mean) => "Mean",
+            Some(Subject::Mean) => "Mean",
             _ => "Said yes",
         });
         (!dots.is_empty()).then(|| self.line(release, "epoch", name, dots))

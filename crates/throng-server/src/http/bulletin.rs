@@ -25,7 +25,7 @@ pub async fn fetch(
 ) -> Result<impl IntoResponse, Problem> {
     let (signed, bag) = node.blocking(move |_| party.bulletin(round)).await?;
     let head = signed.encode();
-    let length = head.len() as u64 + bag.size();
+    let length = head.len() as u64 + bag.size;
     let patience = Duration::from_secs(node.limits.patience);
     let (body, feeding) = pieces(head, bag, AHEAD, patience);
     // It ends when the reader leaves, or is too slow.

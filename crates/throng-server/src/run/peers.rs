@@ -85,7 +85,7 @@ impl Peers {
         &self,
         url: &str,
         start: Vec<u8>,
-        blob: Box<dyn Blob>,
+        blob: Blob,
         most: usize,
     ) -> Result<Vec<u8>, Failure> {
         let patience = self.patience;

@@ -316,7 +316,7 @@ pub fn tell(from: &Member, to: &Member, window: u64, told: bool) -> Result<(), E
 /// A batch as it travels.
 pub fn wire(mut outgoing: Outgoing) -> Vec<u8> {
     let mut bytes = outgoing.manifest.encode();
-    outgoing.records.read_to_end(&mut bytes).unwrap();
+    outgoing.records.content.read_to_end(&mut bytes).unwrap();
     bytes
 }
 

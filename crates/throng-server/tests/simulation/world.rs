@@ -74,7 +74,7 @@ impl World {
         let disks = network.nodes.iter().map(|node| {
             let disk = Arc::new(Mutex::new(Disk::default()));
             let decides = disk.clone();
-            node.store.set_faults(Faults::by(move |_, _| decides.lock().unwrap().decide()));
+            node.store.set_faults(Faults::by(move |_| decides.lock().unwrap().decide()));
             disk
         });
         Self {
@@ -634,11 +634,10 @@ impl World {
         for epoch in 0..collection.terms.promise.epochs {
             let window = collection.schedule.window_of(epoch);
             let Some(secret) = self.secrets.get(&(hop, window)) else { continue };
-            let (log, key) =
-                (LogName { collection: collection.id(), epoch }, LogKey::derive(secret, epoch));
-            let each = collection.shape().report_bytes();
+            let log = LogName { collection: collection.id(), epoch };
+            let key = LogKey::derive(secret, epoch, collection.shape().report_bytes());
             let show = &mut |_: &[u8]| panic!("reports on disk");
-            let reading = store.store().logs.read(&log, &key, each, show);
+            let reading = store.store().logs.read(&log, &key, show);
             reading.unwrap();
         }
     }

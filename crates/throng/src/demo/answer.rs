@@ -6,7 +6,7 @@ use crate::results::{among, nobody_honest, published};
 use anyhow::Result;
 use serde_json::{Value, json};
 use throng_account::show::{Near, Upper};
-use throng_collection::{Answer, Collection, Release, What};
+use throng_collection::{Answer, Collection, Release, Subject};
 
 /// A release with the truth beside every estimate.
 pub struct EpochResult {
@@ -23,7 +23,7 @@ pub struct EpochResult {
 /// The truth about something, and the estimate of it.
 #[derive(Clone)]
 struct Comparison {
-    what: What,
+    what: Subject,
     truth: Option<f64>,
     answer: Option<Answer>,
 }
@@ -31,8 +31,8 @@ struct Comparison {
 impl EpochResult {
     /// Puts the truth beside a release. If nothing was found, the commonest value in truth stands
     /// for the whole.
-    pub fn new(story: Story, release: Release, truth: &[(What, f64)]) -> Self {
-        let beside = |what: &What, answer: Option<&Answer>| Comparison {
+    pub fn new(story: Story, release: Release, truth: &[(Subject, f64)]) -> Self {
+        let beside = |what: &Subject, answer: Option<&Answer>| Comparison {
             what: what.clone(),
             truth: truth.iter().find(|(name, _)| what == name).map(|(_, count)| *count),
             answer: answer.cloned(),
@@ -138,7 +138,7 @@ pub fn summary(
     story: Story,
     collection: &Collection,
     releases: &[EpochResult],
-    truth: &[(What, f64)],
+    truth: &[(Subject, f64)],
     rate: f64,
 ) -> Result<Report> {
     let all: Vec<Value> = releases.iter().map(EpochResult::to_json).collect::<Result<_>>()?;
@@ -207,9 +207,9 @@ fn shares(report: Report, told: &EpochResult) -> Report {
 }
 
 /// The commonest in truth beside those that were found, each with its count.
-fn ranking(report: Report, told: &EpochResult, truth: &[(What, f64)]) -> Report {
+fn ranking(report: Report, told: &EpochResult, truth: &[(Subject, f64)]) -> Report {
     let found = &told.estimates;
-    let row = |(place, (what, count)): (usize, &(What, f64))| {
+    let row = |(place, (what, count)): (usize, &(Subject, f64))| {
         let mut row = vec![(place + 1).to_string(), what.to_string(), digits(Near(*count))];
         row.push(found.get(place).map_or("-".into(), |beside| beside.what.to_string()));
         row.extend(found.get(place).map_or([None; 5], Comparison::numbers).map(of));
@@ -225,7 +225,7 @@ fn ranking(report: Report, told: &EpochResult, truth: &[(What, f64)]) -> Report 
              --epsilon help.",
         );
     }
-    let first = |name: &What| truth.iter().take(RANKS).any(|(what, _)| name == what);
+    let first = |name: &Subject| truth.iter().take(RANKS).any(|(what, _)| name == what);
     let right = found.iter().take(RANKS).filter(|beside| first(&beside.what)).count();
     report.note(format!(
         "{} of {} names are found, and {right} of the true first {RANKS} are among the first \
@@ -301,7 +301,8 @@ mod tests {
 
     #[test]
     fn names_that_are_not_found_leave_the_commonest_truth() {
-        let truth = [("Emma", 7.0), ("Noah", 5.0)].map(|(name, n)| (What::Label(name.into()), n));
+        let truth =
+            [("Emma", 7.0), ("Noah", 5.0)].map(|(name, n)| (Subject::Label(name.into()), n));
         let release = Release { estimates: vec![], ..example::release() };
         let told = EpochResult::new(Story::Names, release, &truth);
         let json = told.to_json().unwrap();

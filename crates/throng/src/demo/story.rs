@@ -4,7 +4,7 @@ use super::samples::{aircraft, apportion, browsers, delays, drawn, names};
 use crate::parallel::generator;
 use clap::ValueEnum;
 use throng_account::show::Count;
-use throng_collection::{Prompt, What};
+use throng_collection::{Prompt, Subject};
 use throng_mechanism::{Key, Question, Range, Values, sample};
 
 /// A question and the people who are asked.
@@ -214,23 +214,23 @@ impl People {
     }
 
     /// The true values behind a release of this epoch, under its labels, the most important first.
-    pub fn truth(&self, values: &Values, epoch: u64) -> Vec<(What, f64)> {
+    pub fn truth(&self, values: &Values, epoch: u64) -> Vec<(Subject, f64)> {
         match values {
             Values::Reals(units) => {
                 let mean = units.iter().sum::<f64>() / units.len().max(1) as f64;
-                vec![(What::Mean, range().low() + (range().high() - range().low()) * mean)]
+                vec![(Subject::Mean, range().low() + (range().high() - range().low()) * mean)]
             }
             Values::Bits(_) if self.story == Story::Aircraft => {
                 let count = |period| self.flying(period).filter(|flies| *flies).count() as f64;
                 let periods = (0..=epoch).rev();
-                periods.map(|period| (What::Period(period + 1), count(period))).collect()
+                periods.map(|period| (Subject::Period(period + 1), count(period))).collect()
             }
             Values::Bits(bits) => {
-                vec![(What::Yes, bits.iter().filter(|bit| **bit).count() as f64)]
+                vec![(Subject::Yes, bits.iter().filter(|bit| **bit).count() as f64)]
             }
             _ => {
                 let named =
-                    |(label, n): &(String, _)| (What::Label(label.as_str().into()), *n as f64);
+                    |(label, n): &(String, _)| (Subject::Label(label.as_str().into()), *n as f64);
                 let mut truth: Vec<_> = self.shares.iter().map(named).collect();
                 truth.sort_by(|a, b| b.1.total_cmp(&a.1));
                 truth

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
-use throng_client::{Patience, Poster, Report, Uploader};
+use throng_client::{Poster, Report, Uploader};
 use throng_collection::Board;
 use throng_rounds::{RobustXorSum, Seat};
 use throng_wire::{Bulletin, Schedule, SignedDirectory};
@@ -48,14 +48,14 @@ impl Hall {
     pub fn open(parties: LocalParties, boards: &[Board]) -> Result<Self> {
         let servers = parties.serve(&[], boards)?;
         let board = boards.first().context("a board")?.clone();
-        let uploader = Uploader::for_board(&board, Patience::default())?;
+        let uploader = Uploader::new(&board)?;
         let (posters, shares) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { servers, board, uploader, posters, shares, rounds: 0, read: 0, seconds: 0.0 })
     }
 
     /// Goes over to another board.
     pub fn enter(&mut self, board: &Board) -> Result<()> {
-        self.uploader = Uploader::for_board(board, Patience::default())?;
+        self.uploader = Uploader::new(board)?;
         self.board = board.clone();
         self.posters.clear();
         Ok(())
