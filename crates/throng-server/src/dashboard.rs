@@ -276,6 +276,14 @@ mod tests {
     }
 
     #[test]
+    fn every_page_names_the_files_that_it_needs() {
+        let html = problem(404, "there is no such page");
+        for Asset { name, mark, .. } in ASSETS.iter() {
+            assert!(html.contains(&format!("\"/assets/{name}?{mark}\"")), "{name}");
+        }
+    }
+
+    #[test]
     fn a_path_has_one_page_for_each_role() {
         for page in &PAGES {
             let same = PAGES.iter().filter(|other| {
