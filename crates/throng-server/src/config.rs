@@ -121,6 +121,9 @@ impl Config {
         Ok(Self {
             role,
             listen,
+            identity: top.path("identity")?,
+            data: top.path("data")?,
+            collections: top.paths("collections")?,
             tls: top.section("tls", "certificate, key", |tls| {
                 Ok((tls.path("certificate")?, tls.path("key")?))
             })?,
@@ -130,9 +133,6 @@ impl Config {
                 })?
                 .flatten(),
             access: top.section("access", "tokens", |access| access.path("tokens"))?,
-            identity: top.path("identity")?,
-            data: top.path("data")?,
-            collections: top.paths("collections")?,
             limits: top.section("limits", LIMITS, limits)?.unwrap_or_default(),
         })
     }

@@ -153,6 +153,13 @@ impl Frame {
         named.chain([("/docs", "Documentation")]).collect()
     }
 
+    /// The path that the name of the program leads to: the first page, which asks for a token where
+    /// one is needed, or for those who may not read that page the first that they may.
+    fn home(&self) -> &'static str {
+        let menu = self.menu();
+        menu.first().filter(|_| self.visitor.is_some()).map_or("/", |(path, _)| path)
+    }
+
     /// True if everybody can read results here, which the page then warns of. A mix has none.
     fn exposed(&self) -> bool {
         self.open && self.role == Some(Role::Analyzer)
@@ -241,10 +248,12 @@ mod tests {
 
     #[test]
     fn everyone_is_shown_the_pages_that_they_may_read() {
-        let names = |role, reader: Option<Reader>| -> Vec<&str> {
+        let frame = |role, reader: Option<Reader>| {
             let visitor = reader.map(|reader| Visitor { name: None, reader });
-            let frame = Frame { role, open: false, visitor, here: "" };
-            frame.menu().into_iter().map(|(_, name)| name).collect()
+            Frame { role, open: false, visitor, here: "" }
+        };
+        let names = |role, reader| -> Vec<&str> {
+            frame(role, reader).menu().into_iter().map(|(_, name)| name).collect()
         };
         let (viewer, operator) = (Some(Reader::Viewer), Some(Reader::Operator));
         let all = ["Results", "Operations", "Planner", "Documentation"];
@@ -253,8 +262,25 @@ mod tests {
         assert_eq!(names(Some(Role::Mix), operator), ["Status", "Documentation"]);
         // A mix has one page, which a viewer may not open.
         assert_eq!(names(Some(Role::Mix), viewer), ["Documentation"]);
+        assert_eq!(frame(Some(Role::Mix), viewer).home(), "/docs");
+        for (role, reader) in [
+            (Some(Role::Mix), operator),
+            (Some(Role::Mix), None),
+            (Some(Role::Analyzer), viewer),
+            (None, None),
+        ] {
+            assert_eq!(frame(role, reader).home(), "/", "{role:?}, {reader:?}");
+        }
         assert_eq!(names(Some(Role::Analyzer), None), ["Documentation"]);
         assert_eq!(names(None, None), ["Documentation"]);
+    }
+
+    #[test]
+    fn every_page_names_the_files_that_it_needs() {
+        let html = problem(404, "there is no such page");
+        for Asset { name, mark, .. } in ASSETS.iter() {
+            assert!(html.contains(&format!("\"/assets/{name}?{mark}\"")), "{name}");
+        }
     }
 
     #[test]

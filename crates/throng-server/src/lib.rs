@@ -44,7 +44,7 @@
 //! mix.step(deadline, &mut rng)?;
 //! let mut outgoing = mix.outgoing()?.ok_or("a batch is ready")?;
 //! let mut records = Vec::new();
-//! outgoing.records.read_to_end(&mut records)?;
+//! outgoing.records.content.read_to_end(&mut records)?;
 //! let Intake::New(mut incoming) = analyzer.course().receive(outgoing.manifest)? else {
 //!     return Err("the batch is new to the analyzer".into());
 //! };

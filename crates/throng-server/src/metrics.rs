@@ -58,6 +58,11 @@ impl Metrics {
         *lock(&self.events).entry((name, label)).or_default() += 1;
     }
 
+    /// The count of an event.
+    pub fn count_of(&self, name: &'static str, label: &'static str) -> u64 {
+        lock(&self.events).get(&(name, label)).copied().unwrap_or_default()
+    }
+
     /// The counts of the events of one counter, by label.
     pub fn counts(&self, name: &str) -> Vec<(&'static str, u64)> {
         let events = lock(&self.events);
@@ -146,8 +151,10 @@ pub(crate) const BATCHES_REFUSED: &str = "throng_batches_refused_total";
 /// The counter of attempts that failed and are repeated, by task.
 pub(crate) const FAILURES: &str = "throng_failures_total";
 
+/// The label of all alarms.
+pub(crate) const CONFLICT: &str = "conflict";
+
 const UPLOADS_REFUSED: &str = "throng_uploads_refused_total";
-const CONFLICT: &str = "conflict";
 
 /// The counters in the order of the text: the name, the key of the label, and what it counts.
 const COUNTERS: [(&str, &str, &str); 6] = [

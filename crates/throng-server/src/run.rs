@@ -41,8 +41,8 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
     let mut tasks = JoinSet::new();
     tasks.spawn(until(stopping.clone(), watch::watch(Arc::clone(node), peers.clone())));
     for party in node.parties.values() {
-        let task = Task { node: Arc::clone(node), party: Arc::clone(party) };
-        tasks.spawn(task.clone().work(stopping.clone()));
+        let worker = Worker { node: Arc::clone(node), party: Arc::clone(party) };
+        tasks.spawn(worker.clone().work(stopping.clone()));
         for (hop, other) in party.others() {
             let collection = party.id();
             if peers::in_the_open(&other.url) {
@@ -50,13 +50,13 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
             }
             let base = format!("{}/v1/collections/{collection}", other.url);
             let other = Neighbour { peers: peers.clone(), hop, base };
-            tasks.spawn(until(stopping.clone(), task.clone().keys(other.clone())));
+            tasks.spawn(until(stopping.clone(), worker.clone().keys(other.clone())));
             if party.noticeboard().is_ok() {
-                tasks.spawn(until(stopping.clone(), task.clone().notices(other)));
+                tasks.spawn(until(stopping.clone(), worker.clone().notices(other)));
             }
         }
         if party.mix().is_ok() {
-            tasks.spawn(until(stopping.clone(), task.hand_over(peers.clone())));
+            tasks.spawn(until(stopping.clone(), worker.hand_over(peers.clone())));
         }
     }
     tasks
@@ -70,16 +70,40 @@ struct Neighbour {
     base: String,
 }
 
-/// A task for one collection of one server.
+/// A task that is tried again when it fails.
+#[derive(Clone, Copy)]
+pub(crate) enum Task {
+    HandOver,
+    Keys,
+    Notices,
+    Work,
+}
+
+impl Task {
+    /// All of them, in the order of their names.
+    pub const ALL: [Self; 4] = [Self::HandOver, Self::Keys, Self::Notices, Self::Work];
+
+    /// Its name in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HandOver => "hand over",
+            Self::Keys => "keys",
+            Self::Notices => "notices",
+            Self::Work => "work",
+        }
+    }
+}
+
+/// The doer of the tasks for one collection of one server.
 #[derive(Clone)]
-struct Task {
+struct Worker {
     node: Arc<Node>,
     party: Arc<Party>,
 }
 
-impl Task {
+impl Worker {
     async fn work(self, stopping: CancellationToken) {
-        let mut trouble = Trouble::new("work", self.party.id());
+        let mut trouble = Trouble::new(Task::Work, self.party.id());
         while !stopping.is_cancelled() {
             if trouble.due() {
                 self.note(&mut trouble, self.steps(&stopping).await);
@@ -110,7 +134,7 @@ impl Task {
         match went {
             Ok(()) => trouble.over(),
             Err(reason) => {
-                self.node.metrics.count(FAILURES, trouble.task);
+                self.node.metrics.count(FAILURES, trouble.task.name());
                 trouble.met(&reason.to_string());
             }
         }

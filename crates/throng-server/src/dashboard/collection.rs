@@ -314,8 +314,8 @@ struct Answers {
 impl Answers {
     /// The query that sorts by a column, or turns it around.
     fn sorted(&self, query: &Query, column: &str) -> String {
-        let (sort, first) = (Sort::named(Some(column)), column == "value");
-        let down = if sort == self.sort { !self.down } else { first };
+        let sort = Sort::named(Some(column));
+        let down = if sort == self.sort { !self.down } else { sort == Sort::Value };
         let turned = Query::parse(query.with("sort", column).trim_start_matches('?'));
         turned.with("order", if down { "down" } else { "up" })
     }

@@ -8,6 +8,7 @@ use super::strip::Fate;
 use super::time::{Epochs, Span};
 use super::{Frame, shown};
 use crate::Error;
+use crate::run::Task;
 use askama::Template;
 use std::array::from_fn;
 use std::cmp::Reverse;
@@ -20,25 +21,25 @@ pub(crate) fn operations(site: &Site, machine: &Machine, frame: Frame) -> Result
     let mut places: Vec<&Place> = site.places.iter().collect();
     // What waits or is late comes first.
     places.sort_by_cached_key(|&place| (Reverse(place.behind()), &place.route.title));
-    let refused = listed(&machine.refused, |reason| reason);
-    let failures = listed(&machine.failures, task);
+    let refused = listed(machine.refused.iter().copied());
+    let failures = listed(machine.failures.iter().map(|(task, count)| (purpose(*task), *count)));
     shown(&Page { frame, site, machine, refused, failures, places })
 }
 
 /// The sum of counts, and each of them by name on one line.
-fn listed(counts: &[(&'static str, u64)], word: fn(&'static str) -> &'static str) -> (u64, String) {
-    let each = counts.iter().map(|(name, count)| format!("{count} {}", word(name)));
+fn listed(counts: impl Iterator<Item = (&'static str, u64)>) -> (u64, String) {
+    let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
+    let each = counts.iter().map(|(name, count)| format!("{count} {name}"));
     (counts.iter().map(|(_, count)| count).sum(), each.collect::<Vec<_>>().join(", "))
 }
 
 /// The purpose of a task in words.
-fn task(name: &'static str) -> &'static str {
-    match name {
-        "keys" => "asking for keys",
-        "hand over" => "handing over",
-        "work" => "counting and tidying",
-        "notices" => "asking for signatures",
-        other => other,
+fn purpose(task: Task) -> &'static str {
+    match task {
+        Task::HandOver => "handing over",
+        Task::Keys => "asking for keys",
+        Task::Notices => "asking for signatures",
+        Task::Work => "counting and tidying",
     }
 }
 
@@ -109,4 +110,85 @@ struct Page<'a> {
     /// The number of attempts that failed, and their tasks.
     failures: (u64, String),
     places: Vec<&'a Place>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Role;
+    use crate::dashboard::overview::overview;
+    use crate::dashboard::site::{Keys, Survey};
+    use crate::dashboard::status::status;
+    use std::collections::BTreeMap;
+    use throng_collection::example;
+
+    const NAME: &str = "<b>\"Nord\" & 'Süd'";
+
+    /// A question that waits for a key, as the party at this hop sees it. All names are hostile.
+    fn site(hop: u8) -> Site {
+        let mut collection = example::collection();
+        collection.terms.question.text = NAME.into();
+        collection.chain.mixes[0].name = NAME.into();
+        collection.chain.analyzer.name = NAME.into();
+        let route = Arc::new((&collection).into());
+        let keys = || Keys { window: 0, signed: false, unknown: vec![1, 2], unsigned: vec![] };
+        let outcome = if hop == 1 {
+            Outcome::HandedOver
+        } else {
+            Outcome::Released(Survey {
+                collection: collection.into(),
+                releases: vec![],
+                ledger: vec![],
+            })
+        };
+        let place = Place {
+            now: 1_000,
+            route,
+            hop,
+            outcome,
+            slots: vec![],
+            keys: vec![keys()],
+            needed: Some(keys()),
+            live: 0,
+            stepped: 900,
+            progress: None,
+        };
+        Site { now: 1_000, places: vec![place], heard: BTreeMap::new() }
+    }
+
+    fn machine(counts: [u64; 4]) -> Machine {
+        let failures = from_fn(|place| (Task::ALL[place], counts[place]));
+        Machine { writable: true, conflicts: 0, failures, refused: vec![("conflict", 2)] }
+    }
+
+    fn frame(role: Role) -> Frame {
+        Frame::new(role, false, None, "/")
+    }
+
+    #[test]
+    fn hostile_names_stay_text() {
+        let escaped = "&#60;b&#62;&#34;Nord&#34; &#38; &#39;Süd&#39;";
+        let machine = machine([0; 4]);
+        let pages = [
+            operations(&site(2), &machine, frame(Role::Analyzer)),
+            status(&site(1), &machine, frame(Role::Mix)),
+            overview(&site(2), "", frame(Role::Analyzer)),
+            overview(&site(2), "part=1&q=<b>", frame(Role::Analyzer)),
+        ];
+        for html in pages.map(Result::unwrap) {
+            assert!(html.contains(escaped) && !html.contains("<b>"), "{html}");
+        }
+    }
+
+    #[test]
+    fn failures_are_told_by_the_purpose_of_their_tasks() {
+        let page = |failures| operations(&site(2), &machine(failures), frame(Role::Analyzer));
+        let html = page([3, 1, 0, 12]).unwrap();
+        let told =
+            "3 handing over, 1 asking for keys, 12 counting and tidying; each is tried again";
+        assert!(html.contains("<dd>16</dd>") && html.contains(told), "{html}");
+        assert!(html.contains("<dd>2</dd><dd class=\"quiet\">2 conflict</dd>"), "{html}");
+        let none = "<dd>0</dd><dd class=\"quiet\">since the start</dd>";
+        assert!(page([0; 4]).unwrap().contains(none));
+    }
 }

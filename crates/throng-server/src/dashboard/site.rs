@@ -10,9 +10,9 @@
 //! This is the one place where the dashboard meets the running server.
 
 use super::{Curves, Planner, ROUNDS};
-use crate::metrics::{ALARMS, BATCHES_REFUSED, FAILURES, reports};
+use crate::metrics::{ALARMS, BATCHES_REFUSED, CONFLICT, FAILURES, reports};
 use crate::party::Party;
-use crate::run::Health;
+use crate::run::{Health, Task};
 use crate::server::Node;
 use crate::{Entry, Error};
 use std::collections::BTreeMap;
@@ -57,8 +57,8 @@ impl<'a> Ask<'a> {
         let metrics = &self.node.metrics;
         Machine {
             writable: self.node.writable_now(),
-            conflicts: metrics.counts(ALARMS).iter().map(|(_, count)| count).sum(),
-            failures: metrics.counts(FAILURES),
+            conflicts: metrics.count_of(ALARMS, CONFLICT),
+            failures: Task::ALL.map(|task| (task, metrics.count_of(FAILURES, task.name()))),
             refused: metrics.counts(BATCHES_REFUSED),
         }
     }
@@ -274,7 +274,7 @@ pub(crate) struct Machine {
     /// The number of times that two batches came for the same epochs, or two notices of one round.
     pub conflicts: u64,
     /// The numbers of attempts that failed and are repeated, by task.
-    pub failures: Vec<(&'static str, u64)>,
+    pub failures: [(Task, u64); 4],
     /// The numbers of batches that were not taken, by reason.
     pub refused: Vec<(&'static str, u64)>,
 }

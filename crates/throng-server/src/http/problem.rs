@@ -153,6 +153,35 @@ mod tests {
     }
 
     #[test]
+    fn every_reason_has_its_status_and_its_name() {
+        let wire = || throng_wire::Error::Malformed { expected: "a signature" };
+        for (error, status, name) in [
+            (Mix::UnknownCollection.into(), 404, "unknown-collection"),
+            (Mix::WrongPlace.into(), 404, "wrong-place"),
+            (Mix::NoKeys.into(), 404, "no-keys"),
+            (Mix::KeysDestroyed.into(), 410, "keys-destroyed"),
+            (Mix::EpochClosed.into(), 409, "epoch-closed"),
+            (Mix::Conflict.into(), 409, "conflict"),
+            (Mix::Length.into(), 400, "length"),
+            (Mix::TooLarge.into(), 413, "too-large"),
+            (Mix::Batch(wire()).into(), 400, "batch"),
+            (Mix::Notice(wire()).into(), 400, "notice"),
+            (Mix::Busy.into(), 429, "busy"),
+            (StoreError::Randomness.into(), 503, "store"),
+            (wire().into(), 500, "internal"),
+            (Error::IsBoard, 404, "is-board"),
+            (Error::IsQuestion, 404, "is-question"),
+            (Error::NoRound, 404, "no-round"),
+            (Error::NotYet, 404, "not-yet"),
+            (Error::Dropped(throng_mix::Why::Keys), 410, "dropped"),
+            (Error::Interrupted, 500, "internal"),
+        ] {
+            let problem = Problem::from(&error);
+            assert_eq!((problem.status.as_u16(), problem.name), (status, name), "{error}");
+        }
+    }
+
+    #[test]
     fn what_goes_wrong_inside_stays_inside() {
         let (field, reason) = ("secret".into(), "secret".into());
         let inside = [

@@ -2,16 +2,16 @@
 
 use super::peers::{Failure, Peers};
 use super::trouble::{Obstacle, Troubles};
-use super::{Task, pause};
+use super::{Task, Worker, pause};
 use crate::Error;
 use std::sync::Arc;
 use throng_mix::{Outgoing, Slot, Stage};
 use throng_wire::Receipt;
 
-impl Task {
+impl Worker {
     /// Hands batches over, for ever. A batch that the next party does not take holds up no other.
     pub async fn hand_over(self, peers: Peers) {
-        let mut troubles = Troubles::new("hand over", self.party.id());
+        let mut troubles = Troubles::new(Task::HandOver, self.party.id());
         loop {
             let sealed = |slot: &Slot| matches!(slot.stage, Stage::Sealed(_)).then_some(slot.first);
             let waiting: Vec<u64> = self.party.course.slots().iter().filter_map(sealed).collect();

@@ -2,15 +2,15 @@
 
 use super::peers::Failure;
 use super::trouble::{Obstacle, Trouble};
-use super::{Neighbour, TICK, Task};
+use super::{Neighbour, TICK, Task, Worker};
 use std::sync::Arc;
 use throng_wire::{Error, KeyStatement};
 use tokio::time::sleep;
 
-impl Task {
+impl Worker {
     /// Asks one party for all that is missing, for ever.
     pub async fn keys(self, other: Neighbour) {
-        let mut trouble = Trouble::new("keys", self.party.id());
+        let mut trouble = Trouble::new(Task::Keys, self.party.id());
         loop {
             if trouble.due() {
                 match self.ask(&other).await {

@@ -3,18 +3,18 @@
 
 use super::peers::Failure;
 use super::trouble::{Obstacle, Troubles};
-use super::{Neighbour, TICK, Task};
+use super::{Neighbour, TICK, Task, Worker};
 use crate::Noticeboard;
 use std::sync::Arc;
 use throng_mix::statement;
 use throng_wire::Notice;
 use tokio::time::sleep;
 
-impl Task {
+impl Worker {
     /// Asks a mix for every signature that is missing, for ever.
     pub async fn notices(self, mix: Neighbour) {
         let Ok(board) = self.party.noticeboard() else { return };
-        let new = || Troubles::new("notices", self.party.id());
+        let new = || Troubles::new(Task::Notices, self.party.id());
         let (mut troubles, mut waits) = (new(), new());
         loop {
             self.ask_for_signatures(board, &mix, &mut troubles).await;

@@ -1,5 +1,6 @@
 //! Failures that repeat themselves: they are logged once, and tried again less and less often.
 
+use super::Task;
 use super::peers::Failure;
 use crate::Error;
 use std::collections::BTreeMap;
@@ -9,8 +10,8 @@ use tokio::time::Instant;
 
 /// The state of something that is tried again and again.
 pub struct Trouble {
-    /// The name of the task that tries.
-    pub task: &'static str,
+    /// The task that tries.
+    pub task: Task,
     collection: CollectionId,
     /// The reason of the last failure, if it has not worked since.
     reason: Option<String>,
@@ -20,7 +21,7 @@ pub struct Trouble {
 
 impl Trouble {
     /// A state in which nothing is wrong yet.
-    pub fn new(task: &'static str, collection: CollectionId) -> Self {
+    pub fn new(task: Task, collection: CollectionId) -> Self {
         Self { task, collection, reason: None, delay: FIRST, again: Instant::now() }
     }
 
@@ -32,7 +33,7 @@ impl Trouble {
     /// Notes a failure. The reason holds no address and nothing that was sent.
     pub fn met(&mut self, reason: &str) {
         if self.reason.as_deref() != Some(reason) {
-            let (task, collection) = (self.task, self.collection);
+            let (task, collection) = (self.task.name(), self.collection);
             tracing::warn!(%collection, task, reason, "failed; trying again");
             self.reason = Some(reason.to_owned());
         }
@@ -48,7 +49,7 @@ impl Trouble {
     /// Notes a success.
     pub fn over(&mut self) {
         if self.reason.take().is_some() {
-            tracing::info!(collection = %self.collection, task = self.task, "works again");
+            tracing::info!(collection = %self.collection, task = self.task.name(), "works again");
         }
         self.delay = FIRST;
         self.again = Instant::now();
@@ -57,14 +58,14 @@ impl Trouble {
 
 /// The states of several things that are tried again, each by itself and under its number.
 pub struct Troubles {
-    task: &'static str,
+    task: Task,
     collection: CollectionId,
     each: BTreeMap<u64, Trouble>,
 }
 
 impl Troubles {
     /// Things of which nothing is wrong yet.
-    pub fn new(task: &'static str, collection: CollectionId) -> Self {
+    pub fn new(task: Task, collection: CollectionId) -> Self {
         Self { task, collection, each: BTreeMap::new() }
     }
 

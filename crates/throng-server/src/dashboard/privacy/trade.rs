@@ -14,7 +14,7 @@
 //! weaker. The best of them is a polygon; its corners are computed, not sampled, since a line
 //! between two samples of a convex function lies above it.
 
-use super::curve::Curve;
+use super::curve::{Curve, Place};
 use throng_account::round;
 
 /// A lower bound on β: corners, α rising from 0 to 1, joined by straight lines.
@@ -25,12 +25,11 @@ impl Bound {
     /// The best bound that all points of a curve give together.
     pub fn new(curve: &Curve) -> Self {
         let points = curve.0.iter().filter(|place| place.delta.upper < 1.0);
-        let pair = |(epsilon, delta): (f64, f64)| {
-            let rest = 1.0 - delta;
+        let pair = |place: &Place| {
+            let (epsilon, rest) = (place.epsilon, 1.0 - place.delta.upper);
             [Line(-epsilon.exp(), rest), Line(-(-epsilon).exp(), (-epsilon).exp() * rest)]
         };
-        let mut lines: Vec<Line> =
-            points.flat_map(|place| pair((place.epsilon, place.delta.upper))).collect();
+        let mut lines: Vec<Line> = points.flat_map(pair).collect();
         lines.push(Line(0.0, 0.0));
         // Steepest first; of equally steep ones the higher last.
         lines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -84,7 +83,6 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dashboard::privacy::curve::Place;
     use throng_account::profile::BitSum;
     use throng_account::tradeoff::TradeOff;
     use throng_account::{Band, Crowd, Epsilon, Profile};
