@@ -33,7 +33,6 @@ mod burst;
 pub(crate) mod burst_histogram;
 pub(crate) mod coins;
 mod columns;
-
 mod longitudinal;
 mod rappor;
 mod sliced;

@@ -32,8 +32,7 @@ pub fn success_band(successes: u64, trials: u64, failure: Delta) -> Band {
         for _ in 0..60 {
             let middle = 0.5 * (safe + wrong);
             let small = round::up(Binomial::new(trials, middle).upper(hits)) <= failure.get();
-            let end = if small { &mut safe } else { &mut wrong };
-            *end = middle;
+            (safe, wrong) = if small { (middle, wrong) } else { (safe, middle) };
         }
         safe
     };

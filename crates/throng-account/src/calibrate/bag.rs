@@ -1,7 +1,6 @@
 //! Calibration of flipped bits: in one bag, and in columns.
 
 use super::{Calibration, PRECISION, cannot};
-use crate::kernel::bag::Bag;
 use crate::kernel::solve::smallest_safe;
 use crate::profile::{BitSum, Columns};
 use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
@@ -42,18 +41,10 @@ pub fn real_sum(
     epsilon: Epsilon,
     delta: Delta,
 ) -> Result<Calibration<BitSum>, Error> {
-    let (eps, limit) = (epsilon.get(), delta.get());
     let at = |flip: f64| BitSum::with_flip(crowd, flip)?.with_bits(bits);
-    let most = at(MOST)?;
-    // Privacy of a bag is monotone in the flip probability.
-    let bag = |flip: f64| Bag::new(crowd, bits, flip);
-    let explicit = |flip: f64| bag(flip).delta_at(bag(flip).others, eps).upper <= limit;
-    let safe = |flip: f64| bag(flip).delta(eps).band.upper <= limit;
-    let flip = least_flip((1.0 + 1e-4, 10.0), PRECISION, explicit, safe)
-        .ok_or_else(|| cannot("lambda", epsilon, delta, Some(most)))?;
-    let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
-    let mechanism = at(coin.probability())?;
-    Ok(Calibration { mechanism, coin, delta: mechanism.delta(epsilon).upper })
+    let explicit = |sum: &BitSum| sum.bag().all_ones(epsilon.get()).upper;
+    let full = |sum: &BitSum| sum.delta(epsilon).upper;
+    least_flip(at, explicit, full, (1.0 + 1e-4, 10.0, PRECISION), epsilon, delta)
 }
 
 /// The least λ for columns of which `changing` change together. The coin flips a bit.
@@ -75,45 +66,47 @@ pub fn columns(
     epsilon: Epsilon,
     delta: Delta,
 ) -> Result<Calibration<Columns>, Error> {
-    let (eps, limit) = (epsilon.get(), delta.get());
     let at = |flip: f64| Columns::new(BitSum::with_flip(crowd, flip)?, changing);
-    let most = at(MOST)?;
-    // One dataset of the sum of all columns.
-    let bag = |flip: f64| Bag::new(crowd, changing, flip);
-    let explicit = |flip: f64| bag(flip).delta_at(bag(flip).others, eps).lower <= limit;
-    let safe = |flip: f64| at(flip).is_ok_and(|columns| columns.bulk_delta(epsilon) <= limit);
-    let mut flip = least_flip((1.01, 3.0), 10.0 * PRECISION, explicit, safe)
-        .ok_or_else(|| cannot("lambda", epsilon, delta, Some(most)))?;
-    loop {
-        let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
-        let mechanism = at(coin.probability())?;
-        let found = mechanism.delta(epsilon).upper;
-        if found <= limit {
-            return Ok(Calibration { mechanism, coin, delta: found });
-        }
-        // Rounding to a coin moved the grid over the line.
-        flip = (flip * (1.0 + PRECISION)).min(MOST);
-    }
+    let explicit = |columns: &Columns| columns.bag().all_ones(epsilon.get()).lower;
+    let full = |columns: &Columns| columns.bulk_delta(epsilon);
+    least_flip(at, explicit, full, (1.01, 3.0, 10.0 * PRECISION), epsilon, delta)
 }
 
-/// The least flip probability for which `safe` holds, `None` where there is none. An `explicit`
-/// dataset, which costs microseconds, brackets it from below; steps of a `growth` find the end
-/// above.
-fn least_flip(
-    (first, growth): (f64, f64),
-    tolerance: f64,
-    explicit: impl Fn(f64) -> bool,
-    safe: impl Fn(f64) -> bool,
-) -> Option<f64> {
+/// The mechanism with the least flip probability. Its δ on an `explicit` dataset, which costs
+/// microseconds, brackets it from below; steps of a `growth` find the end above; the `full` δ, which
+/// falls with the flip probability, decides.
+fn least_flip<M: Profile>(
+    at: impl Fn(f64) -> Result<M, Error>,
+    explicit: impl Fn(&M) -> f64,
+    full: impl Fn(&M) -> f64,
+    (first, growth, tolerance): (f64, f64, f64),
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<Calibration<M>, Error> {
+    let keeps = |found: &dyn Fn(&M) -> f64, flip: f64| {
+        at(flip).is_ok_and(|mechanism| found(&mechanism) <= delta.get())
+    };
+    let safe = |flip: f64| keeps(&full, flip);
+    let most = at(MOST)?;
     if !safe(MOST) {
-        return None;
+        return Err(cannot("lambda", epsilon, delta, Some(most)));
     }
-    let floor = smallest_safe(1e-12, MOST, PRECISION, explicit);
+    let floor = smallest_safe(1e-12, MOST, PRECISION, |flip| keeps(&explicit, flip));
     let mut ceiling = (floor * first).min(MOST);
     while !safe(ceiling) {
         ceiling = (ceiling + growth * (ceiling - floor)).min(MOST);
     }
-    Some(smallest_safe(floor * (1.0 - PRECISION), ceiling, tolerance, safe))
+    let mut flip = smallest_safe(floor * (1.0 - PRECISION), ceiling, tolerance, safe);
+    loop {
+        let coin = Threshold::at_least(Probability::new("flip probability", flip)?);
+        let mechanism = at(coin.probability())?;
+        let found = mechanism.delta(epsilon).upper;
+        if found <= delta.get() {
+            return Ok(Calibration { mechanism, coin, delta: found });
+        }
+        // Rounding to a coin moved δ over the line.
+        flip = (flip * (1.0 + PRECISION)).min(MOST);
+    }
 }
 
 /// Just below ½ there is nothing left of the data, nor of its use.

@@ -56,8 +56,8 @@ pub fn burst_count(
                 Search::Found(found) if found.upper_delta(epsilon) <= delta.get() => {
                     return Ok(found);
                 }
-                Search::Found(found) => last = Some(found),
-                Search::Short(tried, _) => last = tried.or(last),
+                Search::Found(tried) | Search::Plus(tried) => last = Some(tried),
+                Search::Crowd(tried) => last = tried.or(last),
             }
         }
     }
@@ -112,7 +112,8 @@ pub fn burst_histogram(
             Search::Found(found) => {
                 return BurstHistogram::new(crowd, categories, found.bursts().clone());
             }
-            Search::Short(tried, _) => last = tried.or(last),
+            Search::Plus(tried) => last = Some(tried),
+            Search::Crowd(tried) => last = tried.or(last),
         }
     }
     Err(cannot("burst", epsilon, delta, last))
@@ -132,12 +133,13 @@ struct Shape {
     tilt: f64,
 }
 
-/// The outcome of a search for enough pairs.
+/// The outcome of a search for enough pairs, with the last mechanism tried.
 enum Search<M> {
     Found(M),
-    /// The last mechanism tried, and whether it was the '+' bursts that did not hide an added bit:
-    /// otherwise the crowd could not carry the pairs.
-    Short(Option<M>, bool),
+    /// The '+' bursts do not hide an added bit.
+    Plus(M),
+    /// The crowd cannot carry the pairs.
+    Crowd(Option<M>),
 }
 
 impl Promise {
@@ -151,7 +153,7 @@ impl Promise {
 
     /// Bursts for a count whose pairs cost a part η of ε.
     fn fit_count(&self, crowd: Crowd, eta: f64, budget: f64, deadline: u64) -> Search<BurstCount> {
-        let mut last = Search::Short(None, false);
+        let mut last = Search::Crowd(None);
         let Some(minus) = self.least_variance(1.0 - eta, on_the_line) else { return last };
         let mut rho = 0.5 * -self.delta.get().ln() / eta;
         // One event per user couples the kinds: pairs leave fewer users for bursts, and '+' may
@@ -167,7 +169,7 @@ impl Promise {
                 let (removed, added) = mechanism.directions(self.epsilon);
                 Ok((mechanism, removed, added))
             });
-            if !matches!(last, Search::Short(_, true)) {
+            if !matches!(last, Search::Plus(_)) {
                 break;
             }
         }
@@ -224,7 +226,7 @@ impl Promise {
             let tried = self.bursts(shape, trials, *rho).and_then(|bursts| evaluate(bursts).ok());
             let Some((mechanism, removed, added)) = tried else { break };
             if added > SAFE * delta {
-                return Search::Short(Some(mechanism), true);
+                return Search::Plus(mechanism);
             }
             if removed <= SAFE * delta {
                 return Search::Found(mechanism);
@@ -232,16 +234,14 @@ impl Promise {
             // ln δ falls almost linearly with ρ, until pairs crowd out the bursts.
             let excess = (removed / (0.8 * delta)).ln();
             let growth = match before {
-                Some((_, larger, _)) if larger <= excess => {
-                    return Search::Short(Some(mechanism), false);
-                }
+                Some((_, larger, _)) if larger <= excess => return Search::Crowd(Some(mechanism)),
                 Some((last, larger, _)) => excess / (larger - excess) * (1.0 - last / *rho),
                 None => 0.3,
             };
             before = Some((*rho, excess, mechanism));
             *rho *= 1.0 + growth.clamp(0.03, 1.0);
         }
-        Search::Short(before.map(|(_, _, mechanism)| mechanism), false)
+        Search::Crowd(before.map(|(_, _, mechanism)| mechanism))
     }
 
     /// Integer weights, where the crowd can carry them.

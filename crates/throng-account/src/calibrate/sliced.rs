@@ -130,6 +130,7 @@ fn best(plans: &[Plan]) -> Option<Plan> {
 fn forecasts(crowd: Crowd, delta: Delta, coins: f64, max_messages: u64) -> Vec<Plan> {
     let n = crowd.get() as f64;
     let mut plans = Vec::new();
+    // A sum has 32 levels at most.
     for levels in 1..=(max_messages - 1).min(32) as i32 {
         for kappa in KAPPAS.map(|share| share * 2f64.powi(levels)) {
             let weight: Vec<f64> = (0..levels).map(|j| 2f64.powi(j).hypot(kappa)).collect();

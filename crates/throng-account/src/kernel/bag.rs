@@ -75,6 +75,11 @@ impl Bag {
         self.block_delta(Block::single(ones), epsilon)
     }
 
+    /// `δ(ε)` on the dataset of ones alone.
+    pub(crate) fn all_ones(&self, epsilon: f64) -> Band {
+        self.delta_at(self.others, epsilon)
+    }
+
     /// A lower bound on `δ(ε)`: the largest on these datasets, and the first of them that has it.
     pub(crate) fn worst_of(&self, datasets: [u64; 3], epsilon: f64) -> (f64, u64) {
         let found = datasets.map(|ones| (self.delta_at(ones, epsilon).lower, ones));

@@ -42,12 +42,7 @@ pub(crate) struct Law {
 impl Law {
     /// The law of `trials` users; an error where that takes a larger table than the limits allow.
     pub(crate) fn new(limits: Limits, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
-        Self::cut(LEAK, limits, trials, bursts)
-    }
-
-    /// The law of `trials` users, in a table each of whose sides misses at most `leak`.
-    fn cut(leak: f64, limits: Limits, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
-        let catalogue = Catalogue::new(trials, bursts, leak);
+        let catalogue = Catalogue::new(trials, bursts, limits.leak);
         let window = catalogue.window();
         let smallest = catalogue.events.iter().map(|event| event.total as u64).min();
         let positive = smallest.is_some_and(|least| window.last as u64 <= (trials + 1) * least);
@@ -71,7 +66,7 @@ impl Law {
         // Whoever adds the cells up, by `Sum`, rounds once more for each in a part and for each
         // part.
         let error = error + (PART as f64 + window.cells() / PART as f64) * f64::EPSILON;
-        Ok(Self { window, cells, error, leak: 4.0 * leak + UNDERFLOW })
+        Ok(Self { window, cells, error, leak: 4.0 * limits.leak + UNDERFLOW })
     }
 
     /// The mass of `plus` and `minus` messages of noise; 0 beyond the table.
@@ -112,20 +107,22 @@ impl Law {
     }
 }
 
-/// The largest table that is worth its time.
+/// The size of a table that is worth its time, and what it may miss.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     /// The cells of the table.
     pub(crate) cells: f64,
     /// The terms that are added up in all of them.
     pub(crate) terms: f64,
+    /// The mass that each side of the table may miss.
+    pub(crate) leak: f64,
 }
 
 impl Limits {
     /// A table that can be computed.
-    pub(crate) const LARGE: Self = Self { cells: 3e7, terms: 2e10 };
+    pub(crate) const LARGE: Self = Self { cells: 3e7, terms: 2e10, leak: LEAK };
     /// A table so small that all its outcomes can be kept in order.
-    pub(crate) const SMALL: Self = Self { cells: 2.5e6, terms: 2e9 };
+    pub(crate) const SMALL: Self = Self { cells: 2.5e6, terms: 2e9, leak: LEAK };
 }
 
 /// A long sum of positive terms in parts, so that its rounding error grows with their number and
@@ -446,7 +443,7 @@ mod tests {
             let wide = Law::new(Limits::LARGE, n, &few).unwrap();
             assert_close(total(&wide), 1.0, 1e-11);
             for leak in [1e-3, 1e-6, 1e-9] {
-                let narrow = Law::cut(leak, Limits::LARGE, n, &few).unwrap();
+                let narrow = Law::new(Limits { leak, ..Limits::LARGE }, n, &few).unwrap();
                 let (first, last) = (&narrow.window, &wide.window);
                 assert!(first.last < last.last && first.above < last.above);
                 let missing = 1.0 - total(&narrow);

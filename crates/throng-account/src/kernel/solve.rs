@@ -84,8 +84,7 @@ pub(crate) fn smallest_safe(
         // Halve the exponent while the ends are far apart, the interval when they are close.
         let middle =
             if low > 0.0 && high > 4.0 * low { (low * high).sqrt() } else { 0.5 * (low + high) };
-        let end = if safe(middle) { &mut high } else { &mut low };
-        *end = middle;
+        (low, high) = if safe(middle) { (low, middle) } else { (middle, high) };
     }
     high
 }
@@ -100,8 +99,7 @@ pub(crate) fn smallest_whole<E>(
 ) -> Result<u64, E> {
     while high - low > 1 + high / parts {
         let middle = low + (high - low) / 2;
-        let end = if safe(middle)? { &mut high } else { &mut low };
-        *end = middle;
+        (low, high) = if safe(middle)? { (low, middle) } else { (middle, high) };
     }
     Ok(high)
 }
@@ -132,8 +130,7 @@ pub(crate) fn centring_tilt(largest: f64, halvings: u32, short: impl Fn(f64) -> 
     }
     for _ in 0..halvings {
         let middle = 0.5 * (low + high);
-        let end = if short(middle) { &mut low } else { &mut high };
-        *end = middle;
+        (low, high) = if short(middle) { (middle, high) } else { (low, middle) };
     }
     high
 }

@@ -72,11 +72,11 @@ fn enumerated(law: &Summand, n: u64) -> Option<Band> {
     Some(Band { lower: value, upper: value + rest })
 }
 
-/// The part of `E[(base + …)₊]` that follows from here, where `weight` has come to. `left` is the
-/// number of summands whose value is not decided on yet, and the mass of the values still possible.
+/// The part of `E[(base + …)₊]` that follows from here, where `weight` has come to: `n` summands
+/// have no value yet, and those still possible have the mass `left` together.
 fn enumerate(
     atoms: &[(f64, f64)],
-    left: (u64, f64),
+    (n, left): (u64, f64),
     base: f64,
     weight: f64,
     budget: &mut u64,
@@ -87,13 +87,12 @@ fn enumerate(
         return Some(weight * base.max(0.0));
     };
     // Given the atoms before it, each remaining summand takes this value with this probability.
-    let law = Binomial::new(left.0, (mass / left.1).clamp(0.0, 1.0));
+    let law = Binomial::new(n, (mass / left).clamp(0.0, 1.0));
     let (first, masses) = law.masses((LEAST / weight).min(1.0));
     let mut sum = 0.0;
     for (k, share) in (first..).zip(masses) {
-        let left = (left.0 - k, left.1 - mass);
-        let base = base + k as f64 * value;
-        sum += enumerate(&atoms[1..], left, base, weight * share, budget)?;
+        let (rest, base) = ((n - k, left - mass), base + k as f64 * value);
+        sum += enumerate(&atoms[1..], rest, base, weight * share, budget)?;
     }
     Some(sum)
 }

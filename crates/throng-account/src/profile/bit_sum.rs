@@ -361,5 +361,7 @@ mod tests {
         }
         assert_eq!(bit_sum(10, 2.0).with_bits(1), Ok(bit_sum(10, 2.0)));
         assert!(real_sum(10, 2.0, 2).single().is_err());
+        assert!(real_sum(10, 2.0, 2).delta_at(18, Epsilon::ZERO).is_ok());
+        assert!(real_sum(10, 2.0, 2).delta_at(19, Epsilon::ZERO).is_err());
     }
 }

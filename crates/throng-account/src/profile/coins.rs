@@ -55,10 +55,10 @@ use std::f64::consts::LN_2;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdditiveNoise {
-    crowd: Crowd,
     slots: u64,
     chance: Threshold,
-    categories: u64,
+    /// Those drawn in two categories by the whole crowd.
+    coins: Coins,
 }
 
 impl AdditiveNoise {
@@ -72,7 +72,9 @@ impl AdditiveNoise {
     ) -> Result<Self, Error> {
         require_slots(crowd, slots)?;
         require(categories >= 2, "categories", categories as f64, "2 or more")?;
-        Ok(Self { crowd, slots, chance, categories })
+        let coin = 2.0 * chance.probability() / categories as f64;
+        let coins = Coins::Binomial { slots: crowd.get() * slots, chance: coin };
+        Ok(Self { slots, chance, coins })
     }
 
     /// Slots for drawn messages of each user.
@@ -84,19 +86,12 @@ impl AdditiveNoise {
     pub fn chance(&self) -> Threshold {
         self.chance
     }
-
-    fn coins(&self) -> Coins {
-        Coins::Binomial {
-            slots: self.crowd.get() * self.slots,
-            chance: 2.0 * self.chance.probability() / self.categories as f64,
-        }
-    }
 }
 
 impl Profile for AdditiveNoise {
     /// Exact: upper and lower differ by rounding only.
     fn delta(&self, epsilon: Epsilon) -> Band {
-        self.coins().delta(epsilon)
+        self.coins.delta(epsilon)
     }
 
     fn theorem(&self) -> Theorem {
@@ -109,7 +104,7 @@ impl Profile for AdditiveNoise {
 
     /// The chance that nobody draws the true bit or category.
     fn least_delta(&self) -> f64 {
-        self.coins().least_delta()
+        self.coins.least_delta()
     }
 }
 

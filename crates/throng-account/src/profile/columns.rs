@@ -55,7 +55,8 @@ impl Columns {
         bag.worst_of([bag.others, bag.others / 2, 0], epsilon.get())
     }
 
-    fn bag(&self) -> Bag {
+    /// The sum of all columns.
+    pub(crate) fn bag(&self) -> Bag {
         Bag::new(self.column.crowd(), self.changing, self.column.flip())
     }
 

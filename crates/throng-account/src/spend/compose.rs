@@ -130,9 +130,8 @@ pub fn shuffled_rounds(
     let pair = ClonePair::strong(crowd, local)?;
     let upper = Composition::new().and(&pair, rounds).epsilon(delta)?.get();
     let bag = Bag::new(crowd, rounds, 1.0 / (local.get().exp() + 1.0));
-    let lower = smallest_epsilon(delta.get(), bag.pure(), 0.7 * upper, |e| {
-        bag.delta_at(bag.others, e).lower
-    });
+    let delta_at = |e: f64| bag.all_ones(e).lower;
+    let lower = smallest_epsilon(delta.get(), bag.pure(), 0.7 * upper, delta_at);
     let dataset = Dataset::Ones { ones: bag.others, of: bag.others };
     Ok(Guarantee::new(Theorem::Composition, delta, upper, lower, |_| Some(dataset)))
 }
