@@ -4,13 +4,13 @@
 //! [`Claims`]. Here it gets a key, a variant, a row that finds it by name, and a line wherever
 //! mechanisms are told apart: to make one, to ask it, and to encode a value.
 
-use crate::claims::Given;
 use crate::mechanism::Device;
 use crate::time::follower::Follower;
 use crate::{
     AdditiveHistogram, Ask, BinaryResponse, BurstCount, BurstHistogram, Claims, CoinCount, Columns,
-    Error, Histogram, Inquiry, KaryResponse, Kind, LaplaceMean, Longitudinal, Memory, Protocol,
-    Rappor, Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount, UnarySum, Value,
+    Error, Given, Histogram, Inquiry, KaryResponse, Kind, LaplaceMean, Longitudinal, Memory,
+    Protocol, Rappor, Selection, SlicedSum, SplitAndMix, SubsetSelection, TwoMessageCount,
+    UnarySum, Value,
 };
 use rand_core::CryptoRng;
 

@@ -1,8 +1,10 @@
 //! The claims of a mechanism: its privacy in a crowd and without one, its error and cost, how far
 //! one liar moves the result, and how the losses of several epochs add up.
 
-use crate::attack::{Scene, Score};
-use crate::{DecodeOptions, Decoded, Error, Estimate, Protocol, Question, Tally, Winner};
+use crate::{
+    DecodeOptions, Decoded, Error, Estimate, Protocol, Question, Scene, Score, TWO_64, Tally,
+    Winner,
+};
 use throng_account::tail::normal_reach;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 
@@ -217,5 +219,3 @@ pub(crate) fn bits_of(symbols: u64) -> u32 {
 pub(crate) fn within_floor(floor: Epsilon) -> Option<Epsilon> {
     Epsilon::new(floor.get() * (1.0 - 1e-8)).ok()
 }
-
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;

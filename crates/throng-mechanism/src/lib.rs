@@ -90,4 +90,5 @@ use claims::{Given, bits_of, lighter, rarer, surer, within_floor};
 use error::{fits, require};
 use plan::{OTHER_QUESTION, TOO_MANY, small};
 use protocol::Bag;
+use sample::TWO_64;
 use slots::{MAX_SLOTS, count_bits, sum_up_to, symbol_or_null, with_slots, with_symbols};

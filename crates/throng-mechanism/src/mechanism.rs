@@ -1,8 +1,9 @@
 //! The methods of any mechanism beside those of its [`Protocol`](crate::Protocol) and its
 //! [`Claims`].
 
-use crate::claims::Given;
-use crate::{Claims, Error, Key, Kind, Mechanism, Parameters, Tally, Value, Values, require};
+use crate::{
+    Claims, Error, Given, Key, Kind, Mechanism, Parameters, Tally, Value, Values, require,
+};
 use rand_core::CryptoRng;
 use std::ops::Deref;
 use throng_account::Epsilon;

@@ -77,11 +77,14 @@ pub trait Protocol {
     ///
     /// Unless said otherwise, a message is one word: the number of the cell that counts it.
     fn absorb_batch(&self, messages: &[u64], cells: &mut [u64]) -> u64 {
-        let mut counted = |symbol: &u64| {
-            *cells.get_mut(usize::try_from(*symbol).ok()?)? += 1;
-            Some(())
-        };
-        messages.iter().filter(|symbol| counted(symbol).is_none()).count() as u64
+        let mut malformed = 0;
+        for &symbol in messages {
+            match usize::try_from(symbol).ok().and_then(|cell| cells.get_mut(cell)) {
+                Some(count) => *count += 1,
+                None => malformed += 1,
+            }
+        }
+        malformed
     }
 
     /// The answers to the question, each with its standard error and an interval of this

@@ -364,7 +364,8 @@ pub fn shuffle(items: &mut [u64], width: usize, rng: &mut impl CryptoRng) {
     }
 }
 
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+/// The number that weights and thresholds are out of.
+pub(crate) const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {

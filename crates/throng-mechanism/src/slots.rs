@@ -86,4 +86,16 @@ mod tests {
         assert_eq!(count_bits(&[0, 1, 1, 2, 3, u64::MAX, 0, 1], &mut cells), 2);
         assert_eq!(cells, [12, 23]);
     }
+
+    #[test]
+    fn messages_up_to_the_last_are_added_up() {
+        let mut cells = [10, 20];
+        assert_eq!(sum_up_to(1, &[0, 1, 1, 2, u64::MAX, 0, 1], &mut cells), 2);
+        assert_eq!(cells, [13, 20]);
+        assert_eq!(sum_up_to(7, &[7, 8, 5, 7], &mut cells), 1);
+        assert_eq!(cells, [32, 20]);
+        // Modulo 2⁶⁴, as the sum of shares is.
+        assert_eq!(sum_up_to(u64::MAX, &[u64::MAX, u64::MAX], &mut cells), 0);
+        assert_eq!(cells, [30, 20]);
+    }
 }

@@ -181,6 +181,32 @@ fn tallies_of_parts_add_up_to_the_tally_of_the_whole() {
     }
 }
 
+/// The width of a payload follows from these bits.
+#[test]
+fn messages_fit_into_their_bits_and_longer_ones_are_malformed() {
+    for key in Key::ALL {
+        let question = small_question(key);
+        let mechanism = ask(question, 1_500, 2.0).calibrate(key).unwrap();
+        if mechanism.words() > 1 {
+            continue;
+        }
+        // A device that is asked again and again holds one bit at a time.
+        let asked = if key.kind() == Kind::State { Question::Bit } else { question };
+        let (bits, mut bag) = (mechanism.message_bits(), Vec::new());
+        let mut rng = ChaCha12Rng::seed_from_u64(6);
+        for value in values(asked, 100).iter() {
+            mechanism.respond(value, 0, &mut Vec::new(), &mut rng, &mut bag).unwrap();
+        }
+        assert!(bag.iter().all(|message| message >> bits == 0), "{key}");
+        let malformed = |message: u64| {
+            let mut tally = mechanism.tally();
+            mechanism.absorb(&mut tally, &[mechanism.in_epoch(message, 0)]);
+            tally.malformed()
+        };
+        assert_eq!((malformed(1 << bits), malformed(u64::MAX)), (1, 1), "{key}");
+    }
+}
+
 #[test]
 fn parameters_make_the_same_mechanism_again_and_refuse_to_be_incomplete() {
     for key in Key::ALL {

@@ -27,7 +27,8 @@
 use crate::inquiry::{Settings, weights};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
-    Scene, Score, Setting, Tally, count_bits, lighter, sample, symbol_or_null, with_symbols,
+    Scene, Score, Setting, TWO_64, Tally, count_bits, lighter, sample, symbol_or_null,
+    with_symbols,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
@@ -282,8 +283,6 @@ pub(crate) fn long_enough(ask: &Ask, reach: f64) -> Result<(), Error> {
     }
     Ok(())
 }
-
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {

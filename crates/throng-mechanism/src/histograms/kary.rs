@@ -294,6 +294,9 @@ mod tests {
             assert!(m.absorb(message, cells).is_err());
         }
         assert_eq!(*cells, [0; 3]);
+        // What is counted beside them is counted all the same.
+        assert_eq!(m.absorb_batch(&[2, 3, 0, u64::MAX, 1 << 32, 2], cells), 3);
+        assert_eq!(*cells, [1, 0, 2]);
     }
 
     // The shape of a classic: the uniform draw misses the last category.

@@ -12,9 +12,8 @@
 //! Privacy Mechanisms", 2009), the selection is the exponential mechanism (McSherry, Talwar,
 //! "Mechanism Design via Differential Privacy", 2007), both drawn exactly, without a float.
 
-use crate::error::require;
 use crate::sums::laplace::laplace_variance;
-use crate::{Error, Estimate, sample};
+use crate::{Error, Estimate, require, sample};
 use rand_core::CryptoRng;
 use throng_account::{Epsilon, Probability, round};
 

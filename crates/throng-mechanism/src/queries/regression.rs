@@ -11,9 +11,7 @@
 //! like rounds: [`throng_account::profile::Columns`] accounts for them, whatever the questions, as
 //! long as their number is fixed in advance.
 
-use crate::error::{fits, require};
-use crate::protocol::Bag;
-use crate::{Claims, Error, Estimate, Law, Protocol, Tally, UnarySum};
+use crate::{Bag, Claims, Error, Estimate, Law, Protocol, Tally, UnarySum, fits, require};
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 

@@ -16,9 +16,8 @@
 //! being hard to find: whoever makes up strings with shared bits spoils the estimates of those
 //! strings and nobody's privacy.
 
-use crate::Error;
-use crate::error::require;
 use crate::strings::siphash::siphash;
+use crate::{Error, require};
 
 /// The bits of a filter, 64 to a word from the least significant on; words past the last are 0.
 pub type Filter = [u64; WORDS];

@@ -294,7 +294,8 @@ impl Problem {
 
 /// The cells that a string sets.
 fn cells(bloom: &Bloom, string: &str) -> Vec<u32> {
-    let (digest, mut cells) = (bloom.digest(string), Vec::new());
+    let digest = bloom.digest(string);
+    let mut cells = Vec::with_capacity((bloom.cohorts() * bloom.hashes()) as usize);
     for cohort in 0..bloom.cohorts() {
         for (word, mut bits) in (0..).zip(bloom.filter(digest, cohort)) {
             while bits != 0 {

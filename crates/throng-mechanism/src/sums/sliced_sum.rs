@@ -17,8 +17,8 @@ use crate::inquiry::weights;
 use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Parameters, Protocol,
-    Question, Scene, Score, Setting, Tally, lighter, odds, require, sample, small, symbol_or_null,
-    with_slots,
+    Question, Scene, Score, Setting, TWO_64, Tally, lighter, odds, require, sample, small,
+    symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, calibrate};
@@ -185,8 +185,6 @@ impl Claims for SlicedSum {
         Ok(Some(odds(vec![[scene.zeros(), 0.0]; self.weights.len()])))
     }
 }
-
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,7 @@
 //! Deliberately wrong variants of a protocol, to see that the checks catch them.
 
-use crate::protocol::Bag;
 use crate::testing::sorted;
-use crate::{Error, Estimate, Law, Protocol, Tally};
+use crate::{Bag, Error, Estimate, Law, Protocol, Tally};
 use rand_core::CryptoRng;
 use throng_account::Probability;
 

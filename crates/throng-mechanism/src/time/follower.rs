@@ -1,8 +1,7 @@
 //! The device's half of `longitudinal`: the state it keeps from period to period.
 
-use crate::error::require;
 use crate::time::longitudinal::{NULL, answer};
-use crate::{Error, Longitudinal, sample};
+use crate::{Error, Longitudinal, require, sample};
 use rand_core::CryptoRng;
 use std::fmt;
 
