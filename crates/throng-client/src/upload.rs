@@ -81,7 +81,7 @@ impl Uploader {
         let most = SignedNotice::length(self.route.chain.hops().into()) + BAG_BYTES;
         let expected = "a bulletin of at most 1 GiB";
         let form = AnswerForm { most, expected, remedy: no_bulletin };
-        let time = self.patience.request * BULLETIN_REQUESTS;
+        let time = self.patience.request.saturating_mul(BULLETIN_REQUESTS);
         let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
         let bulletin =
             Bulletin::decode(&bytes, &self.route.id, round, &self.route.chain.identities())?;
