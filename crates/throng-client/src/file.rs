@@ -102,6 +102,7 @@ fn owners(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
+#[cfg_attr(not(unix), expect(unused_variables))]
 fn others_may_read(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 != 0;

@@ -81,7 +81,7 @@ impl Uploader {
         let most = SignedNotice::length(self.route.chain.hops().into()) + BAG_BYTES;
         let expected = "a bulletin of at most 1 GiB";
         let form = AnswerForm { most, expected, remedy: no_bulletin };
-        let time = self.patience.request * BULLETIN_REQUESTS;
+        let time = self.patience.request.saturating_mul(BULLETIN_REQUESTS);
         let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
         let bulletin =
             Bulletin::decode(&bytes, &self.route.id, round, &self.route.chain.identities())?;
@@ -531,7 +531,9 @@ mod tests {
             let about = "Talk".into();
             let board =
                 Board { about, messages: 1, payload: 2, crowd: 2, rounds: 2, schedule, chain };
-            let uploader = Uploader::new(&board).unwrap();
+            // However long, a patience overflows nothing.
+            let endless = Patience { request: Duration::MAX, ..Patience::default() };
+            let uploader = Uploader::with_patience(&board, endless).unwrap();
             let error = uploader.bulletin(0).await.unwrap_err();
             assert!(matches!(error, Error::Refused { status: s, .. } if s == status));
             assert!(error.to_string().contains(word), "{error}");

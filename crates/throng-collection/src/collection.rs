@@ -119,7 +119,7 @@ pub struct Promise {
 /// A collection that can be run.
 ///
 /// ```
-/// use throng_collection::Collection;
+/// use throng_collection::{Collection, example};
 ///
 /// let file = r#"
 ///     question = { text = "Do you cycle to work?", value = "bit" }
@@ -145,6 +145,7 @@ pub struct Promise {
 ///     identity = "8139770ea87d175f56a35466c34c7ecccb8d8a91b4ee37a25df60f5b8fc9b394"
 /// "#;
 /// let collection = Collection::parse(file)?;
+/// assert_eq!(collection, example::collection());
 /// assert_eq!((collection.epoch_at(1000), collection.epoch_at(87_400)), (Some(0), None));
 ///
 /// // The id is one of what it says, not of how: a comment does not change it, a question does.

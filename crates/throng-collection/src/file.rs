@@ -87,9 +87,10 @@ impl Terms {
         let mechanism = mechanism(&Section::of(all, "mechanism")?)?;
         let question = prompt(&Section::of(all, "question")?, mechanism.question())?;
         let promise = promise(&Section::of(all, "promise")?)?;
-        let periods = mechanism.epochs().unwrap_or(u64::MAX);
-        let most = format!("at most the {periods} periods");
-        ensure(promise.epochs <= periods, "promise.epochs", most)?;
+        if let Some(periods) = mechanism.epochs() {
+            let most = format!("at most the {periods} periods");
+            ensure(promise.epochs <= periods, "promise.epochs", most)?;
+        }
         Ok(Self { question, promise, mechanism })
     }
 }
@@ -208,13 +209,15 @@ fn prompt(section: &Section<'_>, question: Question) -> Result<Prompt, Error> {
 fn labels(section: &Section<'_>, question: Question) -> Result<Vec<String>, Error> {
     let texts = || section.wrong("labels", "a list of texts");
     let list = section.get("labels")?.as_array().ok_or_else(texts)?;
-    let (given, none) = (list.len(), "only categories, attributes and strings have labels");
+    let given = list.len();
     let named = match question {
         Question::Category { size } => size as usize,
         Question::Attributes { count } => count as usize,
+        // The candidates that are looked for: any number.
         Question::Text { .. } => given,
         Question::Bit | Question::Real | Question::State { .. } => {
-            return Err(section.wrong("labels", none));
+            let others = "only categories, attributes and strings have labels";
+            return Err(section.wrong("labels", others));
         }
     };
     let as_many = format!("{given} of them, but the mechanism has {named}");

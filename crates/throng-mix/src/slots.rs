@@ -7,6 +7,7 @@ use crate::Error;
 use crate::store::StoreError;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use throng_wire::bytes::unhex_array;
 use throng_wire::{BatchId, Manifest, Receipt, SignedManifest, hex, unhex};
 
 /// A range of epochs that became, or may become, one batch.
@@ -221,7 +222,7 @@ impl Slot {
         };
         let input = match &row["input"] {
             Value::Null => None,
-            text => Some(BatchId(unhex(text.as_str()?)?.try_into().ok()?)),
+            text => Some(BatchId(unhex_array(text.as_str()?)?)),
         };
         let (first, last) = (row["first"].as_u64()?, row["last"].as_u64()?);
         (first <= last && last < u64::MAX).then_some(Self { first, last, input, stage })
@@ -265,13 +266,12 @@ impl Slots {
         self.0.values().next_back()
     }
 
-    /// Refuses a batch that overlaps another; returns its id if it is here already.
-    pub fn known(&self, manifest: &Manifest) -> Result<Option<BatchId>, Error> {
-        let id = manifest.id();
+    /// Refuses a batch that overlaps another; returns true if it is here already.
+    pub fn known(&self, manifest: &Manifest) -> Result<bool, Error> {
         let overlaps = |slot: &&Slot| slot.first <= manifest.last && manifest.first <= slot.last;
         match self.0.values().find(overlaps) {
-            None => Ok(None),
-            Some(slot) if slot.input == Some(id) => Ok(Some(id)),
+            None => Ok(false),
+            Some(slot) if slot.input == Some(manifest.id()) => Ok(true),
             Some(_) => Err(Error::Conflict),
         }
     }
@@ -330,11 +330,11 @@ mod tests {
         let taken = manifest(3, 5, 0);
         let input = Some(taken.unverified().id());
         slots.put(Slot { first: 3, last: 5, input, stage: Stage::Received(taken.clone()) });
-        assert!(matches!(slots.known(taken.unverified()), Ok(id) if id == input));
+        assert!(matches!(slots.known(taken.unverified()), Ok(true)));
         for (first, last, digest) in [(3, 5, 1), (5, 6, 0), (0, 3, 0), (4, 4, 0), (0, 9, 0)] {
             let other = manifest(first, last, digest);
             assert!(matches!(slots.known(other.unverified()), Err(Error::Conflict)));
         }
-        assert!(matches!(slots.known(manifest(6, 6, 0).unverified()), Ok(None)));
+        assert!(matches!(slots.known(manifest(6, 6, 0).unverified()), Ok(false)));
     }
 }

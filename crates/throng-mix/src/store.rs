@@ -106,7 +106,8 @@ pub trait Rows: Send + Sync {
         self.commit(&[Change::Put { table, key, value }])
     }
 
-    /// Writes one row, unless it exists.
+    /// Writes one row, unless it exists. It looks first and writes then: where several might write
+    /// the row, the caller holds a lock.
     fn put_new(&self, table: Table, key: &RowKey, value: &[u8]) -> Result<(), StoreError> {
         if self.get(table, key)?.is_some() { Ok(()) } else { self.put(table, key, value) }
     }

@@ -211,7 +211,7 @@ impl Timetable {
         if manifest.last >= *epochs || schedule.window_of(manifest.first) != window {
             return foreign("window");
         }
-        if self.slots.known(manifest)?.is_some() {
+        if self.slots.known(manifest)? {
             return Ok(true);
         }
         if window < self.live { Err(Error::KeysDestroyed) } else { Ok(false) }

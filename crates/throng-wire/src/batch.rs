@@ -299,7 +299,8 @@ impl Receipt {
 
     /// Refuses a receipt that is not for this very batch, by `party` at `hop`.
     pub fn verify(&self, batch: &BatchId, hop: u8, party: &PublicIdentity) -> Result<(), Error> {
-        Error::foreign("receipt", [("batch", self.batch == *batch), ("hop", self.hop == hop)])?;
+        Error::unless_in("receipt", "batch", self.batch == *batch)?;
+        Error::unless_in("receipt", "hop", self.hop == hop)?;
         let signed = party.verify(RECEIPT, &Self::body(batch, hop), &self.signature);
         if signed { Ok(()) } else { Err(Error::unsigned("receipt", hop)) }
     }

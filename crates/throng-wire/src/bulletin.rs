@@ -254,8 +254,8 @@ impl SignedNotice {
         parties: &[PublicIdentity],
     ) -> Result<&Notice, Error> {
         let Self { notice, signatures } = self;
-        let same = notice.collection == *collection;
-        Error::foreign("bulletin", [("collection", same), ("round", notice.round == round)])?;
+        Error::unless_in("bulletin", "collection", notice.collection == *collection)?;
+        Error::unless_in("bulletin", "round", notice.round == round)?;
         PublicIdentity::all_signed(parties, ("bulletin", BULLETIN), &notice.encode(), signatures)?;
         Ok(notice)
     }

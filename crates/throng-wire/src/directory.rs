@@ -58,8 +58,9 @@ impl KeyStatement {
         hop: u8,
         party: &PublicIdentity,
     ) -> Result<LayerPublic, Error> {
-        let (same, then) = (self.collection == *collection, self.window == window);
-        Error::foreign("key", [("collection", same), ("window", then), ("hop", self.hop == hop)])?;
+        Error::unless_in("key", "collection", self.collection == *collection)?;
+        Error::unless_in("key", "window", self.window == window)?;
+        Error::unless_in("key", "hop", self.hop == hop)?;
         let signed = party.verify(KEY, &self.body(), &self.signature);
         if signed { Ok(self.key) } else { Err(Error::unsigned("key", hop)) }
     }
@@ -178,15 +179,11 @@ impl SignedDirectory {
         parties: &[PublicIdentity],
     ) -> Result<&Directory, Error> {
         let Self { directory, signatures } = self;
-        let (same, then) = (directory.collection == *collection, directory.window == window);
-        let whole = directory.keys.len() == parties.len();
-        Error::foreign("directory", [("collection", same), ("window", then), ("chain", whole)])?;
-        PublicIdentity::all_signed(
-            parties,
-            ("directory", DIRECTORY),
-            &directory.body(),
-            signatures,
-        )?;
+        Error::unless_in("directory", "collection", directory.collection == *collection)?;
+        Error::unless_in("directory", "window", directory.window == window)?;
+        Error::unless_in("directory", "chain", directory.keys.len() == parties.len())?;
+        let (name, body) = (("directory", DIRECTORY), directory.body());
+        PublicIdentity::all_signed(parties, name, &body, signatures)?;
         Ok(directory)
     }
 

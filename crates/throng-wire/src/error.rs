@@ -62,12 +62,12 @@ impl Error {
         Self::Signature { what, party: format!("the party at hop {hop}") }
     }
 
-    /// Refuses what belongs to another scope. The first of `scopes` that does not hold is named.
-    pub(crate) fn foreign<const N: usize>(
+    /// Refuses something unless it belongs to the scope at hand.
+    pub(crate) fn unless_in(
         what: &'static str,
-        scopes: [(&'static str, bool); N],
+        scope: &'static str,
+        belongs: bool,
     ) -> Result<(), Self> {
-        let other = scopes.into_iter().find(|(_, holds)| !holds);
-        other.map_or(Ok(()), |(scope, _)| Err(Self::Foreign { what, scope }))
+        if belongs { Ok(()) } else { Err(Self::Foreign { what, scope }) }
     }
 }

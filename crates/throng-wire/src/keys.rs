@@ -136,7 +136,7 @@ impl PublicIdentity {
         body: &[u8],
         signatures: &[[u8; 64]],
     ) -> Result<(), Error> {
-        Error::foreign(what, [("chain", signatures.len() == parties.len())])?;
+        Error::unless_in(what, "chain", signatures.len() == parties.len())?;
         let mut signed = (1..).zip(parties.iter().zip(signatures));
         match signed.find(|(_, (party, signature))| !party.verify(label, body, signature)) {
             Some((hop, _)) => Err(Error::unsigned(what, hop)),

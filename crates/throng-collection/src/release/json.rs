@@ -8,7 +8,8 @@ use super::{Answer, BatchGuarantee, Budget, Influence, Release, Subjects};
 use crate::Error;
 use serde_json::{Value, json};
 use throng_account::{Crowd, Delta, Epsilon, Probability, Theorem};
-use throng_wire::{BatchId, Loss, hex, unhex};
+use throng_wire::bytes::unhex_array;
+use throng_wire::{BatchId, Loss, hex};
 
 impl Release {
     /// The JSON object that is published. Numbers read back to the same bits.
@@ -163,7 +164,7 @@ fn epsilon(value: &Value) -> Option<Epsilon> {
 }
 
 fn hash(value: &Value) -> Option<[u8; 32]> {
-    unhex(value.as_str()?)?.try_into().ok()
+    unhex_array(value.as_str()?)
 }
 
 #[cfg(test)]

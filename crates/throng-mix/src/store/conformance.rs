@@ -98,8 +98,7 @@ fn commits_are_whole(rows: &dyn Rows, id: CollectionId) {
     let pair = [100, 101].map(|epoch| RowKey::at(id, epoch));
     let write = |value: u32| {
         let value = value.to_be_bytes();
-        let changes =
-            [&pair[0], &pair[1]].map(|key| Change::Put { table: Table::Taken, key, value: &value });
+        let changes = pair.each_ref().map(|key| put(Table::Taken, key, &value));
         rows.commit(&changes).expect("committing");
     };
     write(0);
