@@ -113,19 +113,21 @@ impl Channel {
         }
         let round = notice.round;
         self.inward.enter(round)?;
-        let mut data = Zeroizing::new(Vec::new());
+        // All frames are kept for the end: data that grew would leave copies of itself behind.
+        let mut frames = Vec::new();
         for sequence in 0..MAX_FRAMES {
             let frame = self.frame(bulletin, sequence)?;
-            let piece = piece(&frame).ok_or(Error::Broken { seat, round })?;
-            data.extend_from_slice(piece);
-            if frame[0] == LAST {
-                return Ok(std::mem::take(&mut *data));
+            let last = frame[0] == LAST;
+            frames.push(frame);
+            if last {
+                let pieces: Vec<_> = frames.iter().filter_map(|frame| piece(frame)).collect();
+                return Ok(pieces.concat());
             }
         }
         Err(Error::Broken { seat, round })
     }
 
-    /// The plain text of the partner's frame with this number.
+    /// The plain text of the partner's frame with this number, which holds a [`piece`].
     fn frame(&self, bulletin: &Bulletin, sequence: u32) -> Result<Zeroizing<Vec<u8>>, Error> {
         let (seat, round) = (self.partner, bulletin.notice().round);
         let labelled = |sequence| {
@@ -135,7 +137,7 @@ impl Channel {
         match labelled(sequence)[..] {
             [frame] => {
                 let opened = self.inward.open(place(round, sequence), frame);
-                opened.ok_or(Error::Broken { seat, round })
+                opened.filter(|plain| piece(plain).is_some()).ok_or(Error::Broken { seat, round })
             }
             // The first frame is missing: nobody spoke, or somebody cut off the beginning.
             [] if sequence == 0 && labelled(1).is_empty() => Err(Error::Silent { seat, round }),
@@ -283,7 +285,7 @@ const TAG: usize = 16;
 const PLAIN: usize = LABEL;
 const DATA: usize = PLAIN + 3;
 /// Bytes of a frame that are not data.
-const OVERHEAD: usize = DATA + TAG;
+pub(crate) const OVERHEAD: usize = DATA + TAG;
 
 const MORE: u8 = 0;
 const LAST: u8 = 1;

@@ -264,7 +264,7 @@ impl Player {
             let Some(bytes) = incoming.get(&seat) else { continue };
             let (_, shares) =
                 decode(bytes, 0, dealt(&self.circuit, seat)).ok_or(Error::Malformed { seat })?;
-            member.take_deal((index, seat), &Zeroizing::new(shares));
+            member.take_deal((index, seat), &shares);
         }
         member.dealt()
     }
@@ -312,7 +312,7 @@ impl Player {
                     return Err(Error::Disagreement);
                 }
                 places.push(place);
-                shares.push(Zeroizing::new(elements));
+                shares.push(elements);
             }
         }
         Ok((places, shares))

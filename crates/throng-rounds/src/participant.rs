@@ -58,10 +58,8 @@ impl Participant {
         values: &[Input],
     ) -> Result<Self, Error> {
         if plan.identity(own) != Some(&identity.public()) {
-            return Err(Error::parameter(
-                "the identity",
-                "the one that the roster has for the seat",
-            ));
+            let range = "the one that the roster has for the seat";
+            return Err(Error::parameter("the identity", range));
         }
         let player = Player::new(Arc::clone(plan.circuit()), own, values)?;
         let agreement = Agreement::new(own, plan.partners(own), plan.method())?;

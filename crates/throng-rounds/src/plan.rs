@@ -1,5 +1,6 @@
 //! The plan of a computation, which everyone who takes part in it has to know beforehand.
 
+use crate::channel::OVERHEAD;
 use crate::{Circuit, Error, Hand, Method, Seat, frames};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -70,42 +71,9 @@ impl Plan {
         let members = circuit.committee().members().len();
         let ordinary = if members < roster.len() { members } else { members - 1 };
         let cards = (ordinary * method.messages()) as u32;
-        let mut plan = Self {
-            circuit: Arc::new(circuit),
-            roster,
-            method,
-            cards,
-            payload: MIN_FRAME as u32,
-            frames: ordinary as u32,
-            member_reports: Vec::new(),
-        };
-        plan.size()?;
-        Ok(plan)
-    }
-
-    /// Chooses the lengths. What an ordinary participant says to a member fits one frame, if that
-    /// is not too long, and its report has a frame for every member. Longer frames are fewer, which
-    /// is less work for members, but everybody sends them in every round.
-    fn size(&mut self) -> Result<(), Error> {
-        let traffic = self.circuit.traffic();
-        let said = traffic.iter().map(|round| round.dealer_to_member).max().unwrap_or(0);
-        let said = said.max(CONFIRMATION);
-        let longest = traffic.iter().map(|round| round.member_to_member).max().unwrap_or(0);
-        let useful = (longest / FRAMES).clamp(MIN_FRAME, USUAL_FRAME);
-        let payload = (said + OVERHEAD).max(useful).next_multiple_of(64).min(MAX_FRAME);
-        self.payload = payload as u32;
-        self.frames *= frames(payload, said)? as u32;
-        let members = self.circuit.committee().members().len() - 1;
-        let others = self.roster.len() - 1;
-        let shown = self.circuit.recipients().len().min(others);
-        let mut needed = vec![others * frames(payload, CONFIRMATION)?];
-        for round in &traffic {
-            let talk = members * frames(payload, round.member_to_member)?;
-            needed.push(talk.max(shown * frames(payload, round.member_to_recipient)?));
-        }
-        let reports = |frames: usize| frames.div_ceil(self.frames as usize).max(1);
-        self.member_reports = needed.into_iter().map(reports).collect();
-        Ok(())
+        let circuit = Arc::new(circuit);
+        let (payload, frames, member_reports) = lengths(&circuit, ordinary)?;
+        Ok(Self { circuit, roster, method, cards, payload, frames, member_reports })
     }
 
     /// The seats with which a seat shares a key: everybody does with the members.
@@ -172,10 +140,31 @@ impl Plan {
     }
 }
 
+/// Bytes of a frame, frames of a report, and a member's reports of every round. What an ordinary
+/// participant says to a member fits one frame, if that is not too long, and its report has a frame
+/// for each of its `partners`. Longer frames are fewer, which is less work for members, but
+/// everybody sends them in every round.
+fn lengths(circuit: &Circuit, partners: usize) -> Result<(u32, u32, Vec<usize>), Error> {
+    let traffic = circuit.traffic();
+    let said = traffic.iter().map(|round| round.dealer_to_member).max().unwrap_or(0);
+    let said = said.max(CONFIRMATION);
+    let longest = traffic.iter().map(|round| round.member_to_member).max().unwrap_or(0);
+    let useful = (longest / FRAMES).clamp(MIN_FRAME, USUAL_FRAME);
+    let payload = (said + OVERHEAD).max(useful).next_multiple_of(64).min(MAX_FRAME);
+    let report = partners * frames(payload, said)?;
+    let (members, others) = (circuit.committee().members().len() - 1, circuit.seats() as usize - 1);
+    let shown = circuit.recipients().len().min(others);
+    let mut needed = vec![others * frames(payload, CONFIRMATION)?];
+    for round in &traffic {
+        let talk = members * frames(payload, round.member_to_member)?;
+        needed.push(talk.max(shown * frames(payload, round.member_to_recipient)?));
+    }
+    let reports = needed.into_iter().map(|frames| frames.div_ceil(report).max(1));
+    Ok((payload as u32, report as u32, reports.collect()))
+}
+
 /// Bytes of a confirmation: the plan's digest and a signature.
 const CONFIRMATION: usize = 32 + 64;
-/// Bytes of a frame that are not data.
-const OVERHEAD: usize = 35;
 /// Frames that the longest message between members is to take.
 const FRAMES: usize = 16;
 const MIN_FRAME: usize = 256;

@@ -46,6 +46,14 @@ pub fn share(
 /// The shares of one member, or of one secret. They are wiped when dropped.
 pub(crate) type Shares = Zeroizing<Vec<Element>>;
 
+/// As many shares as there is `room` for. A vector that grew would leave copies of them behind,
+/// where it was before.
+pub(crate) fn gather(room: usize, shares: impl Iterator<Item = Element>) -> Shares {
+    let mut gathered = Zeroizing::new(Vec::with_capacity(room));
+    gathered.extend(shares.take(room));
+    gathered
+}
+
 /// Shares of many secrets, by member.
 pub(crate) fn share_all(
     secrets: &[Element],
@@ -53,7 +61,7 @@ pub(crate) fn share_all(
     members: usize,
     rng: &mut impl CryptoRng,
 ) -> Vec<Shares> {
-    // With room for all, so that no share is left behind where a vector was before it grew.
+    // With room for all, so that none of them grows.
     let room = |_| Zeroizing::new(Vec::with_capacity(secrets.len()));
     let mut shares: Vec<_> = (0..members).map(room).collect();
     let mut coefficients = Zeroizing::new(vec![Element::ZERO; corrupt as usize]);

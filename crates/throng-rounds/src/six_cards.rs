@@ -101,22 +101,21 @@ pub fn play(alice: bool, bob: bool, tails: bool) -> Play {
         (true, false) => THIRD_NO,
         (true, true) => THIRD_YES,
     };
-    // The pairs that lie open after each step.
-    let (no, first, both): (&[usize], &[usize], &[usize]) = (&[], &[0], &[0, second]);
-    let steps = [
-        (DEAL, dealt, &[1][..], 2),
-        (COVER, dealt, no, 2),
-        (REORDER, cards, no, 3),
-        (SWAP, cards, no, 3),
-        (UNDO, cards, no, 2),
-        (OPEN_FIRST, cards, first, 2),
-        (last, cards, both, 2),
-    ];
-    let step = |(sentence, cards, open, group): (_, [bool; 6], &[usize], _)| {
-        let seen = |place: usize| open.contains(&(place / 2)).then_some(cards[place]);
+    // With the pairs that lie open after it: only their faces are in the row.
+    let step = |sentence, faces: [bool; 6], open: &[usize], group| {
+        let seen = |place: usize| open.contains(&(place / 2)).then_some(faces[place]);
         Step { sentence, row: Row { cards: std::array::from_fn(seen), group } }
     };
-    Play { steps: steps.map(step).to_vec(), together }
+    let steps = vec![
+        step(DEAL, dealt, &[1], 2),
+        step(COVER, dealt, &[], 2),
+        step(REORDER, cards, &[], 3),
+        step(SWAP, cards, &[], 3),
+        step(UNDO, cards, &[], 2),
+        step(OPEN_FIRST, cards, &[0], 2),
+        step(last, cards, &[0, second], 2),
+    ];
+    Play { steps, together }
 }
 
 impl Row {

@@ -4,7 +4,7 @@ use super::Incoming;
 use super::challenge::challenge;
 use super::message::{RANDOM, Shape, Step, VIEW, decode, encode, from_bitmap, to_bitmap};
 use crate::circuit::{Gate, Reveal};
-use crate::shamir::{Opening, Shares, at_zero, share_all};
+use crate::shamir::{Opening, Shares, at_zero, gather, share_all};
 use crate::{Circuit, Element, Error, Seat};
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha256};
@@ -24,7 +24,7 @@ pub(super) struct Member {
     /// Its shares of every wire, and of r times it.
     wires: Zeroizing<Vec<[Element; 2]>>,
     /// Its shares of the random numbers, each the sum of one of every member that dealt.
-    random: Zeroizing<[Element; RANDOM]>,
+    random: Shares,
     /// r and the seeds, once they are opened.
     opened: Vec<Element>,
     /// Its shares of the two masked sums that have to be 0.
@@ -41,7 +41,7 @@ impl Member {
             active: 0,
             dealers: vec![false; circuit.dealers.len()],
             wires: Zeroizing::new(vec![[Element::ZERO; 2]; circuit.gates().len()]),
-            random: Zeroizing::new([Element::ZERO; RANDOM]),
+            random: Zeroizing::new(vec![Element::ZERO; RANDOM]),
             opened: Vec::new(),
             masked: Zeroizing::default(),
             own: Zeroizing::default(),
@@ -83,8 +83,8 @@ impl Member {
         let messages = others
             .map(|(_, (&seat, shares))| (seat, encode(&head, shares.iter().chain(&open))))
             .collect();
-        self.own = Zeroizing::new(Vec::with_capacity(reshare.len() + open.len()));
-        self.own.extend(shares[self.place].iter().chain(&open));
+        let own = shares[self.place].iter().chain(&open).copied();
+        self.own = gather(reshare.len() + open.len(), own);
         messages
     }
 
@@ -104,7 +104,7 @@ impl Member {
                     .ok_or(Error::Malformed { seat })?;
                 places.push(place);
                 heads.push((seat, head));
-                shares.push(Zeroizing::new(elements));
+                shares.push(elements);
             }
         }
         self.circuit.committee().enough(places.len())?;
@@ -130,7 +130,7 @@ impl Member {
 
     pub fn shares_for(&self, seat: Seat) -> Shares {
         let share = |(_, reveal): (_, &Reveal)| self.wires[reveal.wire as usize][X];
-        Zeroizing::new(self.circuit.shown(seat).map(share).collect())
+        gather(self.circuit.shown(seat).count(), self.circuit.shown(seat).map(share))
     }
 
     pub fn hears(&self, place: usize) -> bool {
@@ -139,22 +139,23 @@ impl Member {
 
     /// The products to be shared anew, and the shares to be opened.
     fn speak(&self, step: Step) -> (Shares, Vec<Element>) {
-        let (reshare, open) = match step {
-            Step::Deal | Step::Output => (Vec::new(), Vec::new()),
+        let nothing = Shares::default;
+        match step {
+            Step::Deal | Step::Output => (nothing(), Vec::new()),
             Step::Lift => {
                 let lift = |&wire: &u32| self.random[R] * self.wires[wire as usize][X];
-                (self.circuit.inputs().map(lift).collect(), Vec::new())
+                let inputs = self.circuit.inputs();
+                (gather(self.circuit.inputs().count(), inputs.map(lift)), Vec::new())
             }
             Step::Layer(depth) => (self.products(depth), Vec::new()),
-            Step::Reveal => (Vec::new(), self.random[..OPENED].to_vec()),
+            Step::Reveal => (nothing(), self.random[..OPENED].to_vec()),
             Step::Mask => {
                 let [products, inputs, any] = self.sums();
                 let masked = vec![self.random[RHO] * products, self.random[RHO + 1] * inputs];
-                (masked, vec![any])
+                (Zeroizing::new(masked), vec![any])
             }
-            Step::Check => (Vec::new(), self.masked.to_vec()),
-        };
-        (Zeroizing::new(reshare), open)
+            Step::Check => (nothing(), self.masked.to_vec()),
+        }
     }
 
     fn hear(&mut self, step: Step, reduced: Shares, opened: Vec<Element>) -> Result<(), Error> {
@@ -202,9 +203,9 @@ impl Member {
 
     /// Local products of the pairs (x, r·x) and y: x·y and r·x·y, on polynomials of twice the
     /// degree.
-    fn products(&self, depth: usize) -> Vec<Element> {
+    fn products(&self, depth: usize) -> Shares {
         let products = &self.circuit.layers[depth].products;
-        let mut local = Vec::with_capacity(2 * products.len());
+        let mut local = Zeroizing::new(Vec::with_capacity(2 * products.len()));
         for &wire in products {
             if let Gate::Multiply(x, y) = self.circuit.gates()[wire as usize] {
                 let y = self.wires[y as usize][X];
@@ -337,3 +338,29 @@ const SEEDS: usize = 1;
 const OPENED: usize = 3;
 const RHO: usize = 3;
 const COVER: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    // Only the last place of a vector is wiped when it is dropped, so none that holds shares grows.
+    #[test]
+    fn shares_are_kept_in_one_place() {
+        let mut circuit = Circuit::new(9, example::committee());
+        for seat in (0..9).map(Seat) {
+            let bit = circuit.bit(seat);
+            circuit.reveal_bit(bit, &[Seat(8)]);
+        }
+        let member = Member::new(Arc::new(circuit), 0);
+        let lifted = member.speak(Step::Lift).0;
+        let products = member.speak(Step::Layer(1)).0;
+        let shown = member.shares_for(Seat(8));
+        let bytes = member.output(Seat(8));
+        let decoded = decode(&bytes, 2, 9).unwrap().1;
+        for (shares, count) in [(lifted, 9), (products, 18), (shown, 9), (decoded, 9)] {
+            assert_eq!((shares.len(), shares.capacity()), (count, count));
+        }
+        assert_eq!(bytes.len(), bytes.capacity());
+    }
+}

@@ -12,7 +12,9 @@
 //!
 //! Every length follows from the circuit, so that no length tells anything.
 
+use crate::shamir::Shares;
 use crate::{Circuit, Element, Seat};
+use zeroize::Zeroizing;
 
 /// The work of one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,13 +112,16 @@ pub(crate) fn encode<'a>(head: &[u8], elements: impl Iterator<Item = &'a Element
 }
 
 /// Refuses other lengths, and encodings of no element.
-pub(crate) fn decode(bytes: &[u8], head: usize, elements: usize) -> Option<(&[u8], Vec<Element>)> {
+pub(crate) fn decode(bytes: &[u8], head: usize, elements: usize) -> Option<(&[u8], Shares)> {
     let (head, rest) = bytes.split_at_checked(head)?;
     let (words, []) = rest.as_chunks() else { return None };
     if words.len() != elements {
         return None;
     }
-    let elements = words.iter().map(|&word| Element::from_bytes(word)).collect::<Option<_>>()?;
+    let mut elements = Zeroizing::new(Vec::with_capacity(elements));
+    for &word in words {
+        elements.push(Element::from_bytes(word)?);
+    }
     Some((head, elements))
 }
 
@@ -150,7 +155,7 @@ mod tests {
     fn only_whole_messages_are_read() {
         let elements = [Element::from(1), Element::from_signed(-1)];
         let bytes = encode(b"head", elements.iter());
-        assert_eq!(decode(&bytes, 4, 2), Some((&b"head"[..], elements.to_vec())));
+        assert_eq!(decode(&bytes, 4, 2), Some((&b"head"[..], elements.to_vec().into())));
         for (bytes, elements) in [(&bytes[1..], 2), (&bytes[..19], 2), (&bytes[..], 1), (b"", 0)] {
             assert_eq!(decode(bytes, 4, elements), None);
         }
