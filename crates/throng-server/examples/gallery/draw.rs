@@ -9,7 +9,7 @@ use chacha20::rand_core::SeedableRng;
 use rand_core::Rng;
 use throng_account::Threshold;
 use throng_collection::Terms;
-use throng_mechanism::{Columns, Follower, Longitudinal, Mechanism, Rappor, Tally};
+use throng_mechanism::{Columns, Follower, Kind, Longitudinal, Mechanism, Rappor, Tally};
 
 /// A population that reports again and again.
 pub struct Population<'a> {
@@ -36,43 +36,44 @@ impl<'a> Population<'a> {
         let share = self.share(epoch);
         let rng = &mut self.rng;
         let messages = reports * mechanism.messages() as u64;
-        let cells = match mechanism {
-            Mechanism::RandomizedResponse(m) | Mechanism::BitSum(m) => {
+        let cells = match (mechanism.kind(), mechanism) {
+            (Kind::Bit, Mechanism::BitSum(m)) => {
                 let yes = (share * reports as f64) as u64;
                 vec![flipped(yes, reports, m.flip(), rng)]
             }
-            Mechanism::OneBitMean(m) | Mechanism::RealSum(m) => {
+            (Kind::Real, Mechanism::RealSum(m)) => {
                 let ones = (share * messages as f64) as u64;
                 vec![flipped(ones, messages, m.flip(), rng)]
             }
-            Mechanism::Histogram(m) => {
+            (Kind::Category, Mechanism::Histogram(m)) => {
                 columns(m.columns(), &zipf(m.columns().columns(), share), reports, rng)
             }
-            Mechanism::Selection(m) => {
-                let shares = zipf(m.columns().columns(), share);
-                let shares: Vec<f64> = shares.iter().map(|each| 2.0 * each).collect();
-                columns(m.columns(), &shares, reports, rng)
-            }
-            Mechanism::KaryResponse(m) => {
+            (Kind::Category, Mechanism::KaryResponse(m)) => {
                 let gamma = m.replace().probability();
                 let replaced = gamma / f64::from(m.categories());
                 let laws = zipf(m.categories(), share);
                 let laws: Vec<f64> = laws.iter().map(|f| f * (1.0 - gamma) + replaced).collect();
                 multinomial(reports, &laws, rng)
             }
-            Mechanism::Rappor(m) => strings(m, &self.terms.question.labels, reports, rng),
-            Mechanism::Longitudinal(m) => return self.follow(m, epoch, reports),
-            Mechanism::LaplaceMean(_)
-            | Mechanism::TwoMessageCount(_)
-            | Mechanism::CoinCount(_)
-            | Mechanism::BurstCount(_)
-            | Mechanism::AdditiveHistogram(_)
-            | Mechanism::BurstHistogram(_)
-            | Mechanism::SlicedSum(_)
-            | Mechanism::SplitAndMix(_)
-            | Mechanism::SubsetSelection(_) => {
-                return Err("the gallery has no such question".into());
+            (Kind::Attributes, Mechanism::Selection(m)) => {
+                let shares = zipf(m.columns().columns(), share);
+                let shares: Vec<f64> = shares.iter().map(|each| 2.0 * each).collect();
+                columns(m.columns(), &shares, reports, rng)
             }
+            (Kind::Text, Mechanism::Rappor(m)) => {
+                strings(m, &self.terms.question.labels, reports, rng)
+            }
+            (Kind::State, Mechanism::Longitudinal(m)) => return self.follow(m, epoch, reports),
+            // The gallery asks each kind of question through the mechanisms above.
+            (
+                Kind::Bit
+                | Kind::Real
+                | Kind::Category
+                | Kind::Attributes
+                | Kind::Text
+                | Kind::State,
+                other,
+            ) => return Err(format!("the gallery does not ask through {}", other.key()).into()),
         };
         let mut tally = mechanism.tally();
         tally.add_words(&[&[messages, 0], &cells[..]].concat())?;
