@@ -98,6 +98,10 @@ fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> Resul
 /// A randomizer in a crowd, beside what holds for every randomizer with the same ε₀.
 fn amplify(asked: &Amplify) -> Result<Report> {
     let Amplify { crowd, mechanism, epsilon0, k, collision, query, .. } = asked;
+    if *mechanism == Randomizer::General {
+        // A missing flag is told before a crowd that cannot be.
+        needed(*epsilon0, "epsilon0")?;
+    }
     let reports = crowd.crowd()?;
     let local = || anyhow::Ok(Epsilon::new(needed(*epsilon0, "epsilon0")?)?);
     let binary = *mechanism == Randomizer::KaryResponse && *k == Some(2);

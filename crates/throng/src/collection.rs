@@ -265,7 +265,8 @@ fn merged(collection: &Collection) -> Value {
     })
 }
 
-fn text_of(file: &Path) -> Result<String> {
+/// The text of a file.
+pub fn text_of(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }
 

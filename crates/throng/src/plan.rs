@@ -28,7 +28,7 @@ pub fn run(request: &Request) -> Result<Report> {
     let options: Vec<_> = offers.map(|(i, offer)| option(offer, i == 0, heavy)).collect();
     let mut report = Report::default()
         .line("n", "reports", ask.reports)
-        .line("honest", "honest ones counted on", ask.crowd.get())
+        .line("honest", "honest reports counted on", ask.crowd.get())
         .line("epsilon", "epsilon", Upper(ask.epsilon.get()))
         .line("delta", "delta", Upper(ask.delta.get()))
         .line("recommended", "recommended", best.mechanism.key().name())

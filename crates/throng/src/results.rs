@@ -69,7 +69,8 @@ pub fn published(release: &Release) -> Result<Value> {
 /// Adds what the latest release says about privacy.
 fn privacy(report: Report, release: &Release) -> Report {
     let Release { guarantee, spent, .. } = release;
-    let latest = format!("{}; {}", among(guarantee, " among"), guarantee.holds_if);
+    let (bound, crowd) = bound_and_crowd(guarantee);
+    let latest = format!("{bound} among {crowd}; {}", guarantee.holds_if);
     nobody_honest(report.say("latest release", latest), guarantee, "infinity").say(
         "spent so far",
         format!(
@@ -81,14 +82,11 @@ fn privacy(report: Report, release: &Release) -> Report {
     )
 }
 
-/// A guarantee with its crowd, joined by a few words.
-pub fn among(guarantee: &BatchGuarantee, words: &str) -> String {
-    format!(
-        "epsilon {} at delta {}{words} {} honest reports",
-        digits(Upper(guarantee.epsilon.get())),
-        digits(Upper(guarantee.delta.get())),
-        digits(Lower(guarantee.honest.get() as f64)),
-    )
+/// The bound of a guarantee, and the crowd that it counts on, in words.
+pub fn bound_and_crowd(guarantee: &BatchGuarantee) -> (String, String) {
+    let [epsilon, delta] = [guarantee.epsilon.get(), guarantee.delta.get()].map(Upper).map(digits);
+    let honest = digits(Lower(guarantee.honest.get() as f64));
+    (format!("epsilon {epsilon} at delta {delta}"), format!("{honest} honest reports"))
 }
 
 /// Adds what is left if everybody colludes, `nothing` being the word for no bound.

@@ -1,6 +1,7 @@
 //! `throng send`: the rows of a file as clients of a running chain.
 
 use crate::args::{Send, ValuesArgs};
+use crate::collection::text_of;
 use crate::crowd::Population;
 use crate::report::Report;
 use anyhow::{Context, Result, bail};
@@ -15,9 +16,7 @@ use throng_mechanism::{Kind, Values};
 /// Sends every row as one report.
 pub fn run(request: &Send) -> Result<Report> {
     let file = &request.collection;
-    let text =
-        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let collection = Collection::parse(&text)
+    let collection = Collection::parse(&text_of(file)?)
         .with_context(|| format!("{} is not a collection that can be run", file.display()))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let epoch = open_epoch(request, &collection, now)?;

@@ -153,6 +153,8 @@ fn bad_usage_is_two_and_a_broken_promise_is_one() {
         ("account two-message-count --n 10000 --p 3.45e-4 --delta 1e-6", 1, "at least"),
         ("calibrate two-message-count --n 1000 --epsilon 0.25 --delta 1e-9", 1, "enlarge"),
         ("account amplify --n 1e4 --epsilon0 1 --delta 1e-6 --mechanism kary-response", 1, "--k"),
+        // A missing flag is told before a crowd that cannot be.
+        ("account amplify --n 0 --keep 0.5 --delta 1e-6", 1, "--epsilon0"),
         ("figures --out /dev/null/nowhere", 1, "cannot create"),
     ] {
         let output = throng().args(line.split_whitespace()).arg("--json").output().unwrap();

@@ -105,11 +105,12 @@ fn count(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(shown).help(help).value_parser(whole)
 }
 
-/// The order of the help: a report of one message, one of a message per cell, one with extra
-/// messages for noise. Others follow.
-const ORDER: [&[Key]; 4] = [
+/// The order of the help: responses, means, a response for every cell, noise in extra messages, and
+/// slices. Others follow.
+const ORDER: [&[Key]; 5] = [
     &[Key::RandomizedResponse, Key::KaryResponse, Key::SubsetSelection],
-    &[Key::LaplaceMean, Key::OneBitMean, Key::Histogram, Key::Selection],
+    &[Key::LaplaceMean, Key::OneBitMean],
+    &[Key::Histogram, Key::Selection],
     &[Key::CoinCount, Key::AdditiveHistogram, Key::BurstCount, Key::BurstHistogram],
     &[Key::SlicedSum],
 ];

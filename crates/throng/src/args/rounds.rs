@@ -99,9 +99,7 @@ pub struct Sum {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=60))]
     pub drop_members: u32,
     #[command(flatten)]
-    pub committee: CommitteeArgs,
-    #[command(flatten)]
-    pub privacy: Privacy,
+    pub computation: ComputationArgs,
     #[command(flatten)]
     pub mixes: Mixes,
 }
@@ -122,9 +120,7 @@ pub struct XorSum {
     #[arg(long)]
     pub out: Option<PathBuf>,
     #[command(flatten)]
-    pub committee: CommitteeArgs,
-    #[command(flatten)]
-    pub privacy: Privacy,
+    pub computation: ComputationArgs,
     #[command(flatten)]
     pub mixes: Mixes,
 }
@@ -150,20 +146,15 @@ pub struct Attack {
     pub mixes: Mixes,
 }
 
-/// The committee that computes.
+/// The committee that computes, and the privacy of one participant's input in the result.
 #[derive(Args)]
-pub struct CommitteeArgs {
+pub struct ComputationArgs {
     /// Participants who compute on shares of what all others give
     #[arg(long, value_parser = clap::value_parser!(u32).range(3..=64))]
     pub members: Option<u32>,
     /// Members who may work together against the rest
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=31))]
     pub corrupt: u32,
-}
-
-/// The privacy of one participant's input in the result.
-#[derive(Args)]
-pub struct Privacy {
     /// Epsilon of the result, when one participant's input is replaced by another
     #[arg(long, default_value_t = 1.0)]
     pub epsilon: f64,

@@ -15,24 +15,29 @@ pub fn account() -> Result<Report> {
     let mut rows = Vec::new();
     for (kind, solve) in KINDS {
         // Time and terms of the row above.
-        let mut before = (f64::NAN, f64::NAN);
+        let mut before = [f64::NAN; 2];
         for decade in 3..=9_u32 {
             let n = 10_u64.pow(decade);
             eprintln!("{kind}, n = 1e{decade}");
             let (time, terms) = measure(|| solve(Crowd::new(n)?, delta))?;
             let per_term = time / terms as f64 / limit;
             let milliseconds = format!("{:.3}", 1e3 * time);
+            let now = [time, terms as f64];
+            // Over a decade of n: 0 is constant, 0.5 a square root.
+            let [time_exponent, terms_exponent] = [0, 1].map(|i| (now[i] / before[i]).log10());
             rows.push(
                 Report::default()
                     .line("query", "query", kind)
                     .line("n", "n", Printable::new(n, format!("1e{decade}")))
                     .line("seconds", "ms", Printable::new(time, milliseconds))
-                    .line("time_exponent", "growth", growth(time, before.0))
+                    .say("growth", growth(time_exponent))
                     .line("terms", "terms", terms)
-                    .line("terms_exponent", "growth", growth(terms as f64, before.1))
+                    .field("time_exponent", time_exponent)
+                    .field("terms_exponent", terms_exponent)
+                    .say("growth", growth(terms_exponent))
                     .line("term_over_exp", "term / exp", Printable::places(per_term, 1)),
             );
-            before = (time, terms as f64);
+            before = now;
         }
     }
     Ok(Report::default()
@@ -47,11 +52,9 @@ pub fn account() -> Result<Report> {
         )))
 }
 
-/// The exponent of growth over a decade of n: 0 is constant, 0.5 a square root.
-fn growth(now: f64, then: f64) -> Printable {
-    let exponent = (now / then).log10();
-    let text = if then.is_nan() { "-".into() } else { format!("{exponent:.2}") };
-    Printable::new(exponent, text)
+/// An exponent for people, or a dash where there is no row above.
+fn growth(exponent: f64) -> String {
+    if exponent.is_nan() { "-".into() } else { format!("{exponent:.2}") }
 }
 
 type Solve = fn(Crowd, Delta) -> Result<Guarantee, Error>;

@@ -4,14 +4,13 @@
 use super::rate::{in_millions, millions, one_and_all, repeat};
 use crate::parallel::generator;
 use crate::report::{Printable, Report};
-use crate::values::synthetic;
 use anyhow::Result;
 use chacha20::rand_core::Rng;
 use std::hint::black_box;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
 use throng_mechanism::{
     Ask, BinaryResponse, Bloom, KaryResponse, Key, Kind, LaplaceMean, Longitudinal, Mechanism,
-    Question, Rappor, SubsetSelection, UnarySum,
+    Question, Rappor, SubsetSelection, UnarySum, Value,
 };
 
 /// Measures the clients' half, with secure randomness (ChaCha12).
@@ -43,13 +42,13 @@ pub fn aggregate() -> Result<Report> {
         let mut rng = generator(1, 0);
         let mut bag = Vec::new();
         let words = mechanism.messages() * mechanism.words();
-        let reports = (BAG / words).max(64) as u64;
-        for value in synthetic(mechanism.question(), reports, &mut rng).values.iter() {
-            mechanism.encode(value, &mut rng, &mut bag)?;
+        let reports = (BAG / words).max(64);
+        for user in 0..reports {
+            mechanism.encode(value(&mechanism, user), &mut rng, &mut bag)?;
         }
         let (one, all) = one_and_all(|_| {
             let mut tally = mechanism.tally();
-            repeat(reports, || mechanism.absorb(&mut tally, black_box(&bag)))
+            repeat(reports as u64, || mechanism.absorb(&mut tally, black_box(&bag)))
         });
         let bytes = one * (8 * words) as f64;
         let gigabytes = Printable::new(bytes, format!("{:.2}", bytes / 1e9));
@@ -135,14 +134,26 @@ fn usual_question(kind: Kind) -> Question {
     }
 }
 
+/// A value for a user. Rates depend on the values, so these stay as they are: rates of one day are
+/// compared with those of another.
+fn value(mechanism: &Mechanism, user: usize) -> Value<'static> {
+    match mechanism.kind() {
+        Kind::Bit => Value::Bit(user.is_multiple_of(3)),
+        Kind::Real => Value::Real((user % 97) as f64 / 96.0),
+        Kind::Category => Value::Category((user % 10) as u32),
+        Kind::Text => Value::Text(["alpha", "beta", "gamma", "delta"][user % 4]),
+        Kind::Attributes | Kind::State => Value::Bits(&BITS[..mechanism.messages()]),
+    }
+}
+
 /// Reports per second of one thread.
 fn encode_for(mechanism: &Mechanism, seed: u64) -> f64 {
     let mut rng = generator(seed, 7);
-    let values = synthetic(mechanism.question(), BATCH, &mut rng).values;
     let mut report = Vec::new();
-    repeat(BATCH, || {
+    repeat(BATCH as u64, || {
         report.clear();
-        for value in values.iter() {
+        for user in 0..BATCH {
+            let value = value(mechanism, user);
             mechanism.encode(value, &mut rng, &mut report).expect("a fitting value");
         }
         black_box(&report);
@@ -168,6 +179,8 @@ fn bytes_per_second() -> f64 {
 }
 
 /// Reports encoded between looks at the clock.
-const BATCH: u64 = 64;
+const BATCH: usize = 64;
 /// Words of the bag that is counted over and over.
 const BAG: usize = 1 << 22;
+/// The attributes or periods of everybody.
+const BITS: [bool; 1024] = [false; 1024];

@@ -1,8 +1,8 @@
 //! The releases beside the truth.
 
 use super::story::Story;
-use crate::report::{Report, Rows, digits};
-use crate::results::{among, nobody_honest, published};
+use crate::report::{Report, digits};
+use crate::results::{bound_and_crowd, nobody_honest, published};
 use anyhow::Result;
 use serde_json::{Value, json};
 use throng_account::show::{Near, Upper};
@@ -148,7 +148,9 @@ pub fn summary(
         .say("mechanism", collection.terms.mechanism.key().name());
     if let Some(last) = releases.last() {
         let guarantee = &last.release.guarantee;
-        report = report.say("against everyone, one mix honest", among(guarantee, ", counting on"));
+        let (bound, crowd) = bound_and_crowd(guarantee);
+        let honest = format!("{bound}, counting on {crowd}");
+        report = report.say("against everyone, one mix honest", honest);
         let nothing = "infinite: a report by itself shows the value";
         report = nobody_honest(report, guarantee, nothing);
     }
@@ -165,26 +167,20 @@ pub fn summary(
     })
 }
 
-/// A row for every epoch, with a picture if there are several.
+/// Adds a row for every epoch, with a picture if there are several.
 fn over_time(report: Report, releases: &[EpochResult], several: bool) -> Report {
-    let drawn = releases.len() > 1;
-    let mut head = vec!["epoch"];
-    head.extend(several.then_some("answer"));
-    head.extend(["truth", "estimate", "error", "low", "high", "reports", "epsilon", "spent"]);
-    head.extend(drawn.then_some("o estimate, - 95 %, | truth"));
     let numbers: Vec<[Option<f64>; 5]> = releases.iter().map(EpochResult::numbers).collect();
     let row = |(told, picture): (&EpochResult, String)| {
         let Release { last, reports, guarantee, spent, .. } = &told.release;
-        let mut row = vec![last.to_string()];
-        row.extend(several.then(|| told.label()));
-        row.extend(told.numbers().map(of));
-        row.push(reports.to_string());
-        row.extend([guarantee.epsilon, spent.epsilon].map(|epsilon| digits(Upper(epsilon.get()))));
-        row.extend(drawn.then_some(picture));
-        row
+        let row = Report::default().say("epoch", last.to_string());
+        let row = if several { row.say("answer", told.label()) } else { row };
+        let row = compared(row, "truth", told.numbers())
+            .say("reports", reports.to_string())
+            .say("epsilon", digits(Upper(guarantee.epsilon.get())))
+            .say("spent", digits(Upper(spent.epsilon.get())));
+        if releases.len() > 1 { row.say("o estimate, - 95 %, | truth", picture) } else { row }
     };
-    let rows = releases.iter().zip(pictures(&numbers)).map(row).collect();
-    report.table(Rows { head, rows })
+    report.table(releases.iter().zip(pictures(&numbers)).map(row).collect::<Vec<_>>())
 }
 
 /// Adds every category with its share.
@@ -195,30 +191,34 @@ fn shares(report: Report, told: &EpochResult) -> Report {
     };
     let row = |beside: &Comparison| {
         let numbers = beside.numbers();
-        let mut row = vec![beside.what.to_string()];
-        row.extend(numbers.map(of));
-        row.extend([percent(numbers[0]), percent(numbers[1])]);
-        row
+        compared(Report::default().say("browser", beside.what.to_string()), "truth", numbers)
+            .say("truth %", percent(numbers[0]))
+            .say("estimate %", percent(numbers[1]))
     };
-    report.table(Rows {
-        head: vec!["browser", "truth", "estimate", "error", "low", "high", "truth %", "estimate %"],
-        rows: told.estimates.iter().map(row).collect(),
-    })
+    report.table(told.estimates.iter().map(row).collect::<Vec<_>>())
+}
+
+/// Adds truth, under a label of its own, estimate, error and interval to a row.
+fn compared(row: Report, truth: &'static str, numbers: [Option<f64>; 5]) -> Report {
+    let labels = [truth, "estimate", "error", "low", "high"];
+    let cells = numbers.map(|number| number.map_or("-".into(), |number| digits(Near(number))));
+    labels.into_iter().zip(cells).fold(row, |row, (label, cell)| row.say(label, cell))
 }
 
 /// The commonest in truth beside those that were found, each with its count.
 fn ranking(report: Report, told: &EpochResult, truth: &[(Subject, f64)]) -> Report {
     let found = &told.estimates;
     let row = |(place, (what, count)): (usize, &(Subject, f64))| {
-        let mut row = vec![(place + 1).to_string(), what.to_string(), digits(Near(*count))];
-        row.push(found.get(place).map_or("-".into(), |beside| beside.what.to_string()));
-        row.extend(found.get(place).map_or([None; 5], Comparison::numbers).map(of));
-        row
+        let beside = found.get(place);
+        let row = Report::default()
+            .say("rank", (place + 1).to_string())
+            .say("in truth", what.to_string())
+            .say("count", digits(Near(*count)))
+            .say("found", beside.map_or("-".into(), |beside| beside.what.to_string()));
+        compared(row, "its truth", beside.map_or([None; 5], Comparison::numbers))
     };
-    let rows = truth.iter().take(RANKS).enumerate().map(row).collect();
-    let head =
-        vec!["rank", "in truth", "count", "found", "its truth", "estimate", "error", "low", "high"];
-    let report = report.table(Rows { head, rows });
+    let rows: Vec<_> = truth.iter().take(RANKS).enumerate().map(row).collect();
+    let report = report.table(rows);
     if found.is_empty() {
         return report.note(
             "No name is common enough to stand out from the noise; more --clients or a larger \
@@ -261,10 +261,6 @@ fn pictures(releases: &[[Option<f64>; 5]]) -> Vec<String> {
         line.iter().collect::<String>().trim_end().into()
     };
     releases.iter().map(draw).collect()
-}
-
-fn of(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".into(), |value| digits(Near(value)))
 }
 
 /// Names that are listed.

@@ -48,8 +48,8 @@ pub fn schedule(collection: &Collection, client: bool, findings: &mut Findings) 
     let over = schedule.deadline(last);
     if let Some(epoch) = collection.epoch_at(now) {
         let closes = duration_text(schedule.deadline(epoch) - now);
-        findings
-            .ok(check, format!("epoch {epoch} of 0 to {last} takes reports for another {closes}"));
+        let says = format!("epoch {epoch} of 0 to {last} takes reports for another {closes}");
+        findings.ok(check, says);
     } else if now < schedule.start {
         let says = format!("epoch 0 begins in {}", duration_text(schedule.start - now));
         if client {

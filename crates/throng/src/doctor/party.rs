@@ -208,8 +208,9 @@ fn in_use(directory: &Path) -> std::io::Result<bool> {
         opened => opened?,
     };
     match lock.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
-        taken => Ok(taken.is_err()),
     }
 }
 

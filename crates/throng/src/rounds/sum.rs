@@ -15,8 +15,8 @@ use throng_rounds::{Circuit, Committee, Input, LaplaceNoise, Seat};
 
 /// Runs the sum for every number of participants asked for.
 pub async fn run(request: &Sum) -> Result<Report> {
-    let members = request.committee.members.unwrap_or(5);
-    let corrupt = request.committee.corrupt;
+    let members = request.computation.members.unwrap_or(5);
+    let corrupt = request.computation.corrupt;
     Committee::new((0..members).map(Seat).collect(), corrupt)?;
     if request.drop_members + 2 * corrupt + 1 > members {
         bail!(Usage(format!(
@@ -26,9 +26,9 @@ pub async fn run(request: &Sum) -> Result<Report> {
         )));
     }
     let sensitivity = (1_u32 << request.bits) - 1;
-    let epsilon = Epsilon::new(request.privacy.epsilon)?;
-    let noise = LaplaceNoise::new(epsilon, sensitivity, Delta::new(request.privacy.delta)?)?;
-    let seed = seed(request.privacy.seed)?;
+    let epsilon = Epsilon::new(request.computation.epsilon)?;
+    let noise = LaplaceNoise::new(epsilon, sensitivity, Delta::new(request.computation.delta)?)?;
+    let seed = seed(request.computation.seed)?;
     let mut runs = Vec::new();
     for &n in &request.n {
         if n < members {
@@ -69,7 +69,7 @@ struct Run {
 /// One run with `n` participants.
 async fn hold(n: u32, request: &Sum, members: u32, noise: &LaplaceNoise, seed: u64) -> Result<Run> {
     let seats: Vec<Seat> = (0..members).map(Seat).collect();
-    let mut circuit = Circuit::new(n, Committee::new(seats.clone(), request.committee.corrupt)?);
+    let mut circuit = Circuit::new(n, Committee::new(seats.clone(), request.computation.corrupt)?);
     let numbers: Vec<_> = (0..n).map(|seat| circuit.integer(Seat(seat), request.bits)).collect();
     (0..n).for_each(|seat| circuit.may_be_absent(Seat(seat)));
     let sum = circuit.sum(numbers);

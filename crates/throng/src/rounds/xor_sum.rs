@@ -22,11 +22,11 @@ use throng_rounds::{
 
 /// Runs both protocols for every number of participants asked for.
 pub async fn run(request: &XorSum) -> Result<Report> {
-    let members = request.committee.members.unwrap_or(3);
-    let epsilon = Epsilon::new(request.privacy.epsilon)?;
-    let noise = LaplaceNoise::new(epsilon, SENSITIVITY, Delta::new(request.privacy.delta)?)?;
+    let members = request.computation.members.unwrap_or(3);
+    let epsilon = Epsilon::new(request.computation.epsilon)?;
+    let noise = LaplaceNoise::new(epsilon, SENSITIVITY, Delta::new(request.computation.delta)?)?;
     let one_round = RobustXorSum::new(epsilon)?;
-    let seed = seed(request.privacy.seed)?;
+    let seed = seed(request.computation.seed)?;
     let setting = Setting { request, members, noise: &noise, one_round };
     let mut runs = Vec::new();
     for &n in &request.n {
@@ -116,7 +116,7 @@ impl Setting<'_> {
     async fn many_rounds(&self, n: u32, inputs: &[(u32, bool)]) -> Result<(Vec<i64>, Cost)> {
         let groups = n / 2;
         let seats: Vec<Seat> = (0..self.members).map(Seat).collect();
-        let committee = Committee::new(seats.clone(), self.request.committee.corrupt)?;
+        let committee = Committee::new(seats.clone(), self.request.computation.corrupt)?;
         let mut circuit = Circuit::new(n, committee);
         let ones: Vec<_> = (0..n).map(|seat| circuit.choice(Seat(seat), groups)).collect();
         let odd: Vec<_> = (0..groups as usize)
