@@ -17,7 +17,8 @@ fn the_page_says_what_the_machine_readable_form_says() {
 }
 
 fn render(description: &Value) -> String {
-    let mut page = format!("# The HTTP API\n\n{INTRODUCTION}\n");
+    let mut page = "# The HTTP API\n".to_owned();
+    INTRODUCTION.into_iter().for_each(|text| paragraph(&mut page, text));
     let operations = operations(&description["paths"]);
     page.push_str("\n| request | |\n|---|---|\n");
     for (request, operation) in &operations {
@@ -25,7 +26,8 @@ fn render(description: &Value) -> String {
         let _ = writeln!(page, "| [`{request}`](#{}) | {summary} |", slug(request));
     }
     for (request, operation) in &operations {
-        let _ = write!(page, "\n## `{request}`\n\n{}.\n", text(operation, "summary"));
+        let _ = writeln!(page, "\n## `{request}`");
+        paragraph(&mut page, &format!("{}.", text(operation, "summary")));
         paragraph(&mut page, text(operation, "description"));
         access(&mut page, operation);
         parameters(&mut page, operation);
@@ -41,9 +43,9 @@ fn render(description: &Value) -> String {
     }
     page.push_str("\n## Bodies\n");
     for (name, schema) in members(&description["components"]["schemas"]) {
-        let _ = write!(page, "\n### {name}\n\n");
+        let _ = writeln!(page, "\n### {name}");
         paragraph(&mut page, text(schema, "description"));
-        page.push_str("| field | type | |\n|---|---|---|\n");
+        page.push_str("\n| field | type | |\n|---|---|---|\n");
         fields(&mut page, "", schema);
     }
     page
@@ -67,7 +69,7 @@ fn access(page: &mut String, operation: &Value) {
     let schemes = operation["security"].as_array().into_iter().flatten();
     let names: Vec<_> = schemes.flat_map(members).map(|(name, _)| name).collect();
     if !names.is_empty() {
-        let _ = write!(page, "\n[Access](#access): {}.\n", names.join(" or "));
+        paragraph(page, &format!("[Access](#access): {}.", names.join(" or ")));
     }
 }
 
@@ -84,8 +86,8 @@ fn parameters(page: &mut String, operation: &Value) {
 
 fn body(page: &mut String, request: &Value) {
     if !request.is_null() {
-        let media = media(request);
-        let _ = write!(page, "\nBody: {}. {}\n", text(request, "description"), media);
+        let about = text(request, "description");
+        paragraph(page, &format!("Body: {about}. {}", media(request)));
     }
 }
 
@@ -149,9 +151,22 @@ fn link(schema: &Value) -> Option<String> {
     Some(format!("[{name}](#{})", slug(name)))
 }
 
+/// Writes a paragraph after an empty line, wrapped as the other pages are.
 fn paragraph(page: &mut String, text: &str) {
+    let mut room = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if room > length {
+            page.push(' ');
+            room -= length + 1;
+        } else {
+            page.push('\n');
+            room = WIDTH.saturating_sub(length);
+        }
+        page.push_str(word);
+    }
     if !text.is_empty() {
-        let _ = write!(page, "{}{text}\n\n", if page.ends_with("\n\n") { "" } else { "\n" });
+        page.push('\n');
     }
 }
 
@@ -175,15 +190,16 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");
 
 const METHODS: [&str; 4] = ["get", "post", "put", "delete"];
 
-const INTRODUCTION: &str = "\
-    What mixes and analyzers answer, made from `/openapi.json`, which every party serves. The \
-    bytes of keys, directories, reports, batches,\n\
-    receipts and bulletins are described in [protocol.md](protocol.md); what each party does \
-    with them, and what the words of problems mean, is in its\n\
-    [section 6](protocol.md#6-http). `{id}` is a collection's id, 64 hexadecimal digits; \
-    epochs, windows, rounds and hops are decimal.\n\
-    \n\
-    An error is a problem document (RFC 9457) whose `type` is `urn:throng:problem:` and a \
-    word. It never repeats what was sent. The answer to\n\
-    an upload depends on its path, its length and the state of the server, never on what is \
-    inside a report.";
+/// The most characters of a line outside tables.
+const WIDTH: usize = 100;
+
+const INTRODUCTION: [&str; 2] = [
+    "What mixes and analyzers answer, made from `/openapi.json`, which every party serves. The \
+     bytes of keys, directories, reports, batches, receipts and bulletins are described in \
+     [protocol.md](protocol.md); what each party does with them, and what the words of problems \
+     mean, is in its [section 6](protocol.md#6-http). `{id}` is a collection's id, 64 hexadecimal \
+     digits; epochs, windows, rounds and hops are decimal.",
+    "An error is a problem document (RFC 9457) whose `type` is `urn:throng:problem:` and a word. \
+     It never repeats what was sent. The answer to an upload depends on its path, its length and \
+     the state of the server, never on what is inside a report.",
+];
