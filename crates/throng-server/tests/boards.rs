@@ -3,19 +3,20 @@
 mod common;
 
 use chacha20::ChaCha12Rng;
-use common::{DRAIN, EVERY, GRACE, START, generator, identity, limits};
+use common::{DRAIN, START, generator, identity, limits, schedule};
 use rand_core::Rng;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
-use throng_collection::Board;
+use throng_collection::{Board, example};
 use throng_mix::simulated::{Fault, Faults, MemoryStore};
 use throng_mix::store::{RowKey, Table};
 use throng_mix::{Course, Intake, Keyring, Limits, Mix, Outgoing, Stage, Step, Why};
 use throng_server::{Error, Noticeboard};
+use throng_wire::example::chain_through;
 use throng_wire::{
-    Bag, Below, Bulletin, Chain, Identity, Layer, Loss, Manifest, Notice, Party, Receipt,
-    RecordDigest, Route, Schedule, Seal, SignedManifest,
+    Bag, Bulletin, Identity, Layer, Loss, Manifest, Notice, Receipt, RecordDigest, Route, Seal,
+    SignedManifest,
 };
 
 const MIXES: u8 = 2;
@@ -25,19 +26,13 @@ const MESSAGES: u32 = 2;
 const PAYLOAD: usize = 3;
 
 fn board() -> Board {
-    let party = |hop: u8| Party {
-        name: format!("party {hop}"),
-        url: format!("http://127.0.0.1:{hop}"),
-        identity: identity(hop).public(),
-    };
     Board {
-        about: "Keys".into(),
         messages: MESSAGES,
         payload: PAYLOAD as u32,
         crowd: CROWD,
-        rounds: 3,
-        schedule: Schedule { start: START, every: EVERY, grace: GRACE, below: Below::Expire },
-        chain: Chain { mixes: (1..=MIXES).map(party).collect(), analyzer: party(ANALYZER) },
+        schedule: schedule(),
+        chain: chain_through(&["north", "south"]),
+        ..example::board()
     }
 }
 

@@ -6,14 +6,14 @@ use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 use std::io::Read;
 use std::sync::Arc;
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_collection::{Collection, Promise, Prompt, Terms};
+use throng_collection::{Collection, Promise, Terms, example};
 use throng_mechanism::{KaryResponse, Mechanism};
 use throng_mix::simulated::MemoryStore;
 use throng_mix::{Course, Intake, Keyring, Limits, Mix, Outgoing, Slot, Step};
 use throng_server::{Analyzer, Error};
+use throng_wire::example::chain_through;
 use throng_wire::{
-    Below, Chain, Directory, Identity, LayerPublic, Party, Receipt, Route, Schedule, Seal,
-    SignedManifest,
+    Below, Directory, Identity, LayerPublic, Receipt, Route, Schedule, Seal, SignedManifest,
 };
 
 /// The settings that differ from one test to the next.
@@ -42,6 +42,11 @@ impl Default for Setup {
     }
 }
 
+/// Epochs that begin at `START`.
+pub fn schedule() -> Schedule {
+    Schedule { start: START, every: EVERY, grace: GRACE, below: Below::Expire }
+}
+
 /// A mechanism with one byte per message, and some bytes that no client sends. Tests seal
 /// categories as they are, so that every report can be told from every other.
 pub fn categories() -> Mechanism {
@@ -52,12 +57,9 @@ pub fn categories() -> Mechanism {
 impl Setup {
     /// The collection, in which epoch e begins at `START + e·EVERY`.
     pub fn collection(&self) -> Collection {
-        let party = |hop: u8| Party {
-            name: format!("party {hop}"),
-            url: format!("http://127.0.0.1:{hop}"),
-            identity: identity(hop).public(),
-        };
-        let promise = Promise {
+        let mut collection = example::collection();
+        collection.terms.mechanism = self.mechanism.clone();
+        collection.terms.promise = Promise {
             epsilon: Epsilon::new(5.0).unwrap(),
             delta: Delta::new(1e-4).unwrap(),
             crowd: Crowd::new(self.crowd).unwrap(),
@@ -65,16 +67,9 @@ impl Setup {
             epochs: self.epochs,
             lifetime: (Epsilon::new(self.lifetime).unwrap(), Delta::new(1e-3).unwrap()),
         };
-        let question = Prompt::new("Which one are you?");
-        let mechanism = self.mechanism.clone();
-        Collection {
-            terms: Terms { question, promise, mechanism },
-            schedule: Schedule { start: START, every: EVERY, grace: GRACE, below: self.below },
-            chain: Chain {
-                mixes: (1..=self.mixes).map(party).collect(),
-                analyzer: party(self.mixes + 1),
-            },
-        }
+        collection.schedule = Schedule { below: self.below, ..schedule() };
+        collection.chain = chain_through(&MIXES[..usize::from(self.mixes)]);
+        collection
     }
 
     /// All parties with empty disks and each other's keys, at the start of epoch 0.
@@ -374,3 +369,6 @@ pub const START: u64 = 1_000;
 pub const EVERY: u64 = 100;
 pub const GRACE: u64 = 10;
 pub const DRAIN: u64 = 60;
+
+/// The names of mixes, first hop first.
+const MIXES: [&str; 2] = ["north", "south"];

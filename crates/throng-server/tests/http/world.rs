@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
 use throng_account::{Crowd, Delta, Epsilon, Probability, Threshold};
-use throng_collection::{Board, Collection, Promise, Prompt, Terms};
+use throng_collection::{Board, Collection, Promise, Prompt, example};
 use throng_mechanism::{BinaryResponse, Mechanism};
 use throng_mix::Limits;
 use throng_mix::store::Store;
 use throng_server::{Clock, Listener, Parts, Role, Running, Server};
+use throng_wire::example::chain_through;
 use throng_wire::{
-    Below, Chain, CollectionId, Identity, Party, PublicIdentity, Schedule, Seal, SignedDirectory,
+    Below, Chain, CollectionId, Identity, PublicIdentity, Schedule, Seal, SignedDirectory,
 };
 use zeroize::Zeroizing;
 
@@ -66,9 +67,8 @@ impl World {
             listeners.push(listener);
         }
         let scheme = if pem.is_some() { "https" } else { "http" };
-        let collection = collection(&identities, |hop| {
-            format!("{scheme}://localhost:{}", addresses[hop].port())
-        });
+        let collection =
+            collection(|hop| format!("{scheme}://localhost:{}", addresses[hop].port()));
         let http = Client::builder().no_proxy().redirect(redirect::Policy::none());
         let http = match &pem {
             Some(pem) => {
@@ -202,32 +202,27 @@ impl World {
 }
 
 /// A collection of ten epochs, each a hundred seconds long.
-pub fn collection(identities: &[Identity], url: impl Fn(usize) -> String) -> Collection {
-    let party = |hop: usize| Party {
-        name: format!("party {hop}"),
-        url: url(hop),
-        identity: identities[hop].public(),
-    };
+/// A question along a chain of two mixes, whose parties are at these addresses, by hop from 0.
+pub fn collection(url: impl Fn(usize) -> String) -> Collection {
     let flip = Threshold::at_least(Probability::new("flip", 0.25).unwrap());
     let epsilon = |value: f64| Epsilon::new(value).unwrap();
-    let delta = Delta::new(1e-6).unwrap();
-    let promise = Promise {
+    let mut collection = example::collection();
+    collection.terms.question = Prompt::new("Is 1 < 2?");
+    collection.terms.mechanism = Mechanism::BitSum(BinaryResponse::new(flip).unwrap());
+    collection.terms.promise = Promise {
         epsilon: epsilon(1.1),
-        delta,
         crowd: Crowd::new(CROWD).unwrap(),
-        corrupt: 0.0,
         epochs: 10,
         lifetime: (epsilon(20.0), Delta::new(1e-3).unwrap()),
+        ..collection.terms.promise
     };
-    Collection {
-        terms: Terms {
-            question: Prompt::new("Is 1 < 2?"),
-            promise,
-            mechanism: Mechanism::BitSum(BinaryResponse::new(flip).unwrap()),
-        },
-        schedule: Schedule { start: START, every: 100, grace: 10, below: Below::Expire },
-        chain: Chain { mixes: vec![party(0), party(1)], analyzer: party(2) },
+    collection.schedule = Schedule { start: START, every: 100, grace: 10, below: Below::Expire };
+    collection.chain = chain_through(&["north", "south"]);
+    let Chain { mixes, analyzer } = &mut collection.chain;
+    for (hop, party) in mixes.iter_mut().chain([analyzer]).enumerate() {
+        party.url = url(hop);
     }
+    collection
 }
 
 pub fn limits() -> Limits {
