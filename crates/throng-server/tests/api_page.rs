@@ -18,7 +18,9 @@ fn the_page_says_what_the_machine_readable_form_says() {
 
 fn render(description: &Value) -> String {
     let mut page = "# The HTTP API\n".to_owned();
-    INTRODUCTION.into_iter().for_each(|text| paragraph(&mut page, text));
+    for text in INTRODUCTION {
+        paragraph(&mut page, text);
+    }
     let operations = operations(&description["paths"]);
     page.push_str("\n| request | |\n|---|---|\n");
     for (request, operation) in &operations {
