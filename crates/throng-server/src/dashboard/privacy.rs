@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn every_theorem_leads_to_the_section_that_its_source_names() {
-        for theorem in Theorem::ALL {
+        for theorem in Theorem::all() {
             let section = theorem.section();
             assert!(proof(section).starts_with(&format!("/docs/privacy.md#{section}-")));
             if theorem.source().contains("docs/privacy.md") {
