@@ -28,16 +28,14 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile};
 /// event per user.
 ///
 /// ```
-/// use throng_account::calibrate::{burst_count, coin_count};
-/// use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::burst_count;
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
-/// // Four slots for bursts: less than half the error of coins at the same promise.
+/// // Bursts of at most four messages.
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let bursts = burst_count(crowd, 4, epsilon, delta)?.bursts().clone();
-/// assert!(bursts.slots() <= 4);
-/// // Coins that are thrown with chance p have the variance p/4.
-/// let coins = coin_count(crowd, epsilon, delta)?.chance();
-/// assert!(4.0 * bursts.variance() < 0.25 * coins.probability());
+/// let count = burst_count(crowd, 4, epsilon, delta)?;
+/// assert!(count.bursts().slots() <= 4);
+/// assert!(count.delta(epsilon).upper <= delta.get());
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn burst_count(
@@ -321,7 +319,7 @@ const TOTAL: u64 = 20_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::assert_close;
+    use crate::testing::{assert_close, moments};
 
     fn promise(epsilon: f64, delta: f64) -> (Epsilon, Delta) {
         (Epsilon::at(epsilon), Delta::new(delta).unwrap())
@@ -343,13 +341,23 @@ mod tests {
             let crowd = Crowd::new(n).unwrap();
             let found = burst_count(crowd, slots, eps, delta).unwrap();
             let bursts = found.bursts().clone();
-            let error = (n as f64 * bursts.variance()).sqrt();
+            let error = (n as f64 * moments(&bursts).1).sqrt();
             assert!(low <= error && error <= high, "n = {n}, {slots} slots: {error}");
             // A mechanism made from the weights alone keeps the promise.
             assert_eq!(bursts.slots(), slots);
             let again = BurstCount::new(crowd, bursts).unwrap().delta(eps).upper;
             assert!(again == found.delta(eps).upper && again <= delta.get(), "{again:e}");
         }
+    }
+
+    // Coins that are thrown with chance p have the variance p/4.
+    #[test]
+    fn bursts_of_four_have_less_than_half_the_error_of_coins() {
+        let (eps, delta) = promise(1.0, 1e-6);
+        let crowd = Crowd::new(1_000).unwrap();
+        let bursts = burst_count(crowd, 4, eps, delta).unwrap();
+        let coins = crate::calibrate::coin_count(crowd, eps, delta).unwrap().chance();
+        assert!(4.0 * moments(bursts.bursts()).1 < 0.25 * coins.probability());
     }
 
     // An independent calibration has 3.42 for 775 users per category; here 977 all add noise.
@@ -362,8 +370,8 @@ mod tests {
             let most = error * (1e6 / 1024.0 / 775.0_f64).sqrt();
             let bursts = found.bursts().clone();
             // A user adds noise to a category with probability 1/1024.
-            let (mean, share) = (bursts.mean(), 1.0 / 1024.0);
-            let variance = share * bursts.variance() + share * (1.0 - share) * mean * mean;
+            let ((mean, variance), share) = (moments(&bursts), 1.0 / 1024.0);
+            let variance = share * variance + share * (1.0 - share) * mean * mean;
             let error = (1e6 * variance).sqrt();
             assert!(error > 2.8 && error <= most, "{slots} slots: {error}, not {most}");
             let again = BurstHistogram::new(crowd, 1024, bursts).unwrap().delta(eps).upper;

@@ -41,11 +41,6 @@ impl Columns {
         Ok(Self { column: column.single()?, changing })
     }
 
-    /// One of the columns.
-    pub fn column(&self) -> BitSum {
-        self.column
-    }
-
     /// A lower bound on δ(ε) and the dataset that has it.
     ///
     /// Whoever complements the columns in which the user has a 1 and adds all columns up sees one
@@ -220,6 +215,6 @@ mod tests {
         let pure = columns.pure().unwrap();
         crate::testing::assert_close(pure.get(), 3.0 * 3f64.ln(), 1e-8);
         assert_eq!(columns.delta(pure), Band::ZERO);
-        assert!(Columns::new(columns.column(), 0).is_err());
+        assert!(Columns::new(columns.column, 0).is_err());
     }
 }
