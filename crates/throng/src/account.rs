@@ -161,7 +161,7 @@ fn compose(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> Result<
     let advanced = closed_form::advanced(per_round, rounds, slack);
     let basic = closed_form::basic(per_round, each.get(), rounds).0;
     let unshuffled = rounds as f64 * epsilon0;
-    let renyi = published::swap_renyi_rounds(reports, local, rounds, delta).min(unshuffled);
+    let renyi = published::swap_renyi(reports, local, rounds, delta).min(unshuffled);
     let report = crowd.header("compose").line("epsilon0", "local epsilon0", Upper(epsilon0));
     let report = with_guarantee(report.line("rounds", "rounds", rounds), &found);
     let others = [

@@ -262,7 +262,7 @@ fn composition() -> Result<Chart> {
                 Some(closed_form::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
             }),
             ("Erlingsson et al. Remark 1 (Rényi)", Dashed, &|t| {
-                Some(published::swap_renyi_rounds(crowd, local, t as u64, delta))
+                Some(published::swap_renyi(crowd, local, t as u64, delta))
             }),
             ("basic composition", Dashed, &|t| Some(t * each(t, 1.0)?.get())),
             ("without shuffling, T·ε₀", Dashed, &Some),

@@ -71,7 +71,7 @@ impl Shuffled {
             (Theorem::StrongClones, self.pair.epsilon(delta).map(|g| g.epsilon.get())),
             (Theorem::StandardClones, standard.epsilon(delta).map(|g| g.epsilon.get())),
             (Theorem::ClonesClosed, published::clones_closed(crowd, local, delta)),
-            (Theorem::SwapRenyi, Ok(published::swap_renyi(crowd, local, delta))),
+            (Theorem::SwapRenyi, Ok(published::swap_renyi(crowd, local, 1, delta))),
             (Theorem::SwapGeneral, published::swap_general(crowd, local, delta)),
             (Theorem::SwapSecond, published::swap_second(crowd, local, delta)),
             (Theorem::SwapThird, published::swap_third(crowd, local, delta)),
