@@ -227,12 +227,13 @@ impl Account {
     /// The cost of all these releases for a person who has a report in every epoch of each, as
     /// [`Lifetime::total`].
     pub fn total(&mut self, releases: &[Spent]) -> Result<Epsilon, Error> {
-        self.lifetime.total(releases, |honest| self.terms.profile(honest))
+        let once: Vec<(Spent, u64)> = releases.iter().map(|release| (*release, 1)).collect();
+        self.total_of(&once)
     }
 
     /// The cost of releases that are repeated, each this number of times.
     fn total_of(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, Error> {
-        self.lifetime.total_of(releases, |honest| self.terms.profile(honest))
+        self.lifetime.total(releases, |honest| self.terms.profile(honest))
     }
 }
 

@@ -38,12 +38,12 @@ pub struct Spent {
 /// };
 /// let mut lifetime = Lifetime::per_epoch(Crowd::new(1_000)?, 10, Delta::new(1e-6)?);
 /// let release = Spent { epochs: 1, honest: Crowd::new(1_000)? };
-/// let one = lifetime.total(&[release], profile)?.get();
-/// let four = lifetime.total(&[release; 4], profile)?.get();
+/// let one = lifetime.total(&[(release, 1)], profile)?.get();
+/// let four = lifetime.total(&[(release, 4)], profile)?.get();
 /// assert!((0.148..0.150).contains(&one) && (0.311..0.313).contains(&four));
 ///
 /// // Merged into one bag they cost more, by group privacy.
-/// let merged = lifetime.total(&[Spent { epochs: 4, ..release }], profile)?.get();
+/// let merged = lifetime.total(&[(Spent { epochs: 4, ..release }, 1)], profile)?.get();
 /// assert!(merged > 4.0 * one);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
@@ -76,8 +76,9 @@ impl Lifetime {
         Self(Kind::Memoized(Box::new(cost)))
     }
 
-    /// The total ε, rounded up, that these releases cost a person who has a report in every epoch
-    /// of each. `profile` gives the profile of one report in a crowd of honest ones.
+    /// The total ε, rounded up, that these releases, each of them so many times, cost a person who
+    /// has a report in every epoch of each. `profile` gives the profile of one report in a crowd of
+    /// honest ones.
     ///
     /// Crowds are rounded down to two digits, though not below the promised one, so that many
     /// releases share a profile. That is on the safe side: the bag of a larger crowd is made from
@@ -86,16 +87,6 @@ impl Lifetime {
     /// The crowds are to be independent of what was released before; a lifetime that was promised
     /// rests on the promised crowd alone.
     pub fn total<E: From<Error>>(
-        &mut self,
-        releases: &[Spent],
-        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
-    ) -> Result<Epsilon, E> {
-        let once: Vec<(Spent, u64)> = releases.iter().map(|release| (*release, 1)).collect();
-        self.total_of(&once, profile)
-    }
-
-    /// The total ε of [`Self::total`], for releases that come several times each, with that number.
-    pub fn total_of<E: From<Error>>(
         &mut self,
         releases: &[(Spent, u64)],
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
