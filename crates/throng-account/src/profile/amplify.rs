@@ -92,7 +92,7 @@ impl Shuffled {
     }
 
     /// `δ(ε)` of binary response, on the worst of a few datasets.
-    fn binary(&self, epsilon: f64) -> (f64, u64) {
+    fn binary(&self, epsilon: f64) -> (f64, Dataset) {
         let bag = Bag::new(self.crowd, 1, 1.0 / (self.local.get().exp() + 1.0));
         let others = bag.others;
         bag.worst_of([others / 2, others.saturating_sub(1), others], epsilon)
@@ -118,11 +118,9 @@ impl Profile for Shuffled {
     }
 
     fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
-        let (binary, ones) = self.binary(epsilon.get());
-        if binary >= self.ternary.lower_delta(epsilon) {
-            return Some(Dataset::Ones { ones, of: self.crowd.get() - 1 });
-        }
-        Some(Dataset::ThirdValue)
+        let (binary, dataset) = self.binary(epsilon.get());
+        let ternary = self.ternary.lower_delta(epsilon);
+        Some(if ternary > binary { Dataset::ThirdValue } else { dataset })
     }
 
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
@@ -138,10 +136,7 @@ impl Profile for Shuffled {
             0.0
         };
         let dataset = |lower: Epsilon| {
-            if ternary > binary {
-                return Some(Dataset::ThirdValue);
-            }
-            Some(Dataset::Ones { ones: self.binary(lower.get()).1, of: self.crowd.get() - 1 })
+            Some(if ternary > binary { Dataset::ThirdValue } else { self.binary(lower.get()).1 })
         };
         Ok(Guarantee::new(self.theorem(), delta, upper, binary.max(ternary), dataset))
     }

@@ -10,7 +10,7 @@
 //! ε = 1, δ = 10⁻⁶ the noise needed is 4.2 instead of several hundred.
 
 use crate::error::require;
-use crate::kernel::bag::{Bag, Worst};
+use crate::kernel::bag::{Bag, Maximum};
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The protocol with its crowd.
@@ -162,14 +162,11 @@ impl Profile for BitSum {
     }
 
     fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
-        let bag = self.bag();
-        Some(Dataset::Ones { ones: bag.delta(epsilon.get()).ones, of: bag.others })
+        Some(self.bag().delta(epsilon.get()).dataset)
     }
 
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
-        let bag = self.bag();
-        let Worst { band, ones } = bag.epsilon(delta.get());
-        let dataset = Dataset::Ones { ones, of: bag.others };
+        let Maximum { band, dataset } = self.bag().epsilon(delta.get());
         Ok(Guarantee::new(Theorem::ExactBag, delta, band.upper, band.lower, |_| Some(dataset)))
     }
 }

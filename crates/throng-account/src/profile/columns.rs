@@ -45,7 +45,7 @@ impl Columns {
     ///
     /// Whoever complements the columns in which the user has a 1 and adds all columns up sees one
     /// bag, in which all of the user's bits change.
-    fn achieved(&self, epsilon: Epsilon) -> (f64, u64) {
+    fn achieved(&self, epsilon: Epsilon) -> (f64, Dataset) {
         let bag = self.bag();
         bag.worst_of([bag.others, bag.others / 2, 0], epsilon.get())
     }
@@ -97,7 +97,7 @@ impl Profile for Columns {
         if self.changing == 1 {
             return self.column.witness(epsilon);
         }
-        Some(Dataset::Ones { ones: self.achieved(epsilon).1, of: self.bag().others })
+        Some(self.achieved(epsilon).1)
     }
 
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
