@@ -84,10 +84,8 @@ impl Shuffled {
             epsilon: epsilon.map(|e| Epsilon::at(if e < local.get() { e } else { local.get() })),
         })
         .collect();
-        bounds.sort_by(|a, b| {
-            let key = |bound: &Bound| bound.epsilon.as_ref().map_or(f64::INFINITY, |e| e.get());
-            key(a).total_cmp(&key(b))
-        });
+        let key = |bound: &Bound| bound.epsilon.as_ref().map_or(f64::INFINITY, |e| e.get());
+        bounds.sort_by(|a, b| key(a).total_cmp(&key(b)));
         Ok(bounds)
     }
 
