@@ -278,10 +278,10 @@ impl Hypotheses {
             return None;
         }
         let crossing = (gain / denominator).ln_1p();
-        let at_crossing = Tilted::new(self, crossing);
+        let at_crossing = TiltedLaw::new(self, crossing);
         // The tails converge like e^(−s·m), so a tilt below one deviation would need a long circle.
         let s = crossing.max(1.0 / at_crossing.deviation.max(0.5));
-        let tilted = if s > crossing { Tilted::new(self, s) } else { at_crossing };
+        let tilted = if s > crossing { TiltedLaw::new(self, s) } else { at_crossing };
         // (f + q·e^s)/(q + f·e^s) − 1: how the two laws of one bit differ at this tilt.
         let (f, q) = (self.flip, 1.0 - self.flip);
         let odds_gain = (1.0 - 2.0 * f) * -(-s).exp_m1() / (q * (-s).exp() + f);
@@ -308,7 +308,7 @@ impl Hypotheses {
 
 /// The law of `W` tilted by `e^{s·W}`.
 #[derive(Clone, Copy)]
-struct Tilted {
+struct TiltedLaw {
     s: f64,
     /// Tilted probabilities that a zero is flipped, or not.
     flipped: f64,
@@ -324,7 +324,7 @@ struct Tilted {
     exponent: f64,
 }
 
-impl Tilted {
+impl TiltedLaw {
     fn new(laws: &Hypotheses, s: f64) -> Self {
         let (f, q, decay) = (laws.flip, 1.0 - laws.flip, (-s).exp());
         let (zero, one) = (f + q * decay, q + f * decay);

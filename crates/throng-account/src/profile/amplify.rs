@@ -13,18 +13,18 @@ use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, The
 /// value.
 ///
 /// ```
-/// use throng_account::profile::Shuffled;
+/// use throng_account::profile::Amplification;
 /// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// // Whatever the randomizer, ε₀ = 1 among a thousand is at most 0.149. Some randomizer has 0.13.
-/// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
-/// let guarantee = shuffled.epsilon(Delta::new(1e-6)?)?;
+/// let amplification = Amplification::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
+/// let guarantee = amplification.epsilon(Delta::new(1e-6)?)?;
 /// assert!((guarantee.epsilon.get() - 0.14867).abs() < 1e-5);
 /// assert!((guarantee.lower.unwrap().epsilon.get() - 0.13056).abs() < 1e-5);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shuffled {
+pub struct Amplification {
     crowd: Crowd,
     local: Epsilon,
     pair: ClonePair,
@@ -34,11 +34,11 @@ pub struct Shuffled {
 /// One bound on ε among several.
 ///
 /// ```
-/// use throng_account::profile::Shuffled;
+/// use throng_account::profile::Amplification;
 /// use throng_account::{Crowd, Delta, Epsilon, Theorem};
 ///
-/// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
-/// let bounds = shuffled.bounds(Delta::new(1e-6)?)?;
+/// let amplification = Amplification::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
+/// let bounds = amplification.bounds(Delta::new(1e-6)?)?;
 /// assert_eq!(bounds[0].theorem, Theorem::StrongClones);
 ///
 /// // The best formula of the papers is four times as much, and one of them does not apply.
@@ -55,7 +55,7 @@ pub struct Bound {
     pub epsilon: Result<Epsilon, Error>,
 }
 
-impl Shuffled {
+impl Amplification {
     /// ε₀ must be above 0 and at most 300.
     pub fn new(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
         // Ternary response has the stricter range.
@@ -97,7 +97,7 @@ impl Shuffled {
     }
 }
 
-impl Profile for Shuffled {
+impl Profile for Amplification {
     fn delta(&self, epsilon: Epsilon) -> Band {
         let lower = self.binary(epsilon.get()).0.max(self.ternary.lower_delta(epsilon));
         Band { lower, upper: self.upper_delta(epsilon) }
@@ -145,8 +145,8 @@ mod tests {
     use super::*;
     use crate::testing::{assert_close, vectors};
 
-    fn shuffled(n: u64, local: f64) -> Shuffled {
-        Shuffled::new(Crowd::new(n).unwrap(), Epsilon::at(local)).unwrap()
+    fn shuffled(n: u64, local: f64) -> Amplification {
+        Amplification::new(Crowd::new(n).unwrap(), Epsilon::at(local)).unwrap()
     }
 
     // Reference values of the best published evaluations at δ = 10⁻⁸: exact pair and achievable
