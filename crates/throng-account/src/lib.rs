@@ -6,14 +6,14 @@
 //! no clock.
 //!
 //! ```
-//! use throng_account::profile::Shuffled;
+//! use throng_account::profile::Amplification;
 //! use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
 //!
 //! let crowd = Crowd::new(10_000)?;
 //! let delta = Delta::new(1e-6)?;
 //!
 //! // Any randomizer with local ε₀ = 1, in a crowd of ten thousand: at most 0.0433 ...
-//! let guarantee = Shuffled::new(crowd, Epsilon::new(1.0)?)?.epsilon(delta)?;
+//! let guarantee = Amplification::new(crowd, Epsilon::new(1.0)?)?.epsilon(delta)?;
 //! assert!(guarantee.epsilon.get() < 0.0433);
 //! // ... and some randomizer really costs 0.0379.
 //! assert!(guarantee.lower.is_some_and(|witness| witness.epsilon.get() > 0.0379));

@@ -8,7 +8,7 @@
 //! | a true number, in binary, among coins | [`SlicedSum`] |
 //! | true messages among rare bursts: a bit, a category | [`BurstCount`], [`BurstHistogram`] |
 //! | several columns of flipped bits | [`Columns`] |
-//! | any ε₀-LDP randomizer, shuffled | [`Shuffled`], [`ClonePair`] |
+//! | any ε₀-LDP randomizer, shuffled | [`Amplification`], [`ClonePair`] |
 //! | k-ary response, subset selection, local hashing, unary encoding | [`Blanket`] |
 //! | RAPPOR's three guarantees | [`Rappor`] |
 //! | a bit followed over time | [`Longitudinal`] |
@@ -40,7 +40,7 @@ mod two_message;
 mod worst_case;
 
 pub use crate::kernel::clones::ClonePair;
-pub use amplify::{Bound, Shuffled};
+pub use amplify::{Amplification, Bound};
 pub use bit_sum::BitSum;
 pub use blanket::Blanket;
 pub use burst::{BurstCount, Bursts};

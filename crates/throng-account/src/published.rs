@@ -86,10 +86,10 @@ pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Err
     Ok(round::up(12.0 * eps0 * (log_inverse(delta) / n).sqrt()))
 }
 
-/// Amplification by shuffling through Rényi divergence.
+/// Amplification by shuffling through Rényi divergence, which adds up over `rounds` rounds.
 ///
 /// ```text
-/// ρ = 2·e^4ε₀·(e^ε₀ − 1)²/n,   ε = min over α of α·ρ + ln(1 − 1/α) + (ln(1/δ) − ln α)/(α − 1)
+/// ρ = 2·e^4ε₀·(e^ε₀ − 1)²/n,   ε = min over α of α·ρ·T + ln(1 − 1/α) + (ln(1/δ) − ln α)/(α − 1)
 /// ```
 ///
 /// Upper bound. Erlingsson et al. (2019), Remark 1, with the conversion of [`renyi_epsilon`].
@@ -99,27 +99,15 @@ pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Err
 /// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// let (crowd, local, delta) = (Crowd::new(100_000)?, Epsilon::new(0.5)?, Delta::new(1e-6)?);
-/// let renyi = swap_renyi(crowd, local, delta);
+/// let renyi = swap_renyi(crowd, local, 1, delta);
 /// assert!((renyi - 0.041694).abs() < 1e-6 && renyi < swap_second(crowd, local, delta)?);
-/// # Ok::<(), throng_account::Error>(())
-/// ```
-pub fn swap_renyi(crowd: Crowd, local: Epsilon, delta: Delta) -> f64 {
-    swap_renyi_rounds(crowd, local, 1, delta)
-}
-
-/// [`swap_renyi`] of several rounds, whose Rényi divergences add up: ρ times their number.
-///
-/// ```
-/// use throng_account::published::{swap_renyi, swap_renyi_rounds};
-/// use throng_account::{Crowd, Delta, Epsilon};
 ///
 /// // Four rounds among four times as many users cost as much as one.
-/// let (local, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
-/// let four = swap_renyi_rounds(Crowd::new(400_000)?, local, 4, delta);
-/// assert!((four - swap_renyi(Crowd::new(100_000)?, local, delta)).abs() < 1e-9);
+/// let four = swap_renyi(Crowd::new(400_000)?, local, 4, delta);
+/// assert!((four - renyi).abs() < 1e-9);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
-pub fn swap_renyi_rounds(crowd: Crowd, local: Epsilon, rounds: u64, delta: Delta) -> f64 {
+pub fn swap_renyi(crowd: Crowd, local: Epsilon, rounds: u64, delta: Delta) -> f64 {
     let rho = 2.0 * swap_scale(local).powi(2) / crowd.get() as f64;
     renyi_epsilon(|alpha| alpha * rho * rounds as f64, delta)
 }
@@ -488,7 +476,7 @@ mod tests {
                 "thm7_general" => swap_general(crowd(&row), local(), delta()),
                 "thm7_second" => swap_second(crowd(&row), local(), delta()),
                 "thm7_third" => swap_third(crowd(&row), local(), delta()),
-                "thm7_rdp" => Ok(swap_renyi(crowd(&row), local(), delta())),
+                "thm7_rdp" => Ok(swap_renyi(crowd(&row), local(), 1, delta())),
                 "fmt_closed" => clones_closed(crowd(&row), local(), delta()),
                 "cor17" => bit_sum_closed(crowd(&row), row.f64("lambda"), delta()),
                 "lemma18" => bit_sum_lambda(crowd(&row), epsilon(), delta()),

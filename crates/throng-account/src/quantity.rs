@@ -199,11 +199,15 @@ impl Threshold {
 /// A number known to lie between two others.
 ///
 /// ```
-/// use throng_account::Band;
+/// use throng_account::profile::ClonePair;
+/// use throng_account::{Band, Crowd, Epsilon, Profile};
 ///
-/// let band = Band { lower: 0.5, upper: 0.51 };
-/// assert!((band.relative_gap() - 0.02).abs() < 1e-12);
-/// assert_eq!(Band::ZERO.relative_gap(), 0.0);
+/// let pair = ClonePair::strong(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
+/// let Band { lower, upper } = pair.delta(Epsilon::new(0.1)?);
+/// assert!(lower < upper && upper < lower * (1.0 + 1e-8));
+/// // At ε₀ nothing is left.
+/// assert_eq!(pair.delta(Epsilon::new(1.0)?), Band::ZERO);
+/// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
@@ -216,11 +220,6 @@ pub struct Band {
 impl Band {
     /// The exact zero.
     pub const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
-
-    /// `upper/lower − 1`, or 0 for the exact zero.
-    pub fn relative_gap(self) -> f64 {
-        if self.upper == 0.0 { 0.0 } else { self.upper / self.lower - 1.0 }
-    }
 }
 
 /// 2⁶⁴, which weights and thresholds of samplers are out of.

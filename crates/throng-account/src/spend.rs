@@ -16,4 +16,4 @@ mod table;
 
 pub use compose::{Composition, shuffled_rounds};
 pub use group::group;
-pub use lifetime::{Lifetime, Spent, ample_delta, every_epoch};
+pub use lifetime::{Disclosure, Lifetime, ample_delta, every_epoch};

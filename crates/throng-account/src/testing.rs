@@ -1,5 +1,6 @@
 //! Helpers of the unit tests: vectors made by an independent program, and comparison.
 
+use crate::profile::Bursts;
 use crate::quantity::TWO_64;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -51,6 +52,16 @@ pub(crate) fn assert_close(found: f64, expected: f64, tolerance: f64) {
         "{found:e} instead of {expected:e}: relative error {:e}",
         error / expected.abs()
     );
+}
+
+/// Mean and variance of one user's noise, '+' minus '−'.
+pub(crate) fn moments(bursts: &Bursts) -> (f64, f64) {
+    let moment = |weights: &[u64], power: i32| -> f64 {
+        let terms = (1_u32..).zip(weights);
+        terms.map(|(k, &weight)| f64::from(k).powi(power) * (weight as f64 / TWO_64)).sum()
+    };
+    let mean = moment(bursts.plus(), 1) - moment(bursts.minus(), 1);
+    (mean, moment(bursts.plus(), 2) + moment(bursts.minus(), 2) - mean * mean)
 }
 
 /// A law over how often each message occurs.

@@ -49,5 +49,5 @@ pub use collection::{Collection, Promise, Prompt, Terms};
 pub use error::Error;
 pub use file::{duration_text, seconds};
 pub use payload::report_bytes;
-pub use promise::{Account, Spent};
+pub use promise::{Account, Disclosure};
 pub use release::{Answer, BatchGuarantee, Budget, Influence, Release, Subject, Subjects};

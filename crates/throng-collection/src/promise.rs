@@ -6,7 +6,7 @@ use throng_account::spend::{Lifetime, ample_delta, every_epoch, group};
 use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate, round};
 use throng_mechanism::Spending;
 
-pub use throng_account::spend::Spent;
+pub use throng_account::spend::Disclosure;
 
 impl Terms {
     /// The way in which the losses of several epochs add up. A memory that is used once changes
@@ -47,28 +47,28 @@ impl Terms {
         }
     }
 
-    /// The cost of one release among `honest` reports for a person who has a report in each of its
-    /// `epochs`, rounded up: ε at the promised δ for one epoch, and by group privacy for several.
+    /// The cost of one release among honest reports for a person who has a report in each of its
+    /// epochs, rounded up: ε at the promised δ for one epoch, and by group privacy for several.
     ///
     /// ```
     /// use throng_account::Crowd;
-    /// use throng_collection::{Spent, example};
+    /// use throng_collection::{Disclosure, example};
     ///
     /// let terms = example::terms();
     /// // Promised is ε = 1 among a thousand. Among ten thousand, the same report costs a third.
-    /// let (epsilon, _) = terms.cost(Spent { epochs: 1, honest: Crowd::new(10_000)? })?;
+    /// let (epsilon, _) = terms.cost(Disclosure { epochs: 1, honest: Crowd::new(10_000)? })?;
     /// assert!(epsilon.get() < 0.34);
     ///
     /// // Two epochs merged into one release show two reports of one person.
-    /// let (both, _) = terms.cost(Spent { epochs: 2, honest: Crowd::new(10_000)? })?;
+    /// let (both, _) = terms.cost(Disclosure { epochs: 2, honest: Crowd::new(10_000)? })?;
     /// assert!(both.get() >= 2.0 * epsilon.get());
     /// # Ok::<(), throng_collection::Error>(())
     /// ```
-    pub fn cost(&self, Spent { epochs, honest }: Spent) -> Result<(Epsilon, Delta), Error> {
-        let guarantee = self.profile(honest)?.epsilon(self.promise.delta)?;
-        match epochs {
+    pub fn cost(&self, release: Disclosure) -> Result<(Epsilon, Delta), Error> {
+        let guarantee = self.profile(release.honest)?.epsilon(self.promise.delta)?;
+        match release.epochs {
             0 | 1 => Ok((guarantee.epsilon, guarantee.delta)),
-            _ => {
+            epochs => {
                 let (epsilon, delta) =
                     group(guarantee.epsilon.get(), guarantee.delta.get(), epochs);
                 Ok((Epsilon::new(epsilon)?, Delta::new(delta)?))
@@ -77,7 +77,7 @@ impl Terms {
     }
 
     /// The cost of all these releases together, as [`Account::total`].
-    pub fn spent(&self, releases: &[Spent]) -> Result<Epsilon, Error> {
+    pub fn spent(&self, releases: &[Disclosure]) -> Result<Epsilon, Error> {
         Account::new(self).total(releases)
     }
 
@@ -180,7 +180,7 @@ impl Terms {
 ///
 /// ```
 /// use throng_account::{Crowd, Probability, Threshold};
-/// use throng_collection::{Account, Spent, example};
+/// use throng_collection::{Account, Disclosure, example};
 /// use throng_mechanism::{Bloom, Mechanism, Rappor};
 ///
 /// // With `rappor` a device shows one memoized response again and again: each release costs less
@@ -192,7 +192,7 @@ impl Terms {
 /// terms.promise.epochs = 10;
 ///
 /// let mut account = Account::new(&terms);
-/// let release = Spent { epochs: 1, honest: Crowd::new(1000)? };
+/// let release = Disclosure { epochs: 1, honest: Crowd::new(1000)? };
 /// let one = account.total(&[release])?.get();
 /// let two = account.total(&[release; 2])?.get();
 /// let ten = account.total(&[release; 10])?.get();
@@ -226,13 +226,14 @@ impl Account {
 
     /// The cost of all these releases for a person who has a report in every epoch of each, as
     /// [`Lifetime::total`].
-    pub fn total(&mut self, releases: &[Spent]) -> Result<Epsilon, Error> {
-        self.lifetime.total(releases, |honest| self.terms.profile(honest))
+    pub fn total(&mut self, releases: &[Disclosure]) -> Result<Epsilon, Error> {
+        let once: Vec<(Disclosure, u64)> = releases.iter().map(|release| (*release, 1)).collect();
+        self.total_of(&once)
     }
 
     /// The cost of releases that are repeated, each this number of times.
-    fn total_of(&mut self, releases: &[(Spent, u64)]) -> Result<Epsilon, Error> {
-        self.lifetime.total_of(releases, |honest| self.terms.profile(honest))
+    fn total_of(&mut self, releases: &[(Disclosure, u64)]) -> Result<Epsilon, Error> {
+        self.lifetime.total(releases, |honest| self.terms.profile(honest))
     }
 }
 
@@ -249,8 +250,8 @@ mod tests {
     use throng_mechanism::{Key, Mechanism, Question};
     use throng_wire::Below;
 
-    fn spent(epochs: u64, honest: u64) -> Spent {
-        Spent { epochs, honest: Crowd::new(honest).unwrap() }
+    fn spent(epochs: u64, honest: u64) -> Disclosure {
+        Disclosure { epochs, honest: Crowd::new(honest).unwrap() }
     }
 
     fn asked(mut terms: Terms, epochs: u64) -> Terms {

@@ -1,6 +1,6 @@
 //! The promise in plain words, for those who are asked.
 
-use crate::{BatchGuarantee, Collection, Promise, Spent, duration_text};
+use crate::{BatchGuarantee, Collection, Disclosure, Promise, duration_text};
 use throng_account::show::{Count, Upper};
 use throng_mechanism::{Kind, Question, Spending};
 use throng_wire::{Below, Chain};
@@ -119,7 +119,7 @@ impl Collection {
     /// A sentence about merged epochs. If group privacy turns the promised δ into more than 1, it
     /// tells the δ of the lifetime.
     fn merged_line(&self, epochs: u64) -> String {
-        let release = Spent { epochs, honest: self.terms.promise.crowd };
+        let release = Disclosure { epochs, honest: self.terms.promise.crowd };
         let pair = BatchGuarantee::cost(&self.terms, release);
         let covered = pair.map_or("nothing that is known".into(), |(epsilon, delta)| {
             let (epsilon, delta) = (Upper(epsilon.get()).rounded(4), Upper(delta.get()).rounded(4));
@@ -272,7 +272,10 @@ mod tests {
         merging.schedule.below = Below::Merge { window: 64 };
         merging.terms.promise.lifetime = merging.terms.lifetime(20, None).unwrap();
         assert!(
-            merging.terms.cost(Spent { epochs: 20, honest: merging.terms.promise.crowd }).is_err()
+            merging
+                .terms
+                .cost(Disclosure { epochs: 20, honest: merging.terms.promise.crowd })
+                .is_err()
         );
         let said = merging.plain().join("\n");
         assert!(

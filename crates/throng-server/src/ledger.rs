@@ -7,7 +7,7 @@ use crate::Error;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use throng_account::{Crowd, Epsilon};
-use throng_collection::{Account, Spent};
+use throng_collection::{Account, Disclosure};
 use throng_mix::store::StoreError;
 use throng_wire::{CollectionId, hex, unhex};
 
@@ -46,7 +46,7 @@ pub struct Entry {
 ///
 /// ```
 /// use throng_account::Crowd;
-/// use throng_collection::{Account, Spent, example};
+/// use throng_collection::{Account, Disclosure, example};
 /// use throng_server::Ledger;
 /// use throng_wire::CollectionId;
 ///
@@ -54,7 +54,7 @@ pub struct Entry {
 /// let terms = example::terms();
 /// let mut account = Account::new(&terms);
 /// // As much as one release costs.
-/// let lifetime = account.total(&[Spent { epochs: 1, honest: crowd }])?;
+/// let lifetime = account.total(&[Disclosure { epochs: 1, honest: crowd }])?;
 /// let mut ledger = Ledger::open(&id, &[], None)?;
 /// let entry = ledger.charge(&mut account, lifetime, 0, 0, crowd)?;
 /// ledger.push(entry.expect("the lifetime allows for one release"));
@@ -110,10 +110,10 @@ impl Ledger {
     ) -> Result<Option<Entry>, Error> {
         let charged = |entry: &Entry| {
             let epochs = entry.last - entry.first + 1;
-            Ok(Spent { epochs, honest: Crowd::new(entry.honest)? })
+            Ok(Disclosure { epochs, honest: Crowd::new(entry.honest)? })
         };
         let mut spent = self.entries.iter().map(charged).collect::<Result<Vec<_>, Error>>()?;
-        spent.push(Spent { epochs: last - first + 1, honest });
+        spent.push(Disclosure { epochs: last - first + 1, honest });
         let total = account.total(&spent)?;
         let allowed = total <= lifetime;
         Ok(allowed.then(|| self.entry(first, last, honest.get(), total)))

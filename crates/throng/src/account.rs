@@ -7,7 +7,7 @@ use crate::report::{Printable, Report};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use throng_account::profile::{
-    BitSum, Blanket, Bound, Longitudinal, Rappor, Shuffled, TwoMessageCount,
+    Amplification, BitSum, Blanket, Bound, Longitudinal, Rappor, TwoMessageCount,
 };
 use throng_account::published;
 use throng_account::show::{Lower, Near, Upper};
@@ -106,7 +106,7 @@ fn amplify(asked: &Amplify) -> Result<Report> {
     let local = || anyhow::Ok(Epsilon::new(needed(*epsilon0, "epsilon0")?)?);
     let binary = *mechanism == Randomizer::KaryResponse && *k == Some(2);
     let (name, profile): (_, Box<dyn Profile>) = match mechanism {
-        Randomizer::General => ("general", Box::new(Shuffled::new(reports, local()?)?)),
+        Randomizer::General => ("general", Box::new(Amplification::new(reports, local()?)?)),
         // Two categories have an exact account of their own.
         Randomizer::KaryResponse if binary => {
             ("kary-response", Box::new(BitSum::from_local(reports, local()?)?))
@@ -137,7 +137,7 @@ fn amplify(asked: &Amplify) -> Result<Report> {
     if query.delta.is_none() {
         return Ok(report);
     }
-    let all = Shuffled::new(reports, Epsilon::new(epsilon0)?)?;
+    let all = Amplification::new(reports, Epsilon::new(epsilon0)?)?;
     let mut all = all.bounds(Delta::new(delta)?)?;
     if *mechanism != Randomizer::General {
         all.insert(0, Bound { theorem: profile.theorem(), epsilon: Ok(own) });
@@ -156,12 +156,12 @@ fn compose(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> Result<
     let found = shuffled_rounds(reports, local, rounds, delta)?;
     // The same rounds by the rules of thumb: half of delta for the rounds, half for composing.
     let each = Delta::new(0.5 * delta.get() / rounds as f64)?;
-    let per_round = Shuffled::new(reports, local)?.epsilon(each)?.epsilon;
+    let per_round = Amplification::new(reports, local)?.epsilon(each)?.epsilon;
     let slack = Delta::new(0.5 * delta.get())?;
     let advanced = closed_form::advanced(per_round, rounds, slack);
     let basic = closed_form::basic(per_round, each.get(), rounds).0;
     let unshuffled = rounds as f64 * epsilon0;
-    let renyi = published::swap_renyi_rounds(reports, local, rounds, delta).min(unshuffled);
+    let renyi = published::swap_renyi(reports, local, rounds, delta).min(unshuffled);
     let report = crowd.header("compose").line("epsilon0", "local epsilon0", Upper(epsilon0));
     let report = with_guarantee(report.line("rounds", "rounds", rounds), &found);
     let others = [

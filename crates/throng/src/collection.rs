@@ -13,7 +13,9 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
 use throng_account::show::Upper;
-use throng_collection::{Board, Collection, Error, Promise, Prompt, Spent, Terms, duration_text};
+use throng_collection::{
+    Board, Collection, Disclosure, Error, Promise, Prompt, Terms, duration_text,
+};
 use throng_mechanism::{Ask, Kind, Mechanism, Plan, Spending};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
@@ -259,7 +261,7 @@ fn numbers(collection: &Collection) -> Report {
 /// The epsilon and delta that cover the reports of one person in one merged release.
 fn merged(collection: &Collection) -> Value {
     let Below::Merge { window } = collection.schedule.below else { return Value::Null };
-    let spent = Spent { epochs: window, honest: collection.terms.promise.crowd };
+    let spent = Disclosure { epochs: window, honest: collection.terms.promise.crowd };
     collection.terms.cost(spent).map_or(Value::Null, |(epsilon, delta)| {
         json!({"epochs": window, "epsilon": epsilon.get(), "delta": delta.get()})
     })

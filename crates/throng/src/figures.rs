@@ -7,7 +7,7 @@ use crate::report::Report;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
-use throng_account::profile::{BitSum, Shuffled, TwoMessageCount};
+use throng_account::profile::{Amplification, BitSum, TwoMessageCount};
 use throng_account::spend::{Composition, closed_form, shuffled_rounds};
 use throng_account::tradeoff::{TradeOff, gaussian_beta, gaussian_delta, least_beta};
 use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, Theorem, calibrate, published};
@@ -180,7 +180,7 @@ fn amplification(local: f64) -> Result<Chart> {
     let mut upper: Vec<Series> = Vec::new();
     let mut lower = Vec::new();
     for n in logarithmic(1e2, 1e8, 25) {
-        let mechanism = Shuffled::new(Crowd::new(n as u64)?, epsilon0)?;
+        let mechanism = Amplification::new(Crowd::new(n as u64)?, epsilon0)?;
         for bound in mechanism.bounds(delta)? {
             let name = bound.theorem.name();
             // A bound that says no more than ε₀ is left to the line of ε₀ itself.
@@ -240,7 +240,7 @@ fn count_error() -> Result<Chart> {
 /// ε of T rounds, n = 10⁵, ε₀ = 1.
 fn composition() -> Result<Chart> {
     let (crowd, local, delta) = (Crowd::new(100_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-    let mechanism = Shuffled::new(crowd, local)?;
+    let mechanism = Amplification::new(crowd, local)?;
     let rounds = logarithmic(1.0, 1e4, 17);
     let (mut lower, mut upper) = (Vec::new(), Vec::new());
     for &t in &rounds {
@@ -262,7 +262,7 @@ fn composition() -> Result<Chart> {
                 Some(closed_form::advanced(each(t, 0.5)?, t as u64, Delta::new(0.5e-6).ok()?))
             }),
             ("Erlingsson et al. Remark 1 (Rényi)", Dashed, &|t| {
-                Some(published::swap_renyi_rounds(crowd, local, t as u64, delta))
+                Some(published::swap_renyi(crowd, local, t as u64, delta))
             }),
             ("basic composition", Dashed, &|t| Some(t * each(t, 1.0)?.get())),
             ("without shuffling, T·ε₀", Dashed, &Some),

@@ -165,7 +165,7 @@ mod tests {
             let crowd = Crowd::new(n).unwrap();
             let found = columns(crowd, changing, eps, delta).unwrap();
             assert!(found.mechanism.delta(eps).upper <= delta.get());
-            assert_eq!(found.mechanism.column().flip(), found.coin.probability());
+            assert_eq!(found.mechanism.bag().flip, found.coin.probability());
             // A little less noise provably breaks it.
             let less = BitSum::with_flip(crowd, less * found.coin.probability()).unwrap();
             assert!(Columns::new(less, changing).unwrap().delta(eps).lower > delta.get());

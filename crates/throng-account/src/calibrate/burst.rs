@@ -28,16 +28,14 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile};
 /// event per user.
 ///
 /// ```
-/// use throng_account::calibrate::{burst_count, coin_count};
-/// use throng_account::{Crowd, Delta, Epsilon};
+/// use throng_account::calibrate::burst_count;
+/// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
-/// // Four slots for bursts: less than half the error of coins at the same promise.
+/// // Bursts of at most four messages.
 /// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(1.0)?, Delta::new(1e-6)?);
-/// let bursts = burst_count(crowd, 4, epsilon, delta)?.bursts().clone();
-/// assert!(bursts.slots() <= 4);
-/// // Coins that are thrown with chance p have the variance p/4.
-/// let coins = coin_count(crowd, epsilon, delta)?.chance();
-/// assert!(4.0 * bursts.variance() < 0.25 * coins.probability());
+/// let count = burst_count(crowd, 4, epsilon, delta)?;
+/// assert!(count.bursts().slots() <= 4);
+/// assert!(count.delta(epsilon).upper <= delta.get());
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn burst_count(
@@ -101,12 +99,12 @@ pub fn burst_histogram(
             break;
         }
         let Some(sided) = promise.least_variance(1.0 - eta, on_two_lines) else { continue };
-        let shape = Shape { plus: sided.clone(), minus: sided, tilt: 0.5 * eta * epsilon.get() };
         let mut rho = 0.12 * -delta.get().ln() / eta;
-        let search = promise.enough_pairs(&shape, users, &mut rho, |bursts| {
-            let mechanism = BurstHistogram::with_failures(crowd, categories, bursts, &[failure])?;
-            let found = mechanism.delta(epsilon).upper;
-            Ok((mechanism, found, 0.0))
+        let search = promise.enough_pairs(&mut rho, |rho| {
+            let bursts = promise.bursts([&sided, &sided], eta, rho, users)?;
+            let role = BurstHistogram::with_failures(crowd, categories, bursts, &[failure]).ok()?;
+            let found = role.delta(epsilon).upper;
+            Some((role, found, 0.0))
         });
         match search {
             Search::Found(found) => {
@@ -124,13 +122,6 @@ struct Promise {
     slots: usize,
     epsilon: Epsilon,
     delta: Delta,
-}
-
-/// Rates of the whole crowd.
-struct Shape {
-    plus: Vec<f64>,
-    minus: Vec<f64>,
-    tilt: f64,
 }
 
 /// The outcome of a search for enough pairs, with the last mechanism tried.
@@ -160,14 +151,14 @@ impl Promise {
         // need a larger part of η than its usual twentieth.
         for part in [0.05, 0.2, 1.0] {
             let Some(plus) = self.least_variance(1.0 - part * eta, on_the_line) else { break };
-            let shape = Shape { plus, minus: minus.clone(), tilt: 0.5 * eta * self.epsilon.get() };
-            last = self.enough_pairs(&shape, crowd.get(), &mut rho, |bursts| {
+            last = self.enough_pairs(&mut rho, |rho| {
+                let bursts = self.bursts([&plus, &minus], eta, rho, crowd.get())?;
                 // A search that is past its deadline ends with the mechanism it has.
                 let terms = if terms_visited() < deadline { budget } else { 0.0 };
-                let mechanism =
-                    BurstCount::within(Limits { terms, ..Limits::LARGE }, crowd, bursts)?;
+                let limits = Limits { terms, ..Limits::LARGE };
+                let mechanism = BurstCount::within(limits, crowd, bursts).ok()?;
                 let (removed, added) = mechanism.directions(self.epsilon);
-                Ok((mechanism, removed, added))
+                Some((mechanism, removed, added))
             });
             if !matches!(last, Search::Plus(_)) {
                 break;
@@ -212,19 +203,17 @@ impl Promise {
     }
 
     /// A mechanism with about the fewest pairs that keep the promise, from `rho` upwards.
-    /// `evaluate` gives δ for a bit that was removed, and for one that was added.
+    /// `at` gives the mechanism of a ρ with its δ for a bit that was removed, and for one that was
+    /// added.
     fn enough_pairs<M>(
         &self,
-        shape: &Shape,
-        trials: u64,
         rho: &mut f64,
-        evaluate: impl Fn(Bursts) -> Result<(M, f64, f64), Error>,
+        at: impl Fn(f64) -> Option<(M, f64, f64)>,
     ) -> Search<M> {
         let delta = self.delta.get();
         let mut before: Option<(f64, f64, M)> = None;
         for _ in 0..12 {
-            let tried = self.bursts(shape, trials, *rho).and_then(|bursts| evaluate(bursts).ok());
-            let Some((mechanism, removed, added)) = tried else { break };
+            let Some((mechanism, removed, added)) = at(*rho) else { break };
             if added > SAFE * delta {
                 return Search::Plus(mechanism);
             }
@@ -244,19 +233,20 @@ impl Promise {
         Search::Crowd(before.map(|(_, _, mechanism)| mechanism))
     }
 
-    /// Integer weights, where the crowd can carry them.
-    fn bursts(&self, shape: &Shape, trials: u64, rho: f64) -> Option<Bursts> {
-        let pair = |j: usize| rho * (-shape.tilt * j as f64).exp() / j as f64;
+    /// Integer weights of bursts with these rates and of their pairs, where `users` can carry them.
+    fn bursts(&self, [plus, minus]: [&[f64]; 2], eta: f64, rho: f64, users: u64) -> Option<Bursts> {
+        let (tilt, n) = (0.5 * eta * self.epsilon.get(), users as f64);
+        let pair = |j: usize| rho * (-tilt * j as f64).exp() / j as f64;
         let pairs: Vec<f64> = (1..=self.slots / 2).map(pair).collect();
-        let events: f64 = [&pairs, &shape.plus, &shape.minus].into_iter().flatten().sum();
+        let events: f64 = pairs.iter().chain(plus).chain(minus).sum();
         // Nine users of ten may have an event.
-        if events > 0.9 * trials as f64 {
+        if events > 0.9 * n {
             return None;
         }
         let weights = |rates: &[f64]| -> Vec<u64> {
-            rates.iter().map(|rate| (rate / trials as f64 * TWO_64).round() as u64).collect()
+            rates.iter().map(|rate| (rate / n * TWO_64).round() as u64).collect()
         };
-        Bursts::new(weights(&pairs), weights(&shape.plus), weights(&shape.minus)).ok()
+        Bursts::new(weights(&pairs), weights(plus), weights(minus)).ok()
     }
 }
 
@@ -321,7 +311,7 @@ const TOTAL: u64 = 20_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::assert_close;
+    use crate::testing::{assert_close, moments};
 
     fn promise(epsilon: f64, delta: f64) -> (Epsilon, Delta) {
         (Epsilon::at(epsilon), Delta::new(delta).unwrap())
@@ -343,13 +333,23 @@ mod tests {
             let crowd = Crowd::new(n).unwrap();
             let found = burst_count(crowd, slots, eps, delta).unwrap();
             let bursts = found.bursts().clone();
-            let error = (n as f64 * bursts.variance()).sqrt();
+            let error = (n as f64 * moments(&bursts).1).sqrt();
             assert!(low <= error && error <= high, "n = {n}, {slots} slots: {error}");
             // A mechanism made from the weights alone keeps the promise.
             assert_eq!(bursts.slots(), slots);
             let again = BurstCount::new(crowd, bursts).unwrap().delta(eps).upper;
             assert!(again == found.delta(eps).upper && again <= delta.get(), "{again:e}");
         }
+    }
+
+    // Coins that are thrown with chance p have the variance p/4.
+    #[test]
+    fn bursts_of_four_have_less_than_half_the_error_of_coins() {
+        let (eps, delta) = promise(1.0, 1e-6);
+        let crowd = Crowd::new(1_000).unwrap();
+        let bursts = burst_count(crowd, 4, eps, delta).unwrap();
+        let coins = crate::calibrate::coin_count(crowd, eps, delta).unwrap().chance();
+        assert!(4.0 * moments(bursts.bursts()).1 < 0.25 * coins.probability());
     }
 
     // An independent calibration has 3.42 for 775 users per category; here 977 all add noise.
@@ -362,8 +362,8 @@ mod tests {
             let most = error * (1e6 / 1024.0 / 775.0_f64).sqrt();
             let bursts = found.bursts().clone();
             // A user adds noise to a category with probability 1/1024.
-            let (mean, share) = (bursts.mean(), 1.0 / 1024.0);
-            let variance = share * bursts.variance() + share * (1.0 - share) * mean * mean;
+            let ((mean, variance), share) = (moments(&bursts), 1.0 / 1024.0);
+            let variance = share * variance + share * (1.0 - share) * mean * mean;
             let error = (1e6 * variance).sqrt();
             assert!(error > 2.8 && error <= most, "{slots} slots: {error}, not {most}");
             let again = BurstHistogram::new(crowd, 1024, bursts).unwrap().delta(eps).upper;

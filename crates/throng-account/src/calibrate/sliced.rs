@@ -52,11 +52,8 @@ pub fn sliced_sum(
         let again = best(&forecasts(crowd, delta, coins * scale / plan.scale, max_messages));
         let again = again.filter(|other| other.shape != plan.shape || other.slots != plan.slots);
         let other = again.and_then(|other| other.fit(crowd, epsilon, delta));
-        let error = fitted.standard_error();
-        return Ok(match other {
-            Some((other, _)) if other.standard_error() < error => other,
-            _ => fitted,
-        });
+        let better = other.filter(|(other, _)| other.standard_error() < fitted.standard_error());
+        return Ok(better.map_or(fitted, |(better, _)| better));
     }
     let full = SlicedSum::new(crowd, max_messages - 1, vec![u64::MAX])?;
     Err(cannot("weights", epsilon, delta, Some(full)))

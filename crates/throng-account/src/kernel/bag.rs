@@ -38,7 +38,7 @@ use crate::kernel::solve::smallest_epsilon;
 use crate::kernel::special::{bernstein, exp_m1_minus, sin_minus};
 use crate::kernel::work;
 use crate::round;
-use crate::{Band, Crowd};
+use crate::{Band, Crowd, Dataset};
 use realfft::num_complex::Complex64;
 use std::collections::BinaryHeap;
 use std::f64::consts::TAU;
@@ -51,11 +51,11 @@ pub(crate) struct Bag {
     pub(crate) flip: f64,
 }
 
-/// A δ or ε, bounded from both sides over all datasets, and the dataset of the lower bound.
+/// The maximum of δ or ε over all datasets, and a dataset that reaches its lower bound.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Worst {
+pub(crate) struct Maximum {
     pub(crate) band: Band,
-    pub(crate) ones: u64,
+    pub(crate) dataset: Dataset,
 }
 
 impl Bag {
@@ -80,19 +80,24 @@ impl Bag {
         self.delta_at(self.others, epsilon)
     }
 
-    /// A lower bound on `δ(ε)`: the largest on these datasets, and the first of them that has it.
-    pub(crate) fn worst_of(&self, datasets: [u64; 3], epsilon: f64) -> (f64, u64) {
-        let found = datasets.map(|ones| (self.delta_at(ones, epsilon).lower, ones));
-        let worse =
-            |worst: (f64, u64), next: (f64, u64)| if next.0 > worst.0 { next } else { worst };
-        found.into_iter().fold((0.0, datasets[0]), worse)
+    /// The dataset with `ones` ones among the others' bits.
+    pub(crate) fn dataset(&self, ones: u64) -> Dataset {
+        Dataset::Ones { ones, of: self.others }
+    }
+
+    /// A lower bound on `δ(ε)`: the largest on the datasets with so many ones, and the first of
+    /// them that has it.
+    pub(crate) fn worst_of(&self, ones: [u64; 3], epsilon: f64) -> (f64, Dataset) {
+        let found = ones.map(|ones| (self.delta_at(ones, epsilon).lower, self.dataset(ones)));
+        let none = (0.0, self.dataset(ones[0]));
+        found.into_iter().fold(none, |worst, next| if next.0 > worst.0 { next } else { worst })
     }
 
     /// `δ(ε)` over all datasets.
-    pub(crate) fn delta(&self, epsilon: f64) -> Worst {
+    pub(crate) fn delta(&self, epsilon: f64) -> Maximum {
         let search = self.search(epsilon, BLOCKS);
         let band = Band { lower: search.best, upper: search.ceiling() };
-        Worst { band, ones: search.ones }
+        Maximum { band, dataset: self.dataset(search.ones) }
     }
 
     /// An upper bound on `δ(ε)` over all datasets from a smaller search, for use in bulk.
@@ -102,7 +107,7 @@ impl Bag {
 
     /// The smallest ε at `delta` over all datasets: solved on the worst dataset found, then raised
     /// until every block's bound is below `delta`.
-    pub(crate) fn epsilon(&self, delta: f64) -> Worst {
+    pub(crate) fn epsilon(&self, delta: f64) -> Maximum {
         let pure = self.pure();
         let solve = |block: Block, guess: f64| {
             smallest_epsilon(delta, pure, guess, |e| self.block_delta(block, e).upper)
@@ -132,7 +137,7 @@ impl Bag {
         // `lower` was solved on a value rounded up; the true ε of that dataset is this at least.
         let floor =
             smallest_epsilon(delta, pure, lower, |e| self.delta_at(ones, e).lower).min(upper);
-        Worst { band: Band { lower: floor, upper }, ones }
+        Maximum { band: Band { lower: floor, upper }, dataset: self.dataset(ones) }
     }
 
     /// Best-first branch and bound over blocks of datasets.
@@ -273,10 +278,10 @@ impl Hypotheses {
             return None;
         }
         let crossing = (gain / denominator).ln_1p();
-        let at_crossing = Tilted::new(self, crossing);
+        let at_crossing = TiltedLaw::new(self, crossing);
         // The tails converge like e^(−s·m), so a tilt below one deviation would need a long circle.
         let s = crossing.max(1.0 / at_crossing.deviation.max(0.5));
-        let tilted = if s > crossing { Tilted::new(self, s) } else { at_crossing };
+        let tilted = if s > crossing { TiltedLaw::new(self, s) } else { at_crossing };
         // (f + q·e^s)/(q + f·e^s) − 1: how the two laws of one bit differ at this tilt.
         let (f, q) = (self.flip, 1.0 - self.flip);
         let odds_gain = (1.0 - 2.0 * f) * -(-s).exp_m1() / (q * (-s).exp() + f);
@@ -303,7 +308,7 @@ impl Hypotheses {
 
 /// The law of `W` tilted by `e^{s·W}`.
 #[derive(Clone, Copy)]
-struct Tilted {
+struct TiltedLaw {
     s: f64,
     /// Tilted probabilities that a zero is flipped, or not.
     flipped: f64,
@@ -319,7 +324,7 @@ struct Tilted {
     exponent: f64,
 }
 
-impl Tilted {
+impl TiltedLaw {
     fn new(laws: &Hypotheses, s: f64) -> Self {
         let (f, q, decay) = (laws.flip, 1.0 - laws.flip, (-s).exp());
         let (zero, one) = (f + q * decay, q + f * decay);

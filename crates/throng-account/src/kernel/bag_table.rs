@@ -39,9 +39,7 @@ impl BagTable {
         let blocks = ((ENTRIES / reach) as u64).clamp(16, MAX_BLOCKS).min(others + 1);
         // For all datasets of a block, revealing the bits in which they differ leaves this bag.
         let block = |index: u64| {
-            let start = |index: u64| {
-                (u128::from(others + 1) * u128::from(index) / u128::from(blocks)) as u64
-            };
+            let start = |index: u64| (others + 1) * index / blocks;
             let (first, last) = (start(index), start(index + 1) - 1);
             Tail::new(others - last, first, flip)
         };

@@ -59,15 +59,10 @@ impl Binomial {
         self.ln_pmf(k).exp()
     }
 
-    /// The first of the places around the mode whose mass is at least `least`, and their masses.
+    /// The first of the places around the mode whose mass is at least `least`, a number above 0,
+    /// and their masses.
     pub(crate) fn masses(&self, least: f64) -> (u64, Vec<f64>) {
         let n = self.trials;
-        if n == 0 || self.p == 0.0 {
-            return (0, vec![1.0]);
-        }
-        if self.q == 0.0 {
-            return (n, vec![1.0]);
-        }
         let mode = (((n + 1) as f64 * self.p) as u64).min(n);
         let (peak, odds) = (self.pmf(mode), self.p / self.q);
         let walk = |ratios: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
@@ -202,6 +197,13 @@ mod tests {
                 "binomial_lower_tail" => assert_close(law.lower(k), value, 1e-11),
                 other => panic!("unknown function {other}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_sure_outcome_has_all_the_mass() {
+        for (n, p, place) in [(0, 0.0, 0), (0, 0.3, 0), (0, 1.0, 0), (5, 0.0, 0), (5, 1.0, 5)] {
+            assert_eq!(Binomial::new(n, p).masses(1e-60), (place, vec![1.0]));
         }
     }
 

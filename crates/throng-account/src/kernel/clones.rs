@@ -294,9 +294,6 @@ impl Step {
 
     /// Bounds `Σ weight·c` beyond this step, away from the mode, by a geometric series.
     fn weight_beyond(&self, ratio: f64) -> f64 {
-        if ratio >= 1.0 {
-            return f64::INFINITY;
-        }
         // c grows by less than a factor of two per step while c ≥ 1, and slower the larger it is.
         let grown = ratio * (1.0 + 1.0 / self.c as f64);
         if grown >= 1.0 { f64::INFINITY } else { self.weight * self.c as f64 / (1.0 - grown) }

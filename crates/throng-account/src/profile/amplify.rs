@@ -13,18 +13,18 @@ use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, The
 /// value.
 ///
 /// ```
-/// use throng_account::profile::Shuffled;
+/// use throng_account::profile::Amplification;
 /// use throng_account::{Crowd, Delta, Epsilon, Profile};
 ///
 /// // Whatever the randomizer, ε₀ = 1 among a thousand is at most 0.149. Some randomizer has 0.13.
-/// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
-/// let guarantee = shuffled.epsilon(Delta::new(1e-6)?)?;
+/// let amplification = Amplification::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
+/// let guarantee = amplification.epsilon(Delta::new(1e-6)?)?;
 /// assert!((guarantee.epsilon.get() - 0.14867).abs() < 1e-5);
 /// assert!((guarantee.lower.unwrap().epsilon.get() - 0.13056).abs() < 1e-5);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shuffled {
+pub struct Amplification {
     crowd: Crowd,
     local: Epsilon,
     pair: ClonePair,
@@ -34,11 +34,11 @@ pub struct Shuffled {
 /// One bound on ε among several.
 ///
 /// ```
-/// use throng_account::profile::Shuffled;
+/// use throng_account::profile::Amplification;
 /// use throng_account::{Crowd, Delta, Epsilon, Theorem};
 ///
-/// let shuffled = Shuffled::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
-/// let bounds = shuffled.bounds(Delta::new(1e-6)?)?;
+/// let amplification = Amplification::new(Crowd::new(1_000)?, Epsilon::new(1.0)?)?;
+/// let bounds = amplification.bounds(Delta::new(1e-6)?)?;
 /// assert_eq!(bounds[0].theorem, Theorem::StrongClones);
 ///
 /// // The best formula of the papers is four times as much, and one of them does not apply.
@@ -55,7 +55,7 @@ pub struct Bound {
     pub epsilon: Result<Epsilon, Error>,
 }
 
-impl Shuffled {
+impl Amplification {
     /// ε₀ must be above 0 and at most 300.
     pub fn new(crowd: Crowd, local: Epsilon) -> Result<Self, Error> {
         // Ternary response has the stricter range.
@@ -71,7 +71,7 @@ impl Shuffled {
             (Theorem::StrongClones, self.pair.epsilon(delta).map(|g| g.epsilon.get())),
             (Theorem::StandardClones, standard.epsilon(delta).map(|g| g.epsilon.get())),
             (Theorem::ClonesClosed, published::clones_closed(crowd, local, delta)),
-            (Theorem::SwapRenyi, Ok(published::swap_renyi(crowd, local, delta))),
+            (Theorem::SwapRenyi, Ok(published::swap_renyi(crowd, local, 1, delta))),
             (Theorem::SwapGeneral, published::swap_general(crowd, local, delta)),
             (Theorem::SwapSecond, published::swap_second(crowd, local, delta)),
             (Theorem::SwapThird, published::swap_third(crowd, local, delta)),
@@ -84,22 +84,20 @@ impl Shuffled {
             epsilon: epsilon.map(|e| Epsilon::at(if e < local.get() { e } else { local.get() })),
         })
         .collect();
-        bounds.sort_by(|a, b| {
-            let key = |bound: &Bound| bound.epsilon.as_ref().map_or(f64::INFINITY, |e| e.get());
-            key(a).total_cmp(&key(b))
-        });
+        let key = |bound: &Bound| bound.epsilon.as_ref().map_or(f64::INFINITY, |e| e.get());
+        bounds.sort_by(|a, b| key(a).total_cmp(&key(b)));
         Ok(bounds)
     }
 
     /// `δ(ε)` of binary response, on the worst of a few datasets.
-    fn binary(&self, epsilon: f64) -> (f64, u64) {
+    fn binary(&self, epsilon: f64) -> (f64, Dataset) {
         let bag = Bag::new(self.crowd, 1, 1.0 / (self.local.get().exp() + 1.0));
         let others = bag.others;
         bag.worst_of([others / 2, others.saturating_sub(1), others], epsilon)
     }
 }
 
-impl Profile for Shuffled {
+impl Profile for Amplification {
     fn delta(&self, epsilon: Epsilon) -> Band {
         let lower = self.binary(epsilon.get()).0.max(self.ternary.lower_delta(epsilon));
         Band { lower, upper: self.upper_delta(epsilon) }
@@ -118,11 +116,9 @@ impl Profile for Shuffled {
     }
 
     fn witness(&self, epsilon: Epsilon) -> Option<Dataset> {
-        let (binary, ones) = self.binary(epsilon.get());
-        if binary >= self.ternary.lower_delta(epsilon) {
-            return Some(Dataset::Ones { ones, of: self.crowd.get() - 1 });
-        }
-        Some(Dataset::ThirdValue)
+        let (binary, dataset) = self.binary(epsilon.get());
+        let ternary = self.ternary.lower_delta(epsilon);
+        Some(if ternary > binary { Dataset::ThirdValue } else { dataset })
     }
 
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
@@ -138,10 +134,7 @@ impl Profile for Shuffled {
             0.0
         };
         let dataset = |lower: Epsilon| {
-            if ternary > binary {
-                return Some(Dataset::ThirdValue);
-            }
-            Some(Dataset::Ones { ones: self.binary(lower.get()).1, of: self.crowd.get() - 1 })
+            Some(if ternary > binary { Dataset::ThirdValue } else { self.binary(lower.get()).1 })
         };
         Ok(Guarantee::new(self.theorem(), delta, upper, binary.max(ternary), dataset))
     }
@@ -152,8 +145,8 @@ mod tests {
     use super::*;
     use crate::testing::{assert_close, vectors};
 
-    fn shuffled(n: u64, local: f64) -> Shuffled {
-        Shuffled::new(Crowd::new(n).unwrap(), Epsilon::at(local)).unwrap()
+    fn shuffled(n: u64, local: f64) -> Amplification {
+        Amplification::new(Crowd::new(n).unwrap(), Epsilon::at(local)).unwrap()
     }
 
     // Reference values of the best published evaluations at δ = 10⁻⁸: exact pair and achievable

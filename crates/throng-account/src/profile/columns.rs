@@ -41,16 +41,11 @@ impl Columns {
         Ok(Self { column: column.single()?, changing })
     }
 
-    /// One of the columns.
-    pub fn column(&self) -> BitSum {
-        self.column
-    }
-
     /// A lower bound on δ(ε) and the dataset that has it.
     ///
     /// Whoever complements the columns in which the user has a 1 and adds all columns up sees one
     /// bag, in which all of the user's bits change.
-    fn achieved(&self, epsilon: Epsilon) -> (f64, u64) {
+    fn achieved(&self, epsilon: Epsilon) -> (f64, Dataset) {
         let bag = self.bag();
         bag.worst_of([bag.others, bag.others / 2, 0], epsilon.get())
     }
@@ -102,7 +97,7 @@ impl Profile for Columns {
         if self.changing == 1 {
             return self.column.witness(epsilon);
         }
-        Some(Dataset::Ones { ones: self.achieved(epsilon).1, of: self.bag().others })
+        Some(self.achieved(epsilon).1)
     }
 
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
@@ -220,6 +215,6 @@ mod tests {
         let pure = columns.pure().unwrap();
         crate::testing::assert_close(pure.get(), 3.0 * 3f64.ln(), 1e-8);
         assert_eq!(columns.delta(pure), Band::ZERO);
-        assert!(Columns::new(columns.column(), 0).is_err());
+        assert!(Columns::new(columns.column, 0).is_err());
     }
 }

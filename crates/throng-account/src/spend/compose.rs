@@ -13,7 +13,7 @@ use crate::kernel::solve::smallest_epsilon;
 use crate::kernel::special::lower_normal_quantile;
 use crate::profile::ClonePair;
 use crate::spend::closed_form::basic;
-use crate::{Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
+use crate::{Crowd, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// A sequence of rounds, each with a profile of its own.
 ///
@@ -132,7 +132,7 @@ pub fn shuffled_rounds(
     let bag = Bag::new(crowd, rounds, 1.0 / (local.get().exp() + 1.0));
     let delta_at = |e: f64| bag.all_ones(e).lower;
     let lower = smallest_epsilon(delta.get(), bag.pure(), 0.7 * upper, delta_at);
-    let dataset = Dataset::Ones { ones: bag.others, of: bag.others };
+    let dataset = bag.dataset(bag.others);
     Ok(Guarantee::new(Theorem::Composition, delta, upper, lower, |_| Some(dataset)))
 }
 
@@ -154,11 +154,11 @@ const STEPS_PER_DEVIATION: f64 = 40.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Band;
     use crate::profile::{ClonePair, WorstCase};
     use crate::spend::closed_form::{advanced, concentrated};
     use crate::testing::{assert_close, vectors};
     use crate::tradeoff::gaussian_delta;
+    use crate::{Band, Dataset};
 
     struct Gaussian(f64);
 

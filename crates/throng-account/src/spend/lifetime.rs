@@ -6,19 +6,19 @@ use crate::{Crowd, Delta, Epsilon, Error, Profile};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// One release that has been made.
+/// The disclosure of one release: reports of one person, among so many honest ones.
 ///
 /// ```
 /// use throng_account::Crowd;
-/// use throng_account::spend::Spent;
+/// use throng_account::spend::Disclosure;
 ///
 /// // Two epochs merged into one release show two reports of one person.
-/// let release = Spent { epochs: 2, honest: Crowd::new(10_000)? };
+/// let release = Disclosure { epochs: 2, honest: Crowd::new(10_000)? };
 /// assert_eq!(release.honest.get(), 10_000);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spent {
+pub struct Disclosure {
     /// Epochs that were merged into it; 1 if none were.
     pub epochs: u64,
     /// Honest reports in it.
@@ -29,7 +29,7 @@ pub struct Spent {
 ///
 /// ```
 /// use throng_account::profile::ClonePair;
-/// use throng_account::spend::{Lifetime, Spent};
+/// use throng_account::spend::{Disclosure, Lifetime};
 /// use throng_account::{Crowd, Delta, Epsilon, Error, Profile};
 ///
 /// // Reports with ε₀ = 1, drawn anew in each of ten epochs, among a thousand or more.
@@ -37,13 +37,13 @@ pub struct Spent {
 ///     Ok(Box::new(ClonePair::strong(honest, Epsilon::new(1.0)?)?))
 /// };
 /// let mut lifetime = Lifetime::per_epoch(Crowd::new(1_000)?, 10, Delta::new(1e-6)?);
-/// let release = Spent { epochs: 1, honest: Crowd::new(1_000)? };
-/// let one = lifetime.total(&[release], profile)?.get();
-/// let four = lifetime.total(&[release; 4], profile)?.get();
+/// let release = Disclosure { epochs: 1, honest: Crowd::new(1_000)? };
+/// let one = lifetime.total(&[(release, 1)], profile)?.get();
+/// let four = lifetime.total(&[(release, 4)], profile)?.get();
 /// assert!((0.148..0.150).contains(&one) && (0.311..0.313).contains(&four));
 ///
 /// // Merged into one bag they cost more, by group privacy.
-/// let merged = lifetime.total(&[Spent { epochs: 4, ..release }], profile)?.get();
+/// let merged = lifetime.total(&[(Disclosure { epochs: 4, ..release }, 1)], profile)?.get();
 /// assert!(merged > 4.0 * one);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
@@ -76,8 +76,9 @@ impl Lifetime {
         Self(Kind::Memoized(Box::new(cost)))
     }
 
-    /// The total ε, rounded up, that these releases cost a person who has a report in every epoch
-    /// of each. `profile` gives the profile of one report in a crowd of honest ones.
+    /// The total ε, rounded up, that these releases, each of them so many times, cost a person who
+    /// has a report in every epoch of each. `profile` gives the profile of one report in a crowd of
+    /// honest ones.
     ///
     /// Crowds are rounded down to two digits, though not below the promised one, so that many
     /// releases share a profile. That is on the safe side: the bag of a larger crowd is made from
@@ -87,17 +88,7 @@ impl Lifetime {
     /// rests on the promised crowd alone.
     pub fn total<E: From<Error>>(
         &mut self,
-        releases: &[Spent],
-        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
-    ) -> Result<Epsilon, E> {
-        let once: Vec<(Spent, u64)> = releases.iter().map(|release| (*release, 1)).collect();
-        self.total_of(&once, profile)
-    }
-
-    /// The total ε of [`Self::total`], for releases that come several times each, with that number.
-    pub fn total_of<E: From<Error>>(
-        &mut self,
-        releases: &[(Spent, u64)],
+        releases: &[(Disclosure, u64)],
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
     ) -> Result<Epsilon, E> {
         let Some(smallest) = releases.iter().map(|(release, _)| release.honest).min() else {
@@ -123,18 +114,18 @@ impl Lifetime {
 ///
 /// ```
 /// use throng_account::Crowd;
-/// use throng_account::spend::{Spent, every_epoch};
+/// use throng_account::spend::{Disclosure, every_epoch};
 ///
 /// // Seven epochs, of which up to three are merged.
 /// let honest = Crowd::new(1_000)?;
-/// let [three, one] = [3, 1].map(|epochs| Spent { epochs, honest });
+/// let [three, one] = [3, 1].map(|epochs| Disclosure { epochs, honest });
 /// assert_eq!(every_epoch(7, 3, honest), [(three, 2), (one, 1)]);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
-pub fn every_epoch(epochs: u64, window: u64, honest: Crowd) -> Vec<(Spent, u64)> {
+pub fn every_epoch(epochs: u64, window: u64, honest: Crowd) -> Vec<(Disclosure, u64)> {
     let (full, rest) = (epochs / window, epochs % window);
     let all = [(window, full), (rest, 1)].into_iter().filter(|(epochs, n)| epochs * n > 0);
-    all.map(|(epochs, times)| (Spent { epochs, honest }, times)).collect()
+    all.map(|(epochs, times)| (Disclosure { epochs, honest }, times)).collect()
 }
 
 /// A δ at which all epochs together have a finite ε: twice the sum of those of all epochs, or of
@@ -183,7 +174,7 @@ impl Rounds {
     /// second does not pass the promised lifetime by what many grids add.
     fn total<E: From<Error>>(
         &mut self,
-        releases: &[(Spent, u64)],
+        releases: &[(Disclosure, u64)],
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
     ) -> Result<Epsilon, E> {
         let promised = self.promised;
@@ -202,12 +193,12 @@ impl Rounds {
 
     fn compose<E: From<Error>>(
         &mut self,
-        releases: &[(Spent, u64)],
+        releases: &[(Disclosure, u64)],
         crowd: impl Fn(Crowd) -> Crowd,
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
     ) -> Result<Epsilon, E> {
         let mut kinds: BTreeMap<(Crowd, u64), u64> = BTreeMap::new();
-        for (Spent { epochs, honest }, times) in releases {
+        for (Disclosure { epochs, honest }, times) in releases {
             *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
         }
         for &(honest, epochs) in kinds.keys() {

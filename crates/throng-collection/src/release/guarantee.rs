@@ -1,6 +1,6 @@
 //! The guarantee for those who are in a batch.
 
-use crate::{Error, Spent, Terms};
+use crate::{Disclosure, Error, Terms};
 use std::borrow::Cow;
 use throng_account::{Crowd, Delta, Epsilon, Theorem};
 use throng_mechanism::Spending;
@@ -51,8 +51,8 @@ impl BatchGuarantee {
         let promise = &terms.promise;
         let honest = Crowd::honest(reports, promise.corrupt)?;
         let one = terms.profile(honest)?.epsilon(promise.delta)?;
-        let (epsilon, delta) = Self::cost(terms, Spent { epochs, honest })?;
-        let all = Spent { epochs, honest: Crowd::new(reports)? };
+        let (epsilon, delta) = Self::cost(terms, Disclosure { epochs, honest })?;
+        let all = Disclosure { epochs, honest: Crowd::new(reports)? };
         let (if_all_honest, _) = Self::cost(terms, all)?;
         let neighbours = if epochs == 1 { ONE_REPORT } else { ONE_IN_EACH };
         let followed = terms.spending() == Spending::Lifetime;
@@ -74,7 +74,7 @@ impl BatchGuarantee {
 
     /// ε and δ for a person with a report in every epoch of the release. If group privacy over many
     /// merged epochs turns the promised δ into more than 1, this is ε at the δ of the lifetime.
-    pub fn cost(terms: &Terms, release: Spent) -> Result<(Epsilon, Delta), Error> {
+    pub fn cost(terms: &Terms, release: Disclosure) -> Result<(Epsilon, Delta), Error> {
         match terms.cost(release) {
             Ok(cost) => Ok(cost),
             Err(_) => Ok((terms.spent(&[release])?, terms.promise.lifetime.1)),

@@ -18,7 +18,7 @@ use curve::Curve;
 use picture::{Picture, budget, profile, trade_off};
 use throng_account::show::{Count, Lower, Upper};
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_collection::{BatchGuarantee, Promise, Release, Spent, Terms};
+use throng_collection::{BatchGuarantee, Disclosure, Promise, Release, Terms};
 use throng_mechanism::{Question, Spending};
 
 /// Renders the page for the release that the query names, or for the last one.
@@ -109,7 +109,7 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
     let all = if epochs == 1 {
         (guarantee.if_all_honest, guarantee.delta)
     } else {
-        BatchGuarantee::cost(terms, Spent { epochs, honest: Crowd::new(*reports)? })?
+        BatchGuarantee::cost(terms, Disclosure { epochs, honest: Crowd::new(*reports)? })?
     };
     let others = if corrupt == 0.0 {
         "none of the reports is theirs".to_owned()
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn every_theorem_leads_to_the_section_that_its_source_names() {
-        for theorem in Theorem::ALL {
+        for theorem in Theorem::all() {
             let section = theorem.section();
             assert!(proof(section).starts_with(&format!("/docs/privacy.md#{section}-")));
             if theorem.source().contains("docs/privacy.md") {

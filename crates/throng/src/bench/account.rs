@@ -4,7 +4,7 @@ use crate::report::{Printable, Report};
 use anyhow::Result;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use throng_account::profile::{BitSum, Blanket, ClonePair, Shuffled};
+use throng_account::profile::{Amplification, BitSum, Blanket, ClonePair};
 use throng_account::spend::shuffled_rounds;
 use throng_account::{Crowd, Delta, Epsilon, Error, Guarantee, Profile, measured};
 
@@ -62,7 +62,9 @@ type Solve = fn(Crowd, Delta) -> Result<Guarantee, Error>;
 const KINDS: [(&str, Solve); 8] = [
     ("amplify, epsilon0 = 1", |n, delta| ClonePair::strong(n, Epsilon::new(1.0)?)?.epsilon(delta)),
     ("amplify, epsilon0 = 4", |n, delta| ClonePair::strong(n, Epsilon::new(4.0)?)?.epsilon(delta)),
-    ("amplify with lower bound", |n, delta| Shuffled::new(n, Epsilon::new(1.0)?)?.epsilon(delta)),
+    ("amplify with lower bound", |n, delta| {
+        Amplification::new(n, Epsilon::new(1.0)?)?.epsilon(delta)
+    }),
     ("bit-sum, lambda = n/2", |n, delta| BitSum::new(n, n.get() as f64 / 2.0)?.epsilon(delta)),
     ("bit-sum, lambda = 100", |n, delta| BitSum::new(n, 100.0)?.epsilon(delta)),
     ("kary-response, k = 10", |n, delta| kary(n, 10)?.epsilon(delta)),

@@ -97,7 +97,7 @@ const KEPT: usize = 256;
 mod tests {
     use super::*;
     use crate::dashboard::privacy::tests::terms;
-    use throng_collection::Spent;
+    use throng_collection::Disclosure;
     use throng_mechanism::Key;
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
         let delta = Band { lower: 0.0, upper: terms.promise.delta.get() };
         let curve = Curve(vec![Place { epsilon: one.epsilon.get(), delta }]);
         for epochs in [1, 2, 3, 5] {
-            let (epsilon, delta) = terms.cost(Spent { epochs, honest }).unwrap();
+            let (epsilon, delta) = terms.cost(Disclosure { epochs, honest }).unwrap();
             let Curve(merged) = curve.together(epochs);
             assert!((merged[0].epsilon / epsilon.get() - 1.0).abs() < 1e-8);
             assert!((merged[0].delta.upper / delta.get() - 1.0).abs() < 1e-8, "{epochs}");
