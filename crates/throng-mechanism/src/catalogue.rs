@@ -328,7 +328,7 @@ impl Mechanism {
             Key::RandomizedResponse => Self::RandomizedResponse(BinaryResponse::read(given)?),
             Key::KaryResponse => Self::KaryResponse(KaryResponse::read(given)?),
             Key::LaplaceMean => Self::LaplaceMean(LaplaceMean::read(given)?),
-            Key::OneBitMean => Self::OneBitMean(UnarySum::new(1, given.coin("flip")?)?),
+            Key::OneBitMean => Self::OneBitMean(UnarySum::new(1, given.noise("flip")?)?),
             Key::Rappor => Self::Rappor(Rappor::read(given)?),
             Key::BitSum => Self::BitSum(BinaryResponse::read(given)?),
             Key::TwoMessageCount => Self::TwoMessageCount(TwoMessageCount::read(given)?),

@@ -86,7 +86,7 @@ pub use value::{Kind, Range, Value, Values};
 
 // The vocabulary in which mechanisms are written.
 use attack::{first_cell, odds, third};
-use claims::{Given, bits_of, lighter, rarer, surer, within_floor};
+use claims::{Given, bits_of, within_floor};
 use error::{fits, require};
 use plan::{OTHER_QUESTION, TOO_MANY, small};
 use protocol::Bag;

@@ -12,7 +12,7 @@
 use crate::histograms::rates::Rates;
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, fits, rarer, require, sample, third, within_floor,
+    Score, Setting, Tally, fits, require, sample, third, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::{BitSum, Blanket};
@@ -91,7 +91,7 @@ impl KaryResponse {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("categories")?, given.coin("replace")?)
+        Self::new(given.small("categories")?, given.noise("replace")?)
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
@@ -165,10 +165,6 @@ impl Claims for KaryResponse {
 
     fn parameters(&self) -> Parameters {
         vec![("categories", vec![self.categories.into()]), ("replace", vec![self.replace.get()])]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { replace: rarer(self.replace, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

@@ -15,7 +15,7 @@ use crate::histograms::rates::Rates;
 use crate::packed::{column_sums, ones};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
-    Setting, Tally, fits, require, sample, surer, within_floor,
+    Setting, Tally, fits, require, sample, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Blanket;
@@ -98,7 +98,7 @@ impl SubsetSelection {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("categories")?, given.small("size")?, given.coin("include")?)
+        Self::new(given.small("categories")?, given.small("size")?, given.truth("include")?)
     }
 
     /// The mechanism with about the largest ε₀ that its own blanket hides, from one that any
@@ -248,10 +248,6 @@ impl Claims for SubsetSelection {
             ("size", vec![self.size.into()]),
             ("include", vec![self.include.get()]),
         ]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { include: surer(self.include, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

@@ -30,8 +30,7 @@
 use crate::packed::column_sums;
 use crate::{
     Ask, Bag, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Given, Law,
-    OTHER_QUESTION, Parameters, Protocol, Question, Spending, Tally, bits_of, rarer, sample, surer,
-    within_floor,
+    OTHER_QUESTION, Parameters, Protocol, Question, Spending, Tally, bits_of, sample, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -106,8 +105,8 @@ impl Rappor {
         let (bits, hashes) = (given.small("bits")?, given.small("hashes")?);
         let bloom = Bloom::new(bits, hashes, given.small("cohorts")?, given.number("seed")?)?;
         let [p, q] = given.pair("shown")?;
-        let (p, q) = (Threshold::new(p)?, Threshold::new(q)?);
-        Self::new(bloom, given.coin("permanent")?, p, q)
+        let (p, q) = (Threshold::new(given.rarer(p))?, Threshold::new(given.surer(q))?);
+        Self::new(bloom, given.noise("permanent")?, p, q)
     }
 
     /// The mechanism with the largest ε₀ that any randomizer may have.
@@ -321,11 +320,6 @@ impl Claims for Rappor {
             ("permanent", vec![self.f.get()]),
             ("shown", vec![self.p.get(), self.q.get()]),
         ]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        let (f, p, q) = (rarer(self.f, factor)?, rarer(self.p, factor)?, surer(self.q, factor)?);
-        Ok(Self { f, p, q, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

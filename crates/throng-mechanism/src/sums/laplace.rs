@@ -98,6 +98,8 @@ impl LaplaceMean {
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         let [num, den] = given.pair("decay")?;
+        // Noise that decays faster is rarer.
+        let num = given.weaken.map_or(num, |factor| (num as f64 * factor) as u64);
         Self::new(given.small("grid")?, num, den)
     }
 
@@ -192,11 +194,6 @@ impl Claims for LaplaceMean {
 
     fn parameters(&self) -> Parameters {
         vec![("grid", vec![self.grid.into()]), ("decay", vec![self.num, self.den])]
-    }
-
-    /// The parameters of noise that decays faster.
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { num: (self.num as f64 * factor) as u64, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

@@ -15,7 +15,7 @@ use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, first_cell, rarer, require, sample, small, sum_up_to,
+    Score, Setting, Tally, first_cell, require, sample, small, sum_up_to,
 };
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ impl UnarySum {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("bits")?, given.coin("flip")?)
+        Self::new(given.small("bits")?, given.noise("flip")?)
     }
 
     /// The mechanism with as many bits as a central sum's error asks for and the messages allow.
@@ -174,10 +174,6 @@ impl Claims for UnarySum {
 
     fn parameters(&self) -> Parameters {
         vec![("bits", vec![self.bits.into()]), ("flip", vec![self.flip.get()])]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { flip: rarer(self.flip, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

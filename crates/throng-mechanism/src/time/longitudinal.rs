@@ -27,7 +27,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Follower, Given, Law, OTHER_QUESTION, Parameters, Protocol,
-    Question, Spending, Tally, bits_of, fits, require, surer, within_floor,
+    Question, Spending, Tally, bits_of, fits, require, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -84,7 +84,7 @@ impl Longitudinal {
     }
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.number("periods")?, given.small("changes")?, given.coin("keep")?)
+        Self::new(given.number("periods")?, given.small("changes")?, given.truth("keep")?)
     }
 
     /// The mechanism with the largest ε₀ that any randomizer may have.
@@ -295,10 +295,6 @@ impl Claims for Longitudinal {
             ("changes", vec![self.changes.into()]),
             ("keep", vec![self.keep.get()]),
         ]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { keep: surer(self.keep, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
