@@ -68,7 +68,7 @@ mod value;
 
 pub use attack::{Attack, Scene, Score};
 pub use audit::{Audit, Finding};
-pub use catalogue::{Key, Mechanism};
+pub use catalogue::{Key, Mechanism, Row};
 pub use claims::{Claims, Parameters, Spending};
 pub use counts::*;
 pub use error::Error;

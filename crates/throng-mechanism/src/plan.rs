@@ -244,7 +244,7 @@ impl Plan {
         }
         // Among errors within a tenth of the least the cheaper report is the better, and what one
         // user can ruin comes last.
-        let fragile = |o: &Offer| o.mechanism.key().is_fragile();
+        let fragile = |o: &Offer| o.mechanism.key().row().fragile;
         let sound = offers.iter().filter(|o| !fragile(o));
         let least = sound.map(|o| o.heavy_error).fold(f64::INFINITY, f64::min);
         let rank = |o: &Offer| {
@@ -294,7 +294,7 @@ impl Ask {
         // searched further than the long one.
         let middle = 1 + (4.0 / self.epsilon.get()).ceil() as u64;
         let mut sizes = vec![self.max_messages];
-        if key.is_slow() {
+        if key.row().slow {
             sizes.extend([9, middle.max(9)]);
         }
         sizes.retain(|size| *size <= self.max_messages);
