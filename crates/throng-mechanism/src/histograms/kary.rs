@@ -38,6 +38,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate,
 pub struct KaryResponse {
     categories: u32,
     replace: Threshold,
+    /// The local ε₀ of the coin, `ln(1 + k(1−γ)/γ)`, rounded up.
     epsilon: Epsilon,
 }
 
@@ -68,11 +69,6 @@ impl KaryResponse {
     /// The coin.
     pub fn replace(&self) -> Threshold {
         self.replace
-    }
-
-    /// The local ε₀ of the coin, `ln(1 + k(1−γ)/γ)`, rounded up.
-    pub fn epsilon(&self) -> Epsilon {
-        self.epsilon
     }
 
     /// The question of `throng account` about it.
@@ -214,9 +210,9 @@ mod tests {
     fn the_claim_bounds_every_likelihood_ratio() {
         for m in grid() {
             let inputs = &INPUTS[..m.cells()];
-            assert_local(&m, inputs, m.epsilon());
+            assert_local(&m, inputs, m.epsilon);
             // The accountant's lower bound is that of ε₀ itself, not of ε₀ rounded up.
-            let local = Epsilon::new(m.epsilon().get() / (1.0 + 1e-9)).unwrap();
+            let local = Epsilon::new(m.epsilon.get() / (1.0 + 1e-9)).unwrap();
             let crowd = Crowd::new(4).unwrap();
             let blanket = Blanket::kary_response(crowd, local, m.categories.into()).unwrap();
             assert_view(&m, inputs, 4, &blanket);
@@ -228,7 +224,7 @@ mod tests {
         for k in [2, 3, 10, 1000, MAX_CATEGORIES] {
             for epsilon in [1e-3, 0.1, 1.0, 4.0, 15.0] {
                 let local = KaryResponse::local(k, Epsilon::new(epsilon).unwrap()).unwrap();
-                let found = local.epsilon().get();
+                let found = local.epsilon.get();
                 // The coin has 53 digits, of which many categories take some.
                 let least = epsilon * (1.0 - 1e-8) - 4.0 * f64::from(k) * f64::EPSILON;
                 assert!(found <= epsilon && found > least, "{k}: {found} for {epsilon}");
@@ -241,7 +237,7 @@ mod tests {
         let (crowd, delta) = (Crowd::new(10_000).unwrap(), Delta::new(1e-6).unwrap());
         let epsilon = Epsilon::new(0.5).unwrap();
         let calibrated = calibrate::kary_response(crowd, 10, epsilon, delta).unwrap();
-        let local = KaryResponse::new(10, calibrated.coin).unwrap().epsilon().get();
+        let local = KaryResponse::new(10, calibrated.coin).unwrap().epsilon.get();
         let accounted = calibrated.mechanism.pure().unwrap().get();
         assert!((local / accounted - 1.0).abs() < 1e-15, "{local} {accounted}");
     }

@@ -30,8 +30,8 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, round};
 /// // Sets of two of eight categories. Half of them hold the truth, so each of the 7 sets with it
 /// // is three times as likely as each of the 21 without.
 /// let selection = SubsetSelection::local(8, Epsilon::new(3_f64.ln())?)?;
-/// assert_eq!(selection.size(), 2);
 /// let law = selection.law(&0);
+/// assert_eq!(law.len(), 28);
 /// assert!((law[&vec![0b0000_0011]] - 1.0 / 14.0).abs() < 1e-8);
 /// assert!((law[&vec![0b0000_0110]] - 1.0 / 42.0).abs() < 1e-8);
 /// # Ok::<(), throng_mechanism::Error>(())
@@ -39,8 +39,10 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, round};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SubsetSelection {
     categories: u32,
+    /// The number of categories in every set.
     size: u32,
     include: Threshold,
+    /// The local ε₀ of the coin, `ln(i(k−s)/((1−i)s))`, rounded up.
     epsilon: Epsilon,
 }
 
@@ -72,16 +74,6 @@ impl SubsetSelection {
         let lower = Self::with_size(categories, size(ideal.floor()), epsilon)?;
         let upper = Self::with_size(categories, size(ideal.ceil()), epsilon)?;
         Ok(if lower.total_variance() <= upper.total_variance() { lower } else { upper })
-    }
-
-    /// The number of categories in every set.
-    pub fn size(&self) -> u32 {
-        self.size
-    }
-
-    /// The local ε₀ of the coin, `ln(i(k−s)/((1−i)s))`, rounded up.
-    pub fn epsilon(&self) -> Epsilon {
-        self.epsilon
     }
 
     /// The question of `throng account` about it.
@@ -320,10 +312,10 @@ mod tests {
     fn the_claim_bounds_every_likelihood_ratio() {
         for m in grid() {
             let inputs = &INPUTS[..m.cells()];
-            assert_local(&m, inputs, m.epsilon());
+            assert_local(&m, inputs, m.epsilon);
             let crowd = Crowd::new(3).unwrap();
-            let (k, s) = (m.categories.into(), m.size().into());
-            let blanket = Blanket::subset_selection(crowd, m.epsilon(), k, s).unwrap();
+            let (k, s) = (m.categories.into(), m.size.into());
+            let blanket = Blanket::subset_selection(crowd, m.epsilon, k, s).unwrap();
             assert_view(&m, inputs, 3, &blanket);
         }
     }
@@ -332,11 +324,10 @@ mod tests {
     #[test]
     fn the_accountant_has_the_same_randomizer_in_mind() {
         for m in grid() {
-            let (k, s) = (m.categories.into(), m.size().into());
-            let alone =
-                Blanket::subset_selection(Crowd::new(1).unwrap(), m.epsilon(), k, s).unwrap();
+            let (k, s) = (m.categories.into(), m.size.into());
+            let alone = Blanket::subset_selection(Crowd::new(1).unwrap(), m.epsilon, k, s).unwrap();
             for share in [0.0, 0.3, 0.9] {
-                let epsilon = Epsilon::new(share * m.epsilon().get()).unwrap();
+                let epsilon = Epsilon::new(share * m.epsilon.get()).unwrap();
                 let exact = hockey_stick(&m.law(&0), &m.law(&1), epsilon);
                 let bound = alone.delta(epsilon).upper;
                 assert!(exact <= bound && bound <= exact * (1.0 + 1e-6), "{exact} {bound}");
@@ -348,7 +339,7 @@ mod tests {
     fn the_coin_keeps_the_epsilon_asked_for_and_no_less() {
         for k in [2, 3, 10, 100, 1024, MAX_CATEGORIES] {
             for epsilon in [1e-3, 0.1, 1.0, 4.0, 15.0, 30.0] {
-                let found = local(k, epsilon).epsilon().get();
+                let found = local(k, epsilon).epsilon.get();
                 assert!(found <= epsilon, "{k}: {found} for {epsilon}");
                 // The coin has 53 digits, of which a large ε₀ takes some.
                 let least = epsilon * (1.0 - 1e-8) - 4.0 * f64::EPSILON * epsilon.exp();
@@ -356,7 +347,7 @@ mod tests {
             }
         }
         // More than a coin can say.
-        assert!(local(10, 300.0).epsilon().get() < 40.0);
+        assert!(local(10, 300.0).epsilon.get() < 40.0);
     }
 
     #[test]
