@@ -176,15 +176,10 @@ impl Rappor {
 
     /// The cohort and the bits of a message, if a client could have sent it.
     #[inline]
-    fn parse<'a>(&self, message: &'a [u64]) -> Result<(usize, &'a [u64]), Error> {
-        match message {
-            [cohort, bits @ ..]
-                if *cohort < u64::from(self.bloom.cohorts()) && self.bloom.fits(bits) =>
-            {
-                Ok((*cohort as usize, bits))
-            }
-            _ => Err(Error::Malformed { expected: "a cohort and the bits of a filter" }),
-        }
+    fn parse<'a>(&self, message: &'a [u64]) -> Option<(usize, &'a [u64])> {
+        let (cohort, bits) = message.split_first()?;
+        let sent = *cohort < u64::from(self.bloom.cohorts()) && self.bloom.fits(bits);
+        sent.then_some((*cohort as usize, bits))
     }
 
     /// Counters of a cohort: its reports, then its bits.
@@ -238,8 +233,8 @@ impl Protocol for Rappor {
         for messages in messages.chunks(self.words() * cohorts * ROWS) {
             for message in messages.chunks(self.words()) {
                 match self.parse(message) {
-                    Ok((cohort, bits)) => rows[cohort].extend_from_slice(bits),
-                    Err(_) => malformed += 1,
+                    Some((cohort, bits)) => rows[cohort].extend_from_slice(bits),
+                    None => malformed += 1,
                 }
             }
             for (rows, cells) in rows.iter_mut().zip(cells.chunks_mut(self.stride())) {
