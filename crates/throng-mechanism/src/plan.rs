@@ -6,6 +6,7 @@ use crate::{
     BinaryResponse, Bloom, CentralSum, Claims, Error, Key, Kind, LaplaceMean, Longitudinal,
     Mechanism, Rappor, SubsetSelection, UnarySum,
 };
+use std::collections::BTreeSet;
 use throng_account::show::Upper;
 use throng_account::tradeoff::gaussian_delta;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
@@ -293,16 +294,13 @@ impl Ask {
         // A short catalogue beside the long one, and one between, which at a small ε may be
         // searched further than the long one.
         let middle = 1 + (4.0 / self.epsilon.get()).ceil() as u64;
-        let mut sizes = vec![self.max_messages];
+        let mut sizes = BTreeSet::from([self.max_messages]);
         if key.row().slow {
             sizes.extend([9, middle.max(9)]);
         }
-        sizes.retain(|size| *size <= self.max_messages);
-        sizes.sort_unstable();
-        sizes.dedup();
         let mut offers: Vec<Offer> = Vec::new();
         let mut refused = None;
-        for max_messages in sizes {
+        for &max_messages in sizes.range(..=self.max_messages) {
             let ask = Self { max_messages, ..self.clone() };
             match ask.calibrate(key).and_then(|mechanism| self.offer(mechanism)) {
                 // More messages are no offer unless they gain something.
