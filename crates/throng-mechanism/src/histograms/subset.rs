@@ -44,6 +44,7 @@ pub struct SubsetSelection {
     include: Threshold,
     /// The local ε₀ of the coin, `ln(i(k−s)/((1−i)s))`, rounded up.
     epsilon: Epsilon,
+    pub(super) rates: Rates,
 }
 
 impl SubsetSelection {
@@ -53,14 +54,15 @@ impl SubsetSelection {
         let known = (2..=MAX_CATEGORIES).contains(&categories);
         require(known, "categories", "from 2 to 1000000000")?;
         require(size > 0 && size < categories, "size", "at least 1 and below k")?;
-        let excess = excess(categories, size, include).ok_or(Error::Parameter {
-            name: "include",
-            range: "above the share of the categories in a set",
-        })?;
-        // e^ε₀ − 1 = (ik − s)/((1−i)s), all of it in units of 2⁻⁶⁴.
-        let without = (TWO_64 - u128::from(include.get())) * u128::from(size);
+        // ik − s and (1−i)s in units of 2⁻⁶⁴, whose quotient is e^ε₀ − 1.
+        let [k, s, i] = [categories.into(), size.into(), include.get()].map(u128::from);
+        let (excess, without) = ((i * k).saturating_sub(s * TWO_64), (TWO_64 - i) * s);
+        require(excess > 0, "include", "above the share of the categories in a set")?;
         let epsilon = Epsilon::new(round::up((excess as f64 / without as f64).ln_1p()))?;
-        Ok(Self { categories, size, include, epsilon })
+        let (k, s, i) = (f64::from(categories), f64::from(size), include.probability());
+        let gap = excess as f64 / TWO_64 as f64 / (k - 1.0);
+        let rates = Rates { held: i, other: (s - i) / (k - 1.0), gap };
+        Ok(Self { categories, size, include, epsilon, rates })
     }
 
     /// The set size with the least error at a local ε₀, and its coin: `s ≈ k/(e^ε₀ + 1)` and
@@ -121,19 +123,22 @@ impl SubsetSelection {
 
     /// Variance that one user adds to the estimates of all categories together.
     fn total_variance(&self) -> f64 {
-        let one = self.rates().standard_error(1.0, 1.0).powi(2);
-        one + f64::from(self.categories - 1) * self.rates().standard_error(0.0, 1.0).powi(2)
+        let one = self.rates.standard_error(1.0, 1.0).powi(2);
+        one + f64::from(self.categories - 1) * self.rates.standard_error(0.0, 1.0).powi(2)
     }
 
-    pub(crate) fn rates(&self) -> Rates {
-        let (k, s, i) =
-            (f64::from(self.categories), f64::from(self.size), self.include.probability());
-        let excess = excess(self.categories, self.size, self.include).unwrap_or_default();
-        Rates {
-            held: i,
-            other: (s - i) / (k - 1.0),
-            gap: excess as f64 / TWO_64 as f64 / (k - 1.0),
-        }
+    /// All sets of the right size, as messages.
+    fn sets(&self) -> Vec<Vec<u64>> {
+        let (k, size) = (u64::from(self.categories), u64::from(self.size));
+        (0..k).fold(vec![vec![0; self.words()]], |sets, v| {
+            let with = |set: &Vec<u64>| {
+                let mut set = set.clone();
+                set[v as usize / 64] |= 1 << (v % 64);
+                set
+            };
+            let within_reach = |set: &Vec<u64>| (ones(set)..ones(set) + k - v).contains(&size);
+            sets.iter().flat_map(|set| [set.clone(), with(set)]).filter(within_reach).collect()
+        })
     }
 
     fn is_sent(&self, message: &[u64]) -> bool {
@@ -173,11 +178,12 @@ impl Protocol for SubsetSelection {
 
     fn law(&self, input: &u32) -> Law {
         let i = self.include.probability();
-        let sets = sets(self.categories, self.size);
-        let with = sets.iter().filter(|set| set.contains(input)).count();
+        let sets = self.sets();
+        let holds = |set: &Vec<u64>| set[*input as usize / 64] >> (input % 64) & 1 == 1;
+        let with = sets.iter().filter(|set| holds(set)).count();
         let (with, without) = (i / with as f64, (1.0 - i) / (sets.len() - with) as f64);
-        let mass = |set: &Vec<u32>| if set.contains(input) { with } else { without };
-        sets.iter().map(|set| (packed(set, self.words()), mass(set))).collect()
+        let mass = |set: &Vec<u64>| if holds(set) { with } else { without };
+        sets.iter().map(|set| (set.clone(), mass(set))).collect()
     }
 
     fn cells(&self) -> usize {
@@ -198,8 +204,8 @@ impl Protocol for SubsetSelection {
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        let (n, rates) = (tally.n(), self.rates());
-        tally.cells().iter().map(|&c| rates.estimate(c as f64, n, confidence)).collect()
+        let n = tally.n();
+        tally.cells().iter().map(|&c| self.rates.estimate(c as f64, n, confidence)).collect()
     }
 }
 
@@ -219,15 +225,15 @@ impl Claims for SubsetSelection {
 
     /// Variance is linear in the number of holders, so its mean is that of the mean cell.
     fn standard_error(&self, reports: f64) -> f64 {
-        self.rates().standard_error(reports / f64::from(self.categories), reports)
+        self.rates.standard_error(reports / f64::from(self.categories), reports)
     }
 
     fn heavy_error(&self, reports: f64) -> f64 {
-        self.rates().standard_error(0.1 * reports, reports)
+        self.rates.standard_error(0.1 * reports, reports)
     }
 
     fn influence(&self) -> f64 {
-        1.0 / self.rates().gap
+        1.0 / self.rates.gap
     }
 
     fn message_bits(&self) -> u32 {
@@ -245,33 +251,6 @@ impl Claims for SubsetSelection {
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
     }
-}
-
-/// `ik − s` in units of 2⁻⁶⁴, if it is above 0.
-fn excess(categories: u32, size: u32, include: Threshold) -> Option<u128> {
-    let scaled = u128::from(include.get()) * u128::from(categories);
-    scaled.checked_sub(u128::from(size) * TWO_64).filter(|&excess| excess > 0)
-}
-
-/// All sets of `size` of the categories, in ascending order each.
-fn sets(categories: u32, size: u32) -> Vec<Vec<u32>> {
-    (0..size).fold(vec![Vec::new()], |sets: Vec<Vec<u32>>, so_far| {
-        // Enough categories are left for the rest of the set.
-        let end = categories - (size - so_far - 1);
-        let longer = |set: &Vec<u32>| {
-            let (set, next) = (set.clone(), set.last().map_or(0, |last| last + 1));
-            (next..end).map(move |v| [&set[..], &[v]].concat())
-        };
-        sets.iter().flat_map(longer).collect()
-    })
-}
-
-fn packed(set: &[u32], words: usize) -> Vec<u64> {
-    let mut row = vec![0; words];
-    for v in set {
-        row[*v as usize / 64] |= 1 << (v % 64);
-    }
-    row
 }
 
 const TWO_64: u128 = 1 << 64;
