@@ -412,12 +412,9 @@ fn reason(ask: &Ask, best: &Offer) -> String {
             format!("{messages} messages (at most {} are allowed)", ask.max_messages)
         }
     };
-    let compared = match ask.central_error() {
-        Some(central) => {
-            format!(", {:.2} times that of the central model", best.heavy_error / central)
-        }
-        None => String::new(),
-    };
+    let compared = ask.central_error().map_or_else(String::new, |central| {
+        format!(", {:.2} times that of the central model", best.heavy_error / central)
+    });
     let floor = match best.mechanism.local_floor() {
         Some(epsilon) => format!(
             "should every mix collude, a report by itself still keeps epsilon {}",

@@ -176,9 +176,8 @@ impl Events {
     pub(crate) fn new(bursts: Bursts) -> Result<Self, Error> {
         let weights =
             [bursts.pairs(), bursts.plus(), bursts.minus()].into_iter().flatten().copied();
-        let Some(catalogue) = sample::Catalogue::new(weights) else {
-            return Err(Error::Parameter { name: "bursts", range: "in sum below 2^64" });
-        };
+        let refused = Error::Parameter { name: "bursts", range: "in sum below 2^64" };
+        let catalogue = sample::Catalogue::new(weights).ok_or(refused)?;
         Ok(Self { slots: bursts.slots() as usize, catalogue, bursts })
     }
 
