@@ -134,23 +134,32 @@ pub enum Mechanism {
 }
 
 /// All that is known of a key, beside its mechanism.
-pub(crate) struct Row {
+///
+/// ```
+/// use throng_mechanism::Key;
+///
+/// let row = Key::BitSum.row();
+/// assert_eq!((row.fitted, row.section), ("The flip", "randomized-response-and-bit-sum"));
+/// assert!(!row.slow && !row.fragile);
+/// ```
+pub struct Row {
     key: Key,
     name: &'static str,
     kind: Kind,
-    /// The section of the page of the book.
-    section: &'static str,
-    /// The calibrated parameter, as the beginning of a phrase that ends with the mechanism's name.
-    fitted: &'static str,
+    /// The section about it, of the page of `docs/mechanisms` about its kind.
+    pub section: &'static str,
+    /// The calibrated parameter, as the beginning of a phrase that ends with the mechanism's name:
+    /// "The flip" of `bit-sum`.
+    pub fitted: &'static str,
     /// Refuses with the reason why it is no offer, as far as that is known without calibrating.
-    pub worth: fn(&Ask) -> Result<(), Error>,
-    /// The inquiry of an accountant about it, where a profile says all.
-    inquiry: Option<&'static Inquiry>,
+    pub(crate) worth: fn(&Ask) -> Result<(), Error>,
+    /// The inquiry of an accountant about it, where a profile says all there is to say.
+    pub inquiry: Option<&'static Inquiry>,
     /// True if calibrating takes seconds. It is then done at several lengths: more messages buy a
     /// smaller error.
-    slow: bool,
+    pub slow: bool,
     /// True if one liar or one lost message ruins the result, so that it has to be asked for.
-    fragile: bool,
+    pub fragile: bool,
 }
 
 /// The row of a mechanism without an inquiry, with a section of its own name, that is quickly
@@ -271,34 +280,8 @@ impl Key {
         self.row().kind
     }
 
-    /// The page of `docs/mechanisms` that says how it works, without its ending, and the section.
-    pub fn section(self) -> (&'static str, &'static str) {
-        (self.kind().page(), self.row().section)
-    }
-
-    /// The inquiry of an accountant about it, where a profile says all there is to say.
-    pub fn inquiry(self) -> Option<&'static Inquiry> {
-        self.row().inquiry
-    }
-
-    /// The calibrated parameter, as the beginning of a phrase that ends with the mechanism's name:
-    /// "The flip" of `bit-sum`.
-    pub fn fitted(self) -> &'static str {
-        self.row().fitted
-    }
-
-    /// True if calibrating takes seconds. It is then done at several lengths: more messages buy a
-    /// smaller error.
-    pub fn is_slow(self) -> bool {
-        self.row().slow
-    }
-
-    /// True if one liar or one lost message ruins the result, so that it has to be asked for.
-    pub fn is_fragile(self) -> bool {
-        self.row().fragile
-    }
-
-    pub(crate) fn row(self) -> &'static Row {
+    /// All that is known of it.
+    pub fn row(self) -> &'static Row {
         &ROWS[PLACES[self as usize]]
     }
 }
@@ -328,7 +311,7 @@ impl Mechanism {
             Key::RandomizedResponse => Self::RandomizedResponse(BinaryResponse::read(given)?),
             Key::KaryResponse => Self::KaryResponse(KaryResponse::read(given)?),
             Key::LaplaceMean => Self::LaplaceMean(LaplaceMean::read(given)?),
-            Key::OneBitMean => Self::OneBitMean(UnarySum::new(1, given.coin("flip")?)?),
+            Key::OneBitMean => Self::OneBitMean(UnarySum::new(1, given.noise("flip")?)?),
             Key::Rappor => Self::Rappor(Rappor::read(given)?),
             Key::BitSum => Self::BitSum(BinaryResponse::read(given)?),
             Key::TwoMessageCount => Self::TwoMessageCount(TwoMessageCount::read(given)?),

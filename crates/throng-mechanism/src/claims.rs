@@ -76,9 +76,6 @@ pub trait Claims: Protocol {
         &[]
     }
 
-    /// The parameters with noise `factor` times as rare: a bug for an audit to find.
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error>;
-
     /// The parameters with a local ε₀ of exactly `floor`, which hides more in a crowd than one with
     /// a larger ε₀; `None` where a report shows the value.
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
@@ -164,12 +161,16 @@ pub enum Spending {
 /// Named lists of integers. A probability is an integer out of 2⁶⁴.
 pub type Parameters = Vec<(&'static str, Vec<u64>)>;
 
-/// Parameters found by name, for [`Mechanism::from_parameters`](crate::Mechanism::from_parameters).
-pub(crate) struct Given<'f, 'a>(pub &'f dyn Fn(&str) -> Option<&'a [u64]>);
+/// Parameters found by name, of which a mechanism is made.
+pub(crate) struct Given<'f, 'a> {
+    pub find: &'f dyn Fn(&str) -> Option<&'a [u64]>,
+    /// The factor by which noise is made rarer than the parameters say, if it is.
+    pub weaken: Option<f64>,
+}
 
 impl<'a> Given<'_, 'a> {
     pub fn list(&self, name: &'static str) -> Result<&'a [u64], Error> {
-        (self.0)(name).ok_or(Error::Parameter { name, range: "given as a list of integers" })
+        (self.find)(name).ok_or(Error::Parameter { name, range: "given as a list of integers" })
     }
 
     pub fn number(&self, name: &'static str) -> Result<u64, Error> {
@@ -189,25 +190,31 @@ impl<'a> Given<'_, 'a> {
         u32::try_from(self.number(name)?).map_err(|_| Error::Parameter { name, range })
     }
 
-    pub fn coin(&self, name: &'static str) -> Result<Threshold, Error> {
-        Ok(Threshold::new(self.number(name)?)?)
+    /// The coin of noise.
+    pub fn noise(&self, name: &'static str) -> Result<Threshold, Error> {
+        Ok(Threshold::new(self.rarer(self.number(name)?))?)
     }
-}
 
-/// The coin of noise that is `factor` times as rare.
-pub(crate) fn rarer(coin: Threshold, factor: f64) -> Result<Threshold, Error> {
-    Ok(Threshold::new(lighter(coin.get(), factor))?)
-}
+    /// The coin of a truth, whose complement is the noise.
+    pub fn truth(&self, name: &'static str) -> Result<Threshold, Error> {
+        Ok(Threshold::new(self.surer(self.number(name)?))?)
+    }
 
-/// The coin of a truth whose complement, the noise, is `factor` times as rare.
-pub(crate) fn surer(coin: Threshold, factor: f64) -> Result<Threshold, Error> {
-    Ok(Threshold::new((TWO_64 - (TWO_64 - coin.get() as f64) / factor) as u64)?)
-}
+    /// The weights of a catalogue of noise.
+    pub fn weights(&self, name: &'static str) -> Result<Vec<u64>, Error> {
+        Ok(self.list(name)?.iter().map(|&weight| self.rarer(weight)).collect())
+    }
 
-/// The weight of noise that is `factor` times as rare: at most 53 significant bits, like
-/// thresholds.
-pub(crate) fn lighter(weight: u64, factor: f64) -> u64 {
-    (weight as f64 / factor) as u64
+    /// The weight of noise: at most 53 significant bits when weakened, like thresholds.
+    pub fn rarer(&self, weight: u64) -> u64 {
+        self.weaken.map_or(weight, |factor| (weight as f64 / factor) as u64)
+    }
+
+    /// The weight of a truth, whose complement is the noise.
+    pub fn surer(&self, weight: u64) -> u64 {
+        let complement = TWO_64 - weight as f64;
+        self.weaken.map_or(weight, |factor| (TWO_64 - complement / factor) as u64)
+    }
 }
 
 /// The number of bits that tell `symbols` symbols apart.

@@ -10,7 +10,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 /// use throng_account::{Crowd, Epsilon};
 /// use throng_mechanism::{Key, Setting, Settings};
 ///
-/// let inquiry = Key::CoinCount.inquiry().unwrap();
+/// let inquiry = Key::CoinCount.row().inquiry.unwrap();
 /// assert_eq!(inquiry.settings, [Setting::Slots("Slots for noise per report"), Setting::Chance]);
 ///
 /// // One slot, used one time in a hundred, among ten thousand.

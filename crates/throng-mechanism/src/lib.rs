@@ -68,7 +68,7 @@ mod value;
 
 pub use attack::{Attack, Scene, Score};
 pub use audit::{Audit, Finding};
-pub use catalogue::{Key, Mechanism};
+pub use catalogue::{Key, Mechanism, Row};
 pub use claims::{Claims, Parameters, Spending};
 pub use counts::*;
 pub use error::Error;
@@ -86,7 +86,7 @@ pub use value::{Kind, Range, Value, Values};
 
 // The vocabulary in which mechanisms are written.
 use attack::{first_cell, odds, third};
-use claims::{Given, bits_of, lighter, rarer, surer, within_floor};
+use claims::{Given, bits_of, within_floor};
 use error::{fits, require};
 use plan::{OTHER_QUESTION, TOO_MANY, small};
 use protocol::Bag;

@@ -134,7 +134,7 @@ impl Mechanism {
         key: Key,
         find: impl Fn(&str) -> Option<&'a [u64]>,
     ) -> Result<Self, Error> {
-        Self::read(key, &Given(&find))
+        Self::read(key, &Given { find: &find, weaken: None })
     }
 
     /// The same mechanism with its noise `factor` times as rare: a bug for an audit to find.
@@ -151,20 +151,22 @@ impl Mechanism {
     /// ```
     pub fn weakened(&self, factor: f64) -> Result<Self, Error> {
         require(factor >= 1.0 && factor.is_finite(), "factor", "1 or more")?;
-        self.with(&(**self).weakened(factor)?)
+        self.with(&self.parameters(), Some(factor))
     }
 
     /// The mechanism with a local ε₀ of exactly `floor`, which hides more in a crowd than one with
     /// a larger ε₀; `None` where a report shows the value.
     pub(crate) fn floored(&self, floor: Epsilon) -> Option<Self> {
-        self.with(&(**self).floored(floor)?).ok()
+        self.with(&(**self).floored(floor)?, None).ok()
     }
 
     /// The mechanism of the same key with other parameters.
-    fn with(&self, parameters: &Parameters) -> Result<Self, Error> {
-        Self::from_parameters(self.key(), |name| {
-            parameters.iter().find(|(other, _)| *other == name).map(|(_, list)| list.as_slice())
-        })
+    fn with(&self, parameters: &Parameters, weaken: Option<f64>) -> Result<Self, Error> {
+        let find = |name: &str| {
+            let (_, list) = parameters.iter().find(|(known, _)| *known == name)?;
+            Some(&list[..])
+        };
+        Self::read(self.key(), &Given { find: &find, weaken })
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     BinaryResponse, Bloom, CentralSum, Claims, Error, Key, Kind, LaplaceMean, Longitudinal,
     Mechanism, Rappor, SubsetSelection, UnarySum,
 };
+use std::collections::BTreeSet;
 use throng_account::show::Upper;
 use throng_account::tradeoff::gaussian_delta;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
@@ -244,7 +245,7 @@ impl Plan {
         }
         // Among errors within a tenth of the least the cheaper report is the better, and what one
         // user can ruin comes last.
-        let fragile = |o: &Offer| o.mechanism.key().is_fragile();
+        let fragile = |o: &Offer| o.mechanism.key().row().fragile;
         let sound = offers.iter().filter(|o| !fragile(o));
         let least = sound.map(|o| o.heavy_error).fold(f64::INFINITY, f64::min);
         let rank = |o: &Offer| {
@@ -293,16 +294,13 @@ impl Ask {
         // A short catalogue beside the long one, and one between, which at a small ε may be
         // searched further than the long one.
         let middle = 1 + (4.0 / self.epsilon.get()).ceil() as u64;
-        let mut sizes = vec![self.max_messages];
-        if key.is_slow() {
+        let mut sizes = BTreeSet::from([self.max_messages]);
+        if key.row().slow {
             sizes.extend([9, middle.max(9)]);
         }
-        sizes.retain(|size| *size <= self.max_messages);
-        sizes.sort_unstable();
-        sizes.dedup();
         let mut offers: Vec<Offer> = Vec::new();
         let mut refused = None;
-        for max_messages in sizes {
+        for &max_messages in sizes.range(..=self.max_messages) {
             let ask = Self { max_messages, ..self.clone() };
             match ask.calibrate(key).and_then(|mechanism| self.offer(mechanism)) {
                 // More messages are no offer unless they gain something.
@@ -414,12 +412,9 @@ fn reason(ask: &Ask, best: &Offer) -> String {
             format!("{messages} messages (at most {} are allowed)", ask.max_messages)
         }
     };
-    let compared = match ask.central_error() {
-        Some(central) => {
-            format!(", {:.2} times that of the central model", best.heavy_error / central)
-        }
-        None => String::new(),
-    };
+    let compared = ask.central_error().map_or_else(String::new, |central| {
+        format!(", {:.2} times that of the central model", best.heavy_error / central)
+    });
     let floor = match best.mechanism.local_floor() {
         Some(epsilon) => format!(
             "should every mix collude, a report by itself still keeps epsilon {}",

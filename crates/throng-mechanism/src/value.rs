@@ -84,7 +84,7 @@ impl Kind {
     }
 
     /// The page of `docs/mechanisms` about it, without its ending.
-    pub(crate) fn page(self) -> &'static str {
+    pub fn page(self) -> &'static str {
         match self {
             Self::Bit => "counts",
             Self::Real => "sums",

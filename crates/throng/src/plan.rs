@@ -109,7 +109,7 @@ pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
         for offer in &plan.offers {
             let key = offer.mechanism.key();
             let name = match offer.mechanism.messages() {
-                messages if messages > 1 && key.is_slow() => format!("{key}, {messages} messages"),
+                messages if messages > 1 && key.row().slow => format!("{key}, {messages} messages"),
                 // Lengths that grow with n are one curve.
                 _ => key.to_string(),
             };

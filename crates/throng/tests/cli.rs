@@ -189,9 +189,9 @@ fn keys() -> impl Iterator<Item = (Key, String)> {
             Kind::Text => " --size 16 --cohorts 4",
             Kind::Attributes => " --size 3",
         };
-        let short = if key.is_slow() { " --max-messages 9" } else { "" };
+        let short = if key.row().slow { " --max-messages 9" } else { "" };
         let few = if key == Key::RealSum { " --max-messages 20" } else { "" };
-        let fragile = if key.is_fragile() { " --fragile" } else { "" };
+        let fragile = if key.row().fragile { " --fragile" } else { "" };
         (key, [size, short, few, fragile].concat())
     })
 }

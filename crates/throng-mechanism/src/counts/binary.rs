@@ -12,7 +12,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, first_cell, rarer, require, sample, sum_up_to, within_floor,
+    Score, Setting, Tally, first_cell, require, sample, sum_up_to, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
@@ -69,7 +69,7 @@ impl BinaryResponse {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.coin("flip")?)
+        Self::new(given.noise("flip")?)
     }
 
     /// The least flip that keeps the promise.
@@ -135,10 +135,6 @@ impl Claims for BinaryResponse {
 
     fn parameters(&self) -> Parameters {
         vec![("flip", vec![self.flip.get()])]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { flip: rarer(self.flip, factor)? }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

@@ -27,8 +27,7 @@
 use crate::inquiry::{Settings, weights};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
-    Scene, Score, Setting, TWO_64, Tally, count_bits, lighter, sample, symbol_or_null,
-    with_symbols,
+    Scene, Score, Setting, TWO_64, Tally, count_bits, sample, symbol_or_null, with_symbols,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
@@ -151,11 +150,7 @@ impl Claims for BurstCount {
     }
 
     fn parameters(&self) -> Parameters {
-        burst_parameters(&self.events.bursts, |weight| weight)
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(burst_parameters(&self.events.bursts, |weight| lighter(weight, factor)))
+        burst_parameters(&self.events.bursts)
     }
 
     /// The exact likelihood ratio.
@@ -181,9 +176,8 @@ impl Events {
     pub(crate) fn new(bursts: Bursts) -> Result<Self, Error> {
         let weights =
             [bursts.pairs(), bursts.plus(), bursts.minus()].into_iter().flatten().copied();
-        let Some(catalogue) = sample::Catalogue::new(weights) else {
-            return Err(Error::Parameter { name: "bursts", range: "in sum below 2^64" });
-        };
+        let refused = Error::Parameter { name: "bursts", range: "in sum below 2^64" };
+        let catalogue = sample::Catalogue::new(weights).ok_or(refused)?;
         Ok(Self { slots: bursts.slots() as usize, catalogue, bursts })
     }
 
@@ -255,8 +249,7 @@ impl Events {
 }
 
 pub(crate) fn read_bursts(given: &Given<'_, '_>) -> Result<Bursts, Error> {
-    let weights = |name| given.list(name).map(<[u64]>::to_vec);
-    Ok(Bursts::new(weights("pairs")?, weights("plus")?, weights("minus")?)?)
+    Ok(Bursts::new(given.weights("pairs")?, given.weights("plus")?, given.weights("minus")?)?)
 }
 
 /// The catalogue as an accountant is told of it.
@@ -265,14 +258,10 @@ pub(crate) fn told_bursts(settings: &Settings) -> Result<Bursts, Error> {
     Ok(Bursts::new(weights(pairs)?, weights(plus)?, weights(minus)?)?)
 }
 
-/// The weights of all events after `change`.
-pub(crate) fn burst_parameters(bursts: &Bursts, change: impl Fn(u64) -> u64) -> Parameters {
-    let changed = |list: &[u64]| list.iter().map(|weight| change(*weight)).collect();
-    vec![
-        ("pairs", changed(bursts.pairs())),
-        ("plus", changed(bursts.plus())),
-        ("minus", changed(bursts.minus())),
-    ]
+/// The weights of all events.
+pub(crate) fn burst_parameters(bursts: &Bursts) -> Parameters {
+    let lists = [("pairs", bursts.pairs()), ("plus", bursts.plus()), ("minus", bursts.minus())];
+    lists.map(|(name, weights)| (name, weights.to_vec())).into()
 }
 
 /// Refuses where too few messages are allowed for bursts to be worth their search.

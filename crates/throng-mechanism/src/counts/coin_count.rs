@@ -16,7 +16,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
-    Question, Scene, Score, Setting, Tally, count_bits, odds, rarer, require, sample, small,
+    Question, Scene, Score, Setting, Tally, count_bits, odds, require, sample, small,
     symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
@@ -63,7 +63,7 @@ impl CoinCount {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("slots")?, given.coin("chance")?)
+        Self::new(given.small("slots")?, given.noise("chance")?)
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
@@ -143,10 +143,6 @@ impl Claims for CoinCount {
 
     fn parameters(&self) -> Parameters {
         vec![("slots", vec![self.slots.into()]), ("chance", vec![self.chance.get()])]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { chance: rarer(self.chance, factor)?, ..*self }.parameters())
     }
 
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {

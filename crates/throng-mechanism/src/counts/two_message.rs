@@ -11,7 +11,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Law, Noise, Parameters, Protocol, Question, Scene,
-    Score, Tally, first_cell, rarer, sample, sum_up_to,
+    Score, Tally, first_cell, sample, sum_up_to,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};
@@ -44,7 +44,7 @@ impl TwoMessageCount {
     }
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Ok(Self::new(given.coin("extra")?))
+        Ok(Self::new(given.noise("extra")?))
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
@@ -116,10 +116,6 @@ impl Claims for TwoMessageCount {
 
     fn parameters(&self) -> Parameters {
         vec![("extra", vec![self.extra.get()])]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { extra: rarer(self.extra, factor)? }.parameters())
     }
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {

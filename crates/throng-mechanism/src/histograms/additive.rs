@@ -17,8 +17,8 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
-    Question, Scene, Score, Setting, Tally, fits, odds, rarer, require, sample, small,
-    symbol_or_null, with_slots,
+    Question, Scene, Score, Setting, Tally, fits, odds, require, sample, small, symbol_or_null,
+    with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::AdditiveNoise;
@@ -72,7 +72,7 @@ impl AdditiveHistogram {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("categories")?, given.small("slots")?, given.coin("chance")?)
+        Self::new(given.small("categories")?, given.small("slots")?, given.noise("chance")?)
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
@@ -160,10 +160,6 @@ impl Claims for AdditiveHistogram {
             ("slots", vec![self.slots.into()]),
             ("chance", vec![self.chance.get()]),
         ]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { chance: rarer(self.chance, factor)?, ..*self }.parameters())
     }
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {

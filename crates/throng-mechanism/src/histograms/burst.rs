@@ -14,7 +14,7 @@
 use crate::counts::burst::{Events, burst_parameters, long_enough, read_bursts, told_bursts};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, fits, lighter, require, sample, third,
+    Score, Setting, Tally, fits, require, sample, third,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
@@ -79,13 +79,6 @@ impl BurstHistogram {
     /// Refuses short bursts at a small ε, which cost more than coins and gain nothing.
     pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
         long_enough(ask, 3.0)
-    }
-
-    /// The parameters after `change` of the weights.
-    fn changed(&self, change: impl Fn(u64) -> u64) -> Parameters {
-        let mut list = burst_parameters(&self.events.bursts, change);
-        list.insert(0, ("categories", vec![self.categories.into()]));
-        list
     }
 
     /// The probability of each role.
@@ -163,11 +156,9 @@ impl Claims for BurstHistogram {
     }
 
     fn parameters(&self) -> Parameters {
-        self.changed(|weight| weight)
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(self.changed(|weight| lighter(weight, factor)))
+        let mut list = burst_parameters(&self.events.bursts);
+        list.insert(0, ("categories", vec![self.categories.into()]));
+        list
     }
 
     /// The likelihood ratio of the two cells with as many users as speak for a cell on average, of

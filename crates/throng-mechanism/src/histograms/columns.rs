@@ -16,7 +16,7 @@ use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::histograms::rates::Rates;
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
-    Setting, TOO_MANY, Tally, fits, rarer, require, sample,
+    Setting, TOO_MANY, Tally, fits, require, sample, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
@@ -89,11 +89,7 @@ impl Columns {
         let b = self.flip.probability();
         (0..self.columns).fold(Law::from([(Vec::new(), 1.0)]), |law, column| {
             let symbol = 2 * u64::from(column) + u64::from(bits(column));
-            let with = |(report, p): (&Vec<u64>, &f64)| {
-                [(symbol, 1.0 - b), (symbol ^ 1, b)]
-                    .map(|(symbol, q)| ([&report[..], &[symbol]].concat(), p * q))
-            };
-            law.iter().flat_map(with).collect()
+            with_slots(law, 1, &[(symbol, 1.0 - b), (symbol ^ 1, b)])
         })
     }
 
@@ -107,7 +103,7 @@ impl Columns {
     }
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("columns")?, given.coin("flip")?)
+        Self::new(given.small("columns")?, given.noise("flip")?)
     }
 
     /// The least flip that keeps the promise when `changing` of the columns change with one user.
@@ -137,10 +133,6 @@ impl Columns {
 
     pub(crate) fn parameters(&self) -> Parameters {
         vec![("columns", vec![self.columns.into()]), ("flip", vec![self.flip.get()])]
-    }
-
-    pub(crate) fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { flip: rarer(self.flip, factor)?, ..*self }.parameters())
     }
 
     pub(crate) fn floored(&self, floor: Epsilon, changing: u32) -> Option<Parameters> {
@@ -243,10 +235,6 @@ impl Claims for Histogram {
 
     fn parameters(&self) -> Parameters {
         self.0.parameters()
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        self.0.weakened(factor)
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

@@ -12,7 +12,7 @@
 use crate::histograms::rates::Rates;
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, fits, rarer, require, sample, third, within_floor,
+    Score, Setting, Tally, fits, require, sample, third, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::{BitSum, Blanket};
@@ -38,6 +38,7 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate,
 pub struct KaryResponse {
     categories: u32,
     replace: Threshold,
+    /// The local ε₀ of the coin, `ln(1 + k(1−γ)/γ)`, rounded up.
     epsilon: Epsilon,
 }
 
@@ -70,11 +71,6 @@ impl KaryResponse {
         self.replace
     }
 
-    /// The local ε₀ of the coin, `ln(1 + k(1−γ)/γ)`, rounded up.
-    pub fn epsilon(&self) -> Epsilon {
-        self.epsilon
-    }
-
     /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "k-ary response with a known local epsilon, shuffled: by its blanket",
@@ -91,7 +87,7 @@ impl KaryResponse {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("categories")?, given.coin("replace")?)
+        Self::new(given.small("categories")?, given.noise("replace")?)
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
@@ -167,10 +163,6 @@ impl Claims for KaryResponse {
         vec![("categories", vec![self.categories.into()]), ("replace", vec![self.replace.get()])]
     }
 
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { replace: rarer(self.replace, factor)?, ..*self }.parameters())
-    }
-
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
     }
@@ -218,9 +210,9 @@ mod tests {
     fn the_claim_bounds_every_likelihood_ratio() {
         for m in grid() {
             let inputs = &INPUTS[..m.cells()];
-            assert_local(&m, inputs, m.epsilon());
+            assert_local(&m, inputs, m.epsilon);
             // The accountant's lower bound is that of ε₀ itself, not of ε₀ rounded up.
-            let local = Epsilon::new(m.epsilon().get() / (1.0 + 1e-9)).unwrap();
+            let local = Epsilon::new(m.epsilon.get() / (1.0 + 1e-9)).unwrap();
             let crowd = Crowd::new(4).unwrap();
             let blanket = Blanket::kary_response(crowd, local, m.categories.into()).unwrap();
             assert_view(&m, inputs, 4, &blanket);
@@ -232,7 +224,7 @@ mod tests {
         for k in [2, 3, 10, 1000, MAX_CATEGORIES] {
             for epsilon in [1e-3, 0.1, 1.0, 4.0, 15.0] {
                 let local = KaryResponse::local(k, Epsilon::new(epsilon).unwrap()).unwrap();
-                let found = local.epsilon().get();
+                let found = local.epsilon.get();
                 // The coin has 53 digits, of which many categories take some.
                 let least = epsilon * (1.0 - 1e-8) - 4.0 * f64::from(k) * f64::EPSILON;
                 assert!(found <= epsilon && found > least, "{k}: {found} for {epsilon}");
@@ -245,7 +237,7 @@ mod tests {
         let (crowd, delta) = (Crowd::new(10_000).unwrap(), Delta::new(1e-6).unwrap());
         let epsilon = Epsilon::new(0.5).unwrap();
         let calibrated = calibrate::kary_response(crowd, 10, epsilon, delta).unwrap();
-        let local = KaryResponse::new(10, calibrated.coin).unwrap().epsilon().get();
+        let local = KaryResponse::new(10, calibrated.coin).unwrap().epsilon.get();
         let accounted = calibrated.mechanism.pure().unwrap().get();
         assert!((local / accounted - 1.0).abs() < 1e-15, "{local} {accounted}");
     }

@@ -68,7 +68,7 @@ mod tests {
                     let include = Probability::new("include", odds / (odds + 1.0)).unwrap();
                     let include = Threshold::at_least(include);
                     let m = SubsetSelection::new(whole("k"), whole("size"), include).unwrap();
-                    Box::new(move |holders| m.rates().standard_error(holders, 1.0))
+                    Box::new(move |holders| m.rates.standard_error(holders, 1.0))
                 }
                 _ => continue,
             };

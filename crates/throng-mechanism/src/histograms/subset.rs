@@ -15,7 +15,7 @@ use crate::histograms::rates::Rates;
 use crate::packed::{column_sums, ones};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
-    Setting, Tally, fits, require, sample, surer, within_floor,
+    Setting, Tally, fits, require, sample, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Blanket;
@@ -30,8 +30,8 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, round};
 /// // Sets of two of eight categories. Half of them hold the truth, so each of the 7 sets with it
 /// // is three times as likely as each of the 21 without.
 /// let selection = SubsetSelection::local(8, Epsilon::new(3_f64.ln())?)?;
-/// assert_eq!(selection.size(), 2);
 /// let law = selection.law(&0);
+/// assert_eq!(law.len(), 28);
 /// assert!((law[&vec![0b0000_0011]] - 1.0 / 14.0).abs() < 1e-8);
 /// assert!((law[&vec![0b0000_0110]] - 1.0 / 42.0).abs() < 1e-8);
 /// # Ok::<(), throng_mechanism::Error>(())
@@ -39,9 +39,12 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, round};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SubsetSelection {
     categories: u32,
+    /// The number of categories in every set.
     size: u32,
     include: Threshold,
+    /// The local ε₀ of the coin, `ln(i(k−s)/((1−i)s))`, rounded up.
     epsilon: Epsilon,
+    pub(super) rates: Rates,
 }
 
 impl SubsetSelection {
@@ -51,14 +54,15 @@ impl SubsetSelection {
         let known = (2..=MAX_CATEGORIES).contains(&categories);
         require(known, "categories", "from 2 to 1000000000")?;
         require(size > 0 && size < categories, "size", "at least 1 and below k")?;
-        let excess = excess(categories, size, include).ok_or(Error::Parameter {
-            name: "include",
-            range: "above the share of the categories in a set",
-        })?;
-        // e^ε₀ − 1 = (ik − s)/((1−i)s), all of it in units of 2⁻⁶⁴.
-        let without = (TWO_64 - u128::from(include.get())) * u128::from(size);
+        // ik − s and (1−i)s in units of 2⁻⁶⁴, whose quotient is e^ε₀ − 1.
+        let [k, s, i] = [categories.into(), size.into(), include.get()].map(u128::from);
+        let (excess, without) = ((i * k).saturating_sub(s * TWO_64), (TWO_64 - i) * s);
+        require(excess > 0, "include", "above the share of the categories in a set")?;
         let epsilon = Epsilon::new(round::up((excess as f64 / without as f64).ln_1p()))?;
-        Ok(Self { categories, size, include, epsilon })
+        let (k, s, i) = (f64::from(categories), f64::from(size), include.probability());
+        let gap = excess as f64 / TWO_64 as f64 / (k - 1.0);
+        let rates = Rates { held: i, other: (s - i) / (k - 1.0), gap };
+        Ok(Self { categories, size, include, epsilon, rates })
     }
 
     /// The set size with the least error at a local ε₀, and its coin: `s ≈ k/(e^ε₀ + 1)` and
@@ -72,16 +76,6 @@ impl SubsetSelection {
         let lower = Self::with_size(categories, size(ideal.floor()), epsilon)?;
         let upper = Self::with_size(categories, size(ideal.ceil()), epsilon)?;
         Ok(if lower.total_variance() <= upper.total_variance() { lower } else { upper })
-    }
-
-    /// The number of categories in every set.
-    pub fn size(&self) -> u32 {
-        self.size
-    }
-
-    /// The local ε₀ of the coin, `ln(i(k−s)/((1−i)s))`, rounded up.
-    pub fn epsilon(&self) -> Epsilon {
-        self.epsilon
     }
 
     /// The question of `throng account` about it.
@@ -98,7 +92,7 @@ impl SubsetSelection {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("categories")?, given.small("size")?, given.coin("include")?)
+        Self::new(given.small("categories")?, given.small("size")?, given.truth("include")?)
     }
 
     /// The mechanism with about the largest ε₀ that its own blanket hides, from one that any
@@ -129,19 +123,22 @@ impl SubsetSelection {
 
     /// Variance that one user adds to the estimates of all categories together.
     fn total_variance(&self) -> f64 {
-        let one = self.rates().standard_error(1.0, 1.0).powi(2);
-        one + f64::from(self.categories - 1) * self.rates().standard_error(0.0, 1.0).powi(2)
+        let one = self.rates.standard_error(1.0, 1.0).powi(2);
+        one + f64::from(self.categories - 1) * self.rates.standard_error(0.0, 1.0).powi(2)
     }
 
-    pub(crate) fn rates(&self) -> Rates {
-        let (k, s, i) =
-            (f64::from(self.categories), f64::from(self.size), self.include.probability());
-        let excess = excess(self.categories, self.size, self.include).unwrap_or_default();
-        Rates {
-            held: i,
-            other: (s - i) / (k - 1.0),
-            gap: excess as f64 / TWO_64 as f64 / (k - 1.0),
-        }
+    /// All sets of the right size, as messages.
+    fn sets(&self) -> Vec<Vec<u64>> {
+        let (k, size) = (u64::from(self.categories), u64::from(self.size));
+        (0..k).fold(vec![vec![0; self.words()]], |sets, v| {
+            let with = |set: &Vec<u64>| {
+                let mut set = set.clone();
+                set[v as usize / 64] |= 1 << (v % 64);
+                set
+            };
+            let within_reach = |set: &Vec<u64>| (ones(set)..ones(set) + k - v).contains(&size);
+            sets.iter().flat_map(|set| [set.clone(), with(set)]).filter(within_reach).collect()
+        })
     }
 
     fn is_sent(&self, message: &[u64]) -> bool {
@@ -181,11 +178,12 @@ impl Protocol for SubsetSelection {
 
     fn law(&self, input: &u32) -> Law {
         let i = self.include.probability();
-        let sets = sets(self.categories, self.size);
-        let with = sets.iter().filter(|set| set.contains(input)).count();
+        let sets = self.sets();
+        let holds = |set: &Vec<u64>| set[*input as usize / 64] >> (input % 64) & 1 == 1;
+        let with = sets.iter().filter(|set| holds(set)).count();
         let (with, without) = (i / with as f64, (1.0 - i) / (sets.len() - with) as f64);
-        let mass = |set: &Vec<u32>| if set.contains(input) { with } else { without };
-        sets.iter().map(|set| (packed(set, self.words()), mass(set))).collect()
+        let mass = |set: &Vec<u64>| if holds(set) { with } else { without };
+        sets.iter().map(|set| (set.clone(), mass(set))).collect()
     }
 
     fn cells(&self) -> usize {
@@ -206,8 +204,8 @@ impl Protocol for SubsetSelection {
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        let (n, rates) = (tally.n(), self.rates());
-        tally.cells().iter().map(|&c| rates.estimate(c as f64, n, confidence)).collect()
+        let n = tally.n();
+        tally.cells().iter().map(|&c| self.rates.estimate(c as f64, n, confidence)).collect()
     }
 }
 
@@ -227,15 +225,15 @@ impl Claims for SubsetSelection {
 
     /// Variance is linear in the number of holders, so its mean is that of the mean cell.
     fn standard_error(&self, reports: f64) -> f64 {
-        self.rates().standard_error(reports / f64::from(self.categories), reports)
+        self.rates.standard_error(reports / f64::from(self.categories), reports)
     }
 
     fn heavy_error(&self, reports: f64) -> f64 {
-        self.rates().standard_error(0.1 * reports, reports)
+        self.rates.standard_error(0.1 * reports, reports)
     }
 
     fn influence(&self) -> f64 {
-        1.0 / self.rates().gap
+        1.0 / self.rates.gap
     }
 
     fn message_bits(&self) -> u32 {
@@ -250,40 +248,9 @@ impl Claims for SubsetSelection {
         ]
     }
 
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { include: surer(self.include, factor)?, ..*self }.parameters())
-    }
-
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
     }
-}
-
-/// `ik − s` in units of 2⁻⁶⁴, if it is above 0.
-fn excess(categories: u32, size: u32, include: Threshold) -> Option<u128> {
-    let scaled = u128::from(include.get()) * u128::from(categories);
-    scaled.checked_sub(u128::from(size) * TWO_64).filter(|&excess| excess > 0)
-}
-
-/// All sets of `size` of the categories, in ascending order each.
-fn sets(categories: u32, size: u32) -> Vec<Vec<u32>> {
-    (0..size).fold(vec![Vec::new()], |sets: Vec<Vec<u32>>, so_far| {
-        // Enough categories are left for the rest of the set.
-        let end = categories - (size - so_far - 1);
-        let longer = |set: &Vec<u32>| {
-            let (set, next) = (set.clone(), set.last().map_or(0, |last| last + 1));
-            (next..end).map(move |v| [&set[..], &[v]].concat())
-        };
-        sets.iter().flat_map(longer).collect()
-    })
-}
-
-fn packed(set: &[u32], words: usize) -> Vec<u64> {
-    let mut row = vec![0; words];
-    for v in set {
-        row[*v as usize / 64] |= 1 << (v % 64);
-    }
-    row
 }
 
 const TWO_64: u128 = 1 << 64;
@@ -324,10 +291,10 @@ mod tests {
     fn the_claim_bounds_every_likelihood_ratio() {
         for m in grid() {
             let inputs = &INPUTS[..m.cells()];
-            assert_local(&m, inputs, m.epsilon());
+            assert_local(&m, inputs, m.epsilon);
             let crowd = Crowd::new(3).unwrap();
-            let (k, s) = (m.categories.into(), m.size().into());
-            let blanket = Blanket::subset_selection(crowd, m.epsilon(), k, s).unwrap();
+            let (k, s) = (m.categories.into(), m.size.into());
+            let blanket = Blanket::subset_selection(crowd, m.epsilon, k, s).unwrap();
             assert_view(&m, inputs, 3, &blanket);
         }
     }
@@ -336,11 +303,10 @@ mod tests {
     #[test]
     fn the_accountant_has_the_same_randomizer_in_mind() {
         for m in grid() {
-            let (k, s) = (m.categories.into(), m.size().into());
-            let alone =
-                Blanket::subset_selection(Crowd::new(1).unwrap(), m.epsilon(), k, s).unwrap();
+            let (k, s) = (m.categories.into(), m.size.into());
+            let alone = Blanket::subset_selection(Crowd::new(1).unwrap(), m.epsilon, k, s).unwrap();
             for share in [0.0, 0.3, 0.9] {
-                let epsilon = Epsilon::new(share * m.epsilon().get()).unwrap();
+                let epsilon = Epsilon::new(share * m.epsilon.get()).unwrap();
                 let exact = hockey_stick(&m.law(&0), &m.law(&1), epsilon);
                 let bound = alone.delta(epsilon).upper;
                 assert!(exact <= bound && bound <= exact * (1.0 + 1e-6), "{exact} {bound}");
@@ -352,7 +318,7 @@ mod tests {
     fn the_coin_keeps_the_epsilon_asked_for_and_no_less() {
         for k in [2, 3, 10, 100, 1024, MAX_CATEGORIES] {
             for epsilon in [1e-3, 0.1, 1.0, 4.0, 15.0, 30.0] {
-                let found = local(k, epsilon).epsilon().get();
+                let found = local(k, epsilon).epsilon.get();
                 assert!(found <= epsilon, "{k}: {found} for {epsilon}");
                 // The coin has 53 digits, of which a large ε₀ takes some.
                 let least = epsilon * (1.0 - 1e-8) - 4.0 * f64::EPSILON * epsilon.exp();
@@ -360,7 +326,7 @@ mod tests {
             }
         }
         // More than a coin can say.
-        assert!(local(10, 300.0).epsilon().get() < 40.0);
+        assert!(local(10, 300.0).epsilon.get() < 40.0);
     }
 
     #[test]

@@ -215,7 +215,7 @@ pub fn logistic(z: f64) -> f64 {
     1.0 / (1.0 + (-z).exp())
 }
 
-/// The product of weights and features.
+/// The product of weights and features, over the shorter of both.
 ///
 /// ```
 /// assert_eq!(throng_mechanism::dot(&[1.0, 2.0], &[3.0, -1.0]), 1.0);

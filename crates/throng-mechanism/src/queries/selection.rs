@@ -139,10 +139,6 @@ impl Claims for Selection {
         self.0.parameters()
     }
 
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        self.0.weakened(factor)
-    }
-
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         self.0.floored(floor, self.0.columns())
     }

@@ -1,5 +1,7 @@
 //! Small systems of linear equations, positive definite or nearly so.
 
+use crate::dot;
+
 /// Value and variance of each unknown, by Cholesky's factors: the solution, and the diagonal of the
 /// inverse. `None` where the unknowns before it leave nothing to it.
 ///
@@ -39,11 +41,6 @@ fn factor(lower: &mut [Vec<f64>]) -> Vec<bool> {
         row[i] = pivot.max(0.0).sqrt();
     }
     kept
-}
-
-/// The inner product over the shorter of both.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

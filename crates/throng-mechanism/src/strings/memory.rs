@@ -24,16 +24,17 @@ use rand_core::CryptoRng;
 /// let mut memory = Memory::new(&rappor, 1, &mut rng);
 /// let first = rappor.permanent("firefox", &mut memory, &mut rng)?;
 ///
-/// // Remembered over a restart; a second string is past the limit.
-/// let mut memory = Memory::from_words(&rappor, &memory.to_words(&rappor))?;
+/// // The same for ever; a second string is past the limit.
 /// assert_eq!(rappor.permanent("firefox", &mut memory, &mut rng)?, first);
 /// assert!(rappor.permanent("lynx", &mut memory, &mut rng).is_err());
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Memory {
-    cohort: u32,
-    limit: u32,
+    /// The cohort, which every report shows.
+    pub(super) cohort: u32,
+    /// The most distinct strings: ε_∞ is spent once for each.
+    pub(super) limit: u32,
     /// The digests of the strings, each with its permanent response.
     pub(super) seen: Vec<(u64, Filter)>,
 }
@@ -42,33 +43,6 @@ impl Memory {
     /// An empty memory for up to `limit` distinct strings, in a random cohort.
     pub fn new(protocol: &Rappor, limit: u32, rng: &mut impl CryptoRng) -> Self {
         Self { cohort: protocol.fresh_cohort(rng), limit, seen: Vec::new() }
-    }
-
-    /// The memory that [`Memory::to_words`] wrote, for the same protocol.
-    pub fn from_words(protocol: &Rappor, words: &[u64]) -> Result<Self, Error> {
-        let [cohort, limit, seen @ ..] = words else { return Err(MALFORMED) };
-        let cohort = cohort_of(protocol, *cohort)?;
-        let limit = u32::try_from(*limit).map_err(|_| MALFORMED)?;
-        let entries = seen.chunks(1 + protocol.bloom().words());
-        if entries.len() > limit as usize {
-            return Err(MALFORMED);
-        }
-        let mut memory = Self { cohort, limit, seen: Vec::with_capacity(entries.len()) };
-        for entry in entries {
-            memory.seen.push((entry[0], filter_of(protocol, &entry[1..])?));
-        }
-        Ok(memory)
-    }
-
-    /// Plain numbers to store: the cohort, the limit, and for each string its digest and its
-    /// permanent bits.
-    pub fn to_words(&self, protocol: &Rappor) -> Vec<u64> {
-        let mut words = vec![u64::from(self.cohort), u64::from(self.limit)];
-        for (digest, permanent) in &self.seen {
-            words.push(*digest);
-            words.extend_from_slice(&permanent[..protocol.bloom().words()]);
-        }
-        words
     }
 
     /// Appends the report of an epoch. `memory` is empty, or what the last epoch left in it: the
@@ -84,13 +58,15 @@ impl Memory {
         rng: &mut impl CryptoRng,
         report: &mut Vec<u64>,
     ) -> Result<(), Error> {
-        let mut known = match memory.split_first() {
-            None => Self::new(protocol, STRINGS, rng),
-            Some((cohort, permanent)) => {
-                let cohort = cohort_of(protocol, *cohort)?;
-                let seen = (protocol.bloom().digest(text), filter_of(protocol, permanent)?);
-                Self { cohort, limit: STRINGS, seen: vec![seen] }
-            }
+        let mut known = if memory.is_empty() {
+            Self::new(protocol, STRINGS, rng)
+        } else {
+            let expected = "a memory of this protocol";
+            let (cohort, bits) = protocol.parse(memory).ok_or(Error::Malformed { expected })?;
+            let mut permanent = [0; WORDS];
+            permanent[..bits.len()].copy_from_slice(bits);
+            let seen = vec![(protocol.bloom().digest(text), permanent)];
+            Self { cohort, limit: STRINGS, seen }
         };
         protocol.respond(text, &mut known, rng, report)?;
         let words = protocol.bloom().words();
@@ -101,16 +77,6 @@ impl Memory {
             memory[1..].copy_from_slice(&permanent[..words]);
         }
         Ok(())
-    }
-
-    /// The cohort, which every report shows.
-    pub fn cohort(&self) -> u32 {
-        self.cohort
-    }
-
-    /// The number of distinct strings so far: ε_∞ is spent once for each.
-    pub fn strings(&self) -> usize {
-        self.seen.len()
     }
 }
 
@@ -172,24 +138,6 @@ impl std::fmt::Debug for Memory {
     }
 }
 
-/// The number of a cohort of this protocol.
-fn cohort_of(protocol: &Rappor, word: u64) -> Result<u32, Error> {
-    let cohort = u32::try_from(word).ok().filter(|cohort| *cohort < protocol.bloom().cohorts());
-    cohort.ok_or(MALFORMED)
-}
-
-/// The bits of a filter of this protocol.
-fn filter_of(protocol: &Rappor, bits: &[u64]) -> Result<Filter, Error> {
-    if !protocol.bloom().fits(bits) {
-        return Err(MALFORMED);
-    }
-    let mut filter = [0; WORDS];
-    filter[..bits.len()].copy_from_slice(bits);
-    Ok(filter)
-}
-
-const MALFORMED: Error = Error::Malformed { expected: "a memory of this protocol" };
-
 /// The number of distinct strings that one device reports on, which the promise of a collection
 /// allows for.
 const STRINGS: u32 = 1;
@@ -211,32 +159,29 @@ mod tests {
         let first = rappor.permanent("one", &mut memory, &mut rng).unwrap();
         let second = rappor.permanent("two", &mut memory, &mut rng).unwrap();
         assert_ne!(first, second);
-        let stored = memory.to_words(&rappor);
-        let mut restored = Memory::from_words(&rappor, &stored).unwrap();
-        assert_eq!(restored, memory);
-        assert_eq!(rappor.permanent("one", &mut restored, &mut rng).unwrap(), first);
-        assert_eq!(rappor.permanent("two", &mut restored, &mut rng).unwrap(), second);
-        assert_eq!(restored, memory);
+        let kept = memory.clone();
+        assert_eq!(rappor.permanent("one", &mut memory, &mut rng).unwrap(), first);
+        assert_eq!(rappor.permanent("two", &mut memory, &mut rng).unwrap(), second);
+        assert_eq!(memory, kept);
         assert_eq!(format!("{memory:?}"), "Memory { strings: 2, limit: 2, .. }");
 
         let mut reports = Vec::new();
         for _ in 0..50 {
             rappor.respond("one", &mut memory, &mut rng, &mut reports).unwrap();
         }
-        let cohort = u64::from(memory.cohort());
+        let cohort = u64::from(memory.cohort);
         let reports: std::collections::BTreeSet<&[u64]> = reports.chunks(3).collect();
         assert!(reports.len() == 50 && reports.iter().all(|report| report[0] == cohort));
 
         let mut report = Vec::new();
         let refused = rappor.respond("three", &mut memory, &mut rng, &mut report).unwrap_err();
         assert!(matches!(refused, Error::Value { .. }) && report.is_empty());
-        assert_eq!(memory.strings(), 2);
-        for (place, wrong) in [(0, 7), (1, 1), (1, 1 << 32), (4, 1 << 36)] {
-            let mut stored = stored.clone();
-            stored[place] = wrong;
-            assert!(Memory::from_words(&rappor, &stored).is_err(), "{place}: {wrong}");
+        assert_eq!(memory, kept);
+
+        for wrong in [&[7, 0, 0][..], &[1 << 32, 0, 0], &[0, 0, 1 << 36], &[0, 0, 0, 0], &[0]] {
+            let mut left = wrong.to_vec();
+            let refused = Memory::respond(&rappor, "one", &mut left, &mut rng, &mut report);
+            assert!(refused.is_err() && report.is_empty() && left == wrong, "{wrong:?}");
         }
-        assert!(Memory::from_words(&rappor, &stored[..4]).is_err());
-        assert!(Memory::from_words(&rappor, &[0]).is_err());
     }
 }

@@ -27,13 +27,14 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, UpperOnly, round};
 ///
 /// ```
 /// use throng_account::Epsilon;
-/// use throng_mechanism::{LaplaceMean, Protocol};
+/// use throng_mechanism::{Claims, LaplaceMean, Protocol};
 ///
 /// // Noise falls off by e^−¼ with each of four steps: from one end of the range to the other by e.
 /// let mean = LaplaceMean::new(4, 1, 4)?;
-/// assert!((mean.epsilon().get() - 1.0).abs() < 1e-12);
-/// let at = vec![mean.reach()];
-/// let (low, high) = (mean.law(&0.0)[&at], mean.law(&1.0)[&at]);
+/// assert!((mean.local_floor().unwrap().get() - 1.0).abs() < 1e-12);
+/// // Messages begin at −C, 64 times four steps below 0.
+/// let zero = vec![256];
+/// let (low, high) = (mean.law(&0.0)[&zero], mean.law(&1.0)[&zero]);
 /// assert!((low / high - 1_f64.exp()).abs() < 1e-9);
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
@@ -42,7 +43,9 @@ pub struct LaplaceMean {
     grid: u32,
     num: u64,
     den: u64,
+    /// `C`: how far a report can lie outside the grid.
     reach: u64,
+    /// ε₀ = B·num/den, rounded up. Exact: two inputs at the ends of the grid have this ratio.
     epsilon: Epsilon,
 }
 
@@ -70,20 +73,10 @@ impl LaplaceMean {
         let den = 1_u64 << shift;
         let mut num = (step * den as f64) as u64;
         // The quotient may have been rounded up.
-        while Self::new(grid, num, den)?.epsilon() > epsilon {
+        while Self::new(grid, num, den)?.epsilon > epsilon {
             num -= 1;
         }
         Self::new(grid, num, den)
-    }
-
-    /// `C`: how far a report can lie outside the grid.
-    pub fn reach(&self) -> u64 {
-        self.reach
-    }
-
-    /// ε₀ = B·num/den, rounded up. Exact: two inputs at the ends of the grid have this ratio.
-    pub fn epsilon(&self) -> Epsilon {
-        self.epsilon
     }
 
     /// The question of `throng account` about it.
@@ -98,6 +91,8 @@ impl LaplaceMean {
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         let [num, den] = given.pair("decay")?;
+        // Noise that decays faster is rarer.
+        let num = given.weaken.map_or(num, |factor| (num as f64 * factor) as u64);
         Self::new(given.small("grid")?, num, den)
     }
 
@@ -194,11 +189,6 @@ impl Claims for LaplaceMean {
         vec![("grid", vec![self.grid.into()]), ("decay", vec![self.num, self.den])]
     }
 
-    /// The parameters of noise that decays faster.
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { num: (self.num as f64 * factor) as u64, ..*self }.parameters())
-    }
-
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         Some(Self::local(within_floor(floor)?, self.grid).ok()?.parameters())
     }
@@ -266,9 +256,9 @@ mod tests {
     fn the_claim_bounds_every_likelihood_ratio_and_is_reached() {
         for (grid, epsilon) in [(1, 4.0), (3, 2.0), (4, 0.5)] {
             let mean = mean(grid, epsilon);
-            assert!(mean.epsilon().get() <= epsilon);
-            assert!(mean.epsilon().get() > epsilon * (1.0 - 1e-12));
-            assert_local(&mean, &[&0.0, &0.3, &0.5, &1.0], mean.epsilon());
+            assert!(mean.epsilon.get() <= epsilon);
+            assert!(mean.epsilon.get() > epsilon * (1.0 - 1e-12));
+            assert_local(&mean, &[&0.0, &0.3, &0.5, &1.0], mean.epsilon);
             let (low, high) = (mean.law(&0.0), mean.law(&1.0));
             let ratio = low[&vec![0]] / high[&vec![0]];
             assert!((ratio.ln() - epsilon).abs() < 1e-9);
@@ -303,10 +293,10 @@ mod tests {
     #[test]
     fn narrow_noise_a_wrong_shift_and_a_bold_claim_are_caught() {
         let mean = LaplaceMean::new(2, 3, 1).unwrap();
-        assert_eq!(mean.reach(), 22);
+        assert_eq!(mean.reach, 22);
         let narrow = Planted::sampler(&mean, |_, report| report[0] -= u64::from(report[0] > 24));
         let shifted = Planted::analyzer(&mean, |estimate| estimate.value += 0.5);
-        let claim = Epsilon::new(mean.epsilon().get() * 0.99).unwrap();
+        let claim = Epsilon::new(mean.epsilon.get() * 0.99).unwrap();
         assert!(catch_unwind(|| assert_sampled(&narrow, &0.5)).is_err());
         assert!(catch_unwind(|| assert_inverse(&shifted, &0.5, &[0.5])).is_err());
         assert!(catch_unwind(|| assert_local(&mean, &[&0.0, &1.0], claim)).is_err());
@@ -326,7 +316,7 @@ mod tests {
         // Many users: the normal law.
         let mean = mean(1000, 1.0);
         let mut tally = Tally::new(&mean);
-        tally.absorb(&mean, &vec![mean.reach() + 500; 10_000]);
+        tally.absorb(&mean, &vec![mean.reach + 500; 10_000]);
         let estimate = mean.estimate(&tally, level)[0];
         assert!((estimate.value - 5000.0).abs() < 1e-6);
         assert!((estimate.half_width / estimate.standard_error - 1.96).abs() < 0.05);

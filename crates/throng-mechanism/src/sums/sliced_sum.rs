@@ -17,8 +17,8 @@ use crate::inquiry::weights;
 use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Parameters, Protocol,
-    Question, Scene, Score, Setting, TWO_64, Tally, lighter, odds, require, sample, small,
-    symbol_or_null, with_slots,
+    Question, Scene, Score, Setting, TWO_64, Tally, odds, require, sample, small, symbol_or_null,
+    with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, calibrate};
@@ -72,7 +72,7 @@ impl SlicedSum {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.list("weights")?.to_vec(), given.small("slots")?)
+        Self::new(given.weights("weights")?, given.small("slots")?)
     }
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
@@ -173,11 +173,6 @@ impl Claims for SlicedSum {
 
     fn parameters(&self) -> Parameters {
         vec![("slots", vec![self.slots.into()]), ("weights", self.weights.clone())]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        let weights = self.weights.iter().map(|weight| lighter(*weight, factor)).collect();
-        Ok(Self { weights, ..self.clone() }.parameters())
     }
 
     /// Everyone else is at 0, so every level is full of zeros.

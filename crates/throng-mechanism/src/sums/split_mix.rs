@@ -145,10 +145,11 @@ impl SplitAndMix {
     }
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
+        let float = |name| given.number(name).map(f64::from_bits);
         Self::fragile(
             Crowd::new(given.number("crowd")?)?,
-            Epsilon::new(f64::from_bits(given.number("epsilon")?))?,
-            Delta::new(f64::from_bits(given.number("delta")?))?,
+            Epsilon::new(float("epsilon")? * given.weaken.unwrap_or(1.0))?,
+            Delta::new(float("delta")?)?,
             given.small("grid")?,
         )
     }
@@ -297,12 +298,6 @@ impl Claims for SplitAndMix {
 
     fn floats(&self) -> &'static [&'static str] {
         &["epsilon", "delta"]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        let mut list = self.parameters();
-        list[2].1 = vec![(self.asked.0.get() * factor).to_bits()];
-        Ok(list)
     }
 
     /// The sum modulo q, as the number of smallest size.

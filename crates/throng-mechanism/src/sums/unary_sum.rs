@@ -15,10 +15,9 @@ use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, first_cell, rarer, require, sample, small, sum_up_to,
+    Score, Setting, Tally, first_cell, require, sample, small, sum_up_to, with_slots,
 };
 use rand_core::CryptoRng;
-use std::collections::BTreeMap;
 use throng_account::profile::BitSum;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
 
@@ -67,7 +66,7 @@ impl UnarySum {
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.small("bits")?, given.coin("flip")?)
+        Self::new(given.small("bits")?, given.noise("flip")?)
     }
 
     /// The mechanism with as many bits as a central sum's error asks for and the messages allow.
@@ -99,23 +98,14 @@ impl Protocol for UnarySum {
     fn law(&self, input: &f64) -> Law {
         let (whole, fraction) = grid_law(*input, self.bits).expect("a value in range");
         let b = self.flip.probability();
-        // The number of ones is all a sorted report shows: convolve one bit at a time.
-        let mut ones: BTreeMap<u32, f64> = [(0, 1.0)].into();
-        for bit in 0..u64::from(self.bits) {
+        (0..u64::from(self.bits)).fold(Law::from([(Vec::new(), 1.0)]), |law, bit| {
             let one = match bit {
                 _ if bit < whole => 1.0 - b,
                 _ if bit == whole => fraction * (1.0 - b) + (1.0 - fraction) * b,
                 _ => b,
             };
-            let mut next = BTreeMap::new();
-            for (count, p) in ones {
-                *next.entry(count + 1).or_insert(0.0) += p * one;
-                *next.entry(count).or_insert(0.0) += p * (1.0 - one);
-            }
-            ones = next;
-        }
-        let report = |count| (0..self.bits).map(|i| u64::from(i >= self.bits - count)).collect();
-        ones.into_iter().map(|(count, p)| (report(count), p)).collect()
+            with_slots(law, 1, &[(0, 1.0 - one), (1, one)])
+        })
     }
 
     fn cells(&self) -> usize {
@@ -174,10 +164,6 @@ impl Claims for UnarySum {
 
     fn parameters(&self) -> Parameters {
         vec![("bits", vec![self.bits.into()]), ("flip", vec![self.flip.get()])]
-    }
-
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { flip: rarer(self.flip, factor)?, ..*self }.parameters())
     }
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {

@@ -27,7 +27,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Follower, Given, Law, OTHER_QUESTION, Parameters, Protocol,
-    Question, Spending, Tally, bits_of, fits, require, surer, within_floor,
+    Question, Spending, Tally, bits_of, fits, require, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -38,12 +38,12 @@ use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, UpperOnly,
 ///
 /// ```
 /// use throng_account::Epsilon;
-/// use throng_mechanism::Longitudinal;
+/// use throng_mechanism::{Claims, Longitudinal};
 ///
 /// // Sixteen periods: a tree of five levels, of which every client answers on one.
 /// let protocol = Longitudinal::local(16, 2, Epsilon::new(1.0)?)?;
 /// assert_eq!((protocol.levels(), protocol.symbols()), (5, 11));
-/// assert!(protocol.epsilon().get() <= 1.0);
+/// assert!(protocol.local_floor().unwrap().get() <= 1.0);
 ///
 /// // 7 = 4 + 2 + 1 is made of three nodes, 8 is one.
 /// let [seven, eight] = [7, 8].map(|period| protocol.standard_error_at(1e4, period));
@@ -57,6 +57,9 @@ pub struct Longitudinal {
     pub(super) changes: u32,
     /// The coin a.
     pub(super) keep: Threshold,
+    /// ε of everything one client ever sends, in whatever order, rounded up: `ln(a/(1 − a))`.
+    ///
+    /// Exact, and valid for every history, also those with more than k changes.
     epsilon: Epsilon,
 }
 
@@ -76,7 +79,7 @@ impl Longitudinal {
 
     /// The most truthful coin whose lifetime ε is within `epsilon`: `a ≤ e^ε/(1 + e^ε)`.
     pub fn local(periods: u64, changes: u32, epsilon: Epsilon) -> Result<Self, Error> {
-        // Aiming below by more than the outward rounding of `epsilon()`.
+        // Aiming below by more than the outward rounding of `epsilon`.
         let odds = (-round::within(epsilon.get())).exp();
         let keep = (1.0 / (1.0 + odds)).min(1.0 - 0.5 * f64::EPSILON);
         // Every f64 from ½ on is a multiple of 2⁻⁶⁴, so the threshold is this very number.
@@ -84,7 +87,7 @@ impl Longitudinal {
     }
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
-        Self::new(given.number("periods")?, given.small("changes")?, given.coin("keep")?)
+        Self::new(given.number("periods")?, given.small("changes")?, given.truth("keep")?)
     }
 
     /// The mechanism with the largest ε₀ that any randomizer may have.
@@ -106,13 +109,6 @@ impl Longitudinal {
     /// The number of different symbols in one period.
     pub fn symbols(&self) -> u64 {
         2 * u64::from(self.levels()) + 1
-    }
-
-    /// ε of everything one client ever sends, in whatever order, rounded up: `ln(a/(1 − a))`.
-    ///
-    /// Exact, and valid for every history, also those with more than k changes.
-    pub fn epsilon(&self) -> Epsilon {
-        self.epsilon
     }
 
     /// The message that the analyzer reads in a symbol sent in this period (1 … d).
@@ -297,10 +293,6 @@ impl Claims for Longitudinal {
         ]
     }
 
-    fn weakened(&self, factor: f64) -> Result<Parameters, Error> {
-        Ok(Self { keep: surer(self.keep, factor)?, ..*self }.parameters())
-    }
-
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         Some(Self::local(self.periods, self.changes, within_floor(floor)?).ok()?.parameters())
     }
@@ -392,8 +384,8 @@ mod tests {
             let protocol = protocol(periods, changes, epsilon);
             let histories = histories(periods);
             let inputs: Vec<&[bool]> = histories.iter().map(|(bits, _)| &bits[..]).collect();
-            assert_local(&protocol, &inputs, protocol.epsilon());
-            assert!(protocol.epsilon().get() <= epsilon);
+            assert_local(&protocol, &inputs, protocol.epsilon);
+            assert!(protocol.epsilon.get() <= epsilon);
             let exact = enumerated_epsilon(&protocol);
             // A first change is never a fall, and two periods have no room for two changes and
             // their opposites, so some short histories are hidden better.
@@ -401,8 +393,8 @@ mod tests {
             let reached = if short { 0.0 } else { epsilon * (1.0 - 1e-8) };
             assert!(exact <= epsilon && exact >= reached, "{periods} {changes}: {exact}");
             let account =
-                throng_account::profile::Longitudinal::new(periods, protocol.epsilon()).unwrap();
-            assert_eq!(account.lifetime(), protocol.epsilon());
+                throng_account::profile::Longitudinal::new(periods, protocol.epsilon).unwrap();
+            assert_eq!(account.lifetime(), protocol.epsilon);
             assert_eq!(account.levels(), protocol.levels());
         }
     }
@@ -415,7 +407,7 @@ mod tests {
             let histories = histories(periods);
             let inputs: Vec<&[bool]> = histories.iter().map(|(bits, _)| &bits[..]).collect();
             let account =
-                throng_account::profile::Longitudinal::new(periods, protocol.epsilon()).unwrap();
+                throng_account::profile::Longitudinal::new(periods, protocol.epsilon).unwrap();
             let bound = account.shuffled(Crowd::new(crowd).unwrap()).unwrap();
             assert_view(&protocol, &inputs, crowd as usize, &UpperOnly(bound));
         }

@@ -152,8 +152,7 @@ fn bytes(mechanism: &Mechanism) -> u64 {
 
 /// The address in the book that explains a mechanism.
 fn page(key: Key) -> String {
-    let (chapter, section) = key.section();
-    format!("/docs/mechanisms/{chapter}.md#{section}")
+    format!("/docs/mechanisms/{}.md#{}", key.kind().page(), key.row().section)
 }
 
 /// The time that an answer waits for what is being computed, if a script asks again.

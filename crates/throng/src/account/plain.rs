@@ -12,7 +12,7 @@ use throng_mechanism::{Claims, Protocol, SplitAndMix};
 /// Answers one query.
 pub fn run(plain: Plain) -> Result<Report> {
     let Plain { key, crowd, mut settings, flip, query } = plain;
-    let inquiry = key.inquiry().context("a profile does not say all of this mechanism")?;
+    let inquiry = key.row().inquiry.context("a profile does not say all of this mechanism")?;
     let honest = crowd.crowd()?;
     if let Some(flip) = flip {
         settings.flip = flip.flip(crowd.n)?;

@@ -18,12 +18,12 @@ pub struct Plain {
 
 impl Family for Plain {
     fn keys() -> impl Iterator<Item = Key> {
-        in_order(&ORDER).filter(|key| key.inquiry().is_some())
+        in_order(&ORDER).filter(|key| key.row().inquiry.is_some())
     }
 
     fn command(key: Key) -> Command {
         let command = CrowdArgs::augment_args(Command::new(key.name()));
-        let Some(inquiry) = key.inquiry() else { return command };
+        let Some(inquiry) = key.row().inquiry else { return command };
         let command = inquiry.settings.iter().fold(command, with_setting);
         let example = example(&format!("account {key} {}", inquiry.example));
         // After the arguments, which have an about of their own.
@@ -31,7 +31,7 @@ impl Family for Plain {
     }
 
     fn read(key: Key, matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let asked = key.inquiry().map_or(&[][..], |inquiry| inquiry.settings);
+        let asked = key.row().inquiry.map_or(&[][..], |inquiry| inquiry.settings);
         let flip = asked.contains(&Setting::Flip).then(|| FlipArgs::from_arg_matches(matches));
         Ok(Self {
             key,

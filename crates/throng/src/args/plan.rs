@@ -184,13 +184,13 @@ impl Family for FittedMechanism {
             Kind::Attributes => (" (--size attributes)", " --size 5", "1e4"),
             Kind::State => (" (--size periods, --changes)", " --size 8", "1e5"),
         };
-        let fragile = if key.is_fragile() { " (needs --fragile)" } else { "" };
-        let about = format!("{} of {key}{sizes}{fragile}", key.fitted());
+        let fragile = if key.row().fragile { " (needs --fragile)" } else { "" };
+        let about = format!("{} of {key}{sizes}{fragile}", key.row().fitted);
         let mut line = format!("calibrate {key}{size} --n {n} --epsilon 1 --delta 1e-6");
-        if key.is_slow() {
+        if key.row().slow {
             line += " --max-messages 9";
         }
-        if key.is_fragile() {
+        if key.row().fragile {
             line += " --fragile";
         }
         if LONG.contains(&key)

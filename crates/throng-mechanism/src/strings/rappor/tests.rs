@@ -87,7 +87,7 @@ impl Protocol for Repeated {
     }
 
     fn encode(&self, input: &str, rng: &mut impl CryptoRng, report: &mut Bag) -> Result<(), Error> {
-        let mut memory = Memory::from_words(&self.rappor, &[self.cohort.into(), 1])?;
+        let mut memory = Memory { cohort: self.cohort, limit: 1, seen: Vec::new() };
         for _ in 0..self.reports {
             self.rappor.permanent(input, &mut memory, rng)?;
             if self.sampler == Bug::NeverCleared {

@@ -122,7 +122,7 @@ impl State {
     /// asked for again if somebody still wants them.
     fn queue(&mut self, jobs: &[Job]) {
         for job in jobs.iter().rev().filter(|job| !self.known.contains_key(&job.id)) {
-            let lane = &mut self.lanes[usize::from(job.key.is_slow())];
+            let lane = &mut self.lanes[usize::from(job.key.row().slow)];
             if lane.at.as_ref() == Some(&job.id) {
                 continue;
             }
