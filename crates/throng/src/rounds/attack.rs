@@ -69,7 +69,7 @@ async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Res
     let message = |(user, &bit)| protocol.encode(user, bit, 0, &mut rng).to_vec();
     let reports = (0..).zip(truth).map(message).collect();
     let bulletin = one_round(request.mixes.mixes, reports).await?;
-    let bag = bulletin.bag().iter().map(<[u8]>::to_vec).collect();
+    let bag = bulletin.bag().messages().map(<[u8]>::to_vec).collect();
     Ok(PausedRun::new(protocol, bag, truth.len() as u32))
 }
 
