@@ -356,13 +356,13 @@ impl Client {
         rng: &mut impl CryptoRng,
     ) -> Result<Zeroizing<Vec<u8>>, Error> {
         let terms = &self.collection.terms;
-        let words = terms.messages() * terms.mechanism.words();
-        let mut messages = Zeroizing::new(Vec::with_capacity(words));
+        let (count, words) = (terms.mechanism.per_epoch(), terms.mechanism.words());
+        let mut messages = Zeroizing::new(Vec::with_capacity(count * words));
         terms.mechanism.respond(value, epoch, memory, rng, &mut messages)?;
         // The first mix sees places. Were the truth always in the same one, it could pass on no
         // noise.
-        sample::shuffle(&mut messages, terms.mechanism.words(), rng);
-        let mut bytes = Zeroizing::new(Vec::with_capacity(terms.messages() * terms.payload()));
+        sample::shuffle(&mut messages, words, rng);
+        let mut bytes = Zeroizing::new(Vec::with_capacity(count * terms.payload()));
         terms.encode_payload(&messages, &mut bytes)?;
         Ok(bytes)
     }
@@ -438,7 +438,7 @@ mod tests {
                 let report = world.client().report(value, 0, &mut rng(seed)).unwrap();
                 assert_eq!(report.as_bytes().len(), world.collection.shape().report_bytes());
                 let messages = world.open(&report);
-                assert_eq!(messages.len(), terms.messages() * terms.mechanism.words());
+                assert_eq!(messages.len(), terms.mechanism.per_epoch() * terms.mechanism.words());
                 terms.mechanism.absorb(&mut tally, &messages);
             }
             assert_eq!(tally.malformed(), 0, "{}", terms.mechanism.key());

@@ -11,7 +11,7 @@ use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
 /// ```
 /// let terms = throng_collection::example::terms();
 /// // One bit in one message of one byte: 145 bytes through two mixes.
-/// assert_eq!((terms.messages(), terms.payload()), (1, 1));
+/// assert_eq!((terms.mechanism.per_epoch(), terms.payload()), (1, 1));
 /// assert_eq!(terms.shape(2).report_bytes(), 145);
 ///
 /// // When a tenth may be corrupt, it takes 1,112 reports to be sure of a thousand honest ones.
