@@ -13,9 +13,7 @@ use throng_account::Epsilon;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::sample;
 use throng_rounds::RobustXorSum;
-use throng_rounds::pause::{
-    PausedRun, Point, Reconstruction, curve, error_floor, recovery_ceiling,
-};
+use throng_rounds::pause::{PausedRun, Point, Reconstruction, error_floor, recovery_ceiling};
 use tokio::task::yield_now;
 
 /// The first half reports through the mixes; then the attacker has what everybody has.
@@ -45,7 +43,7 @@ pub async fn run(request: &Attack) -> Result<Report> {
     let mut swept = Vec::new();
     for epsilon in EPSILONS {
         let epsilon = Epsilon::new(epsilon)?;
-        swept.extend(curve(&[epsilon], request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?);
+        swept.push(Point::at(epsilon, request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?);
         yield_now().await;
     }
     let ceiling = recovery_ceiling(protocol.epsilon());

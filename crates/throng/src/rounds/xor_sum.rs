@@ -151,7 +151,7 @@ impl Setting<'_> {
         let reports = inputs.iter().map(report).collect();
         let bulletin = one_round(self.request.mixes.mixes, reports).await?;
         let sums = self.one_round.estimate(bulletin.bag().messages());
-        Ok(sums.sums.iter().map(|sum| sum.value).collect())
+        Ok(sums.iter().map(|sum| sum.value).collect())
     }
 }
 
