@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use throng_collection::Board;
 use throng_mechanism::sample;
-use throng_wire::{CollectionId, Route, SignedDirectory};
+use throng_wire::{Route, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// One device's part on one board.
@@ -79,11 +79,6 @@ impl Poster {
         let report = Report { collection: id, epoch: round, sealed, revoked: Arc::default() };
         self.posted = Some(report.clone());
         Ok(report)
-    }
-
-    /// The board.
-    pub fn board(&self) -> CollectionId {
-        self.keys.route.id
     }
 }
 

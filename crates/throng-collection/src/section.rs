@@ -121,15 +121,10 @@ impl Lines {
             Below::Expire => self.text("below", "expire"),
             Below::Merge { window } => self.text("below", "merge").value("window", window),
         };
-        for mix in &chain.mixes {
-            self.section("[[mix]]").party(mix);
+        for (hop, Party { name, url, identity }) in chain.parties() {
+            self.section(if hop == chain.hops() { "[analyzer]" } else { "[[mix]]" });
+            self.text("name", name).text("url", url).text("identity", &identity.to_string());
         }
-        self.section("[analyzer]").party(&chain.analyzer);
-    }
-
-    fn party(&mut self, party: &Party) {
-        let Party { name, url, identity } = party;
-        self.text("name", name).text("url", url).text("identity", &identity.to_string());
     }
 }
 

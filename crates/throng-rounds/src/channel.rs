@@ -102,10 +102,8 @@ impl Channel {
     /// rounds only go forward.
     pub fn open(&mut self, bulletin: &Bulletin) -> Result<Vec<u8>, Error> {
         let (notice, seat) = (bulletin.notice(), self.partner);
-        if notice.collection != self.board {
-            let foreign = throng_wire::Error::Foreign { what: "bulletin", scope: "collection" };
-            return Err(foreign.into());
-        }
+        let ours = notice.collection == self.board;
+        throng_wire::Error::unless_in("bulletin", "collection", ours)?;
         if bulletin.bag().payload() != self.payload {
             let expected = "messages of the channel's length";
             return Err(throng_wire::Error::Malformed { expected }.into());

@@ -229,12 +229,8 @@ pub struct SignedNotice {
 impl SignedNotice {
     /// Everything of a bulletin that comes before the bag.
     pub fn encode(&self) -> Vec<u8> {
-        let mut to = Writer(self.notice.encode());
-        to.u8(self.signatures.len() as u8);
-        for signature in &self.signatures {
-            to.raw(signature);
-        }
-        to.0
+        let count = self.signatures.len() as u8;
+        [&self.notice.encode()[..], &[count], self.signatures.as_flattened()].concat()
     }
 
     /// The bytes of it with the signatures of `parties` parties.

@@ -189,7 +189,7 @@ impl SignedDirectory {
 
     /// `collection ‖ window ‖ number of keys ‖ keys ‖ signatures`.
     pub fn encode(&self) -> Vec<u8> {
-        [&self.directory.body()[..], &self.signatures.concat()].concat()
+        [&self.directory.body()[..], self.signatures.as_flattened()].concat()
     }
 
     /// The bytes of an encoded directory with `parties` parties.
