@@ -220,7 +220,7 @@ mod tests {
                 "{}",
                 terms.mechanism.key()
             );
-            assert_eq!(bytes, terms.shape(2).report_bytes() as u64);
+            assert_eq!(bytes, shape(&terms.mechanism, 2).report_bytes() as u64);
         }
     }
 }
