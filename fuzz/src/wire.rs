@@ -106,7 +106,7 @@ pub const BULLETIN: Target = Target {
         if let Ok(bulletin) = taken {
             let bag = bulletin.bag();
             assert_eq!(bag.len() as u64, bulletin.notice().messages);
-            assert!(bag.iter().all(|message| bag.count(message) > 0));
+            assert!(bag.messages().all(|message| bag.count(message) > 0));
         }
         if let Ok(notice) = Notice::decode(bytes) {
             assert_eq!(notice.encode(), bytes);
@@ -221,7 +221,7 @@ static RECEIPTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 
 static STATEMENTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let state = |window, hop, key| {
-        KeyStatement::sign(id(), window, hop, LayerPublic::new([key; 32]), &identity(1)).encode()
+        KeyStatement::sign(id(), window, hop, LayerPublic([key; 32]), &identity(1)).encode()
     };
     vec![state(0, 1, 9), state(u64::MAX, 255, 0)]
 });
@@ -239,7 +239,7 @@ static BULLETINS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 
 static DIRECTORIES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let signed = |window| {
-        let keys = [1, 2, 3].map(|byte| LayerPublic::new([byte; 32])).to_vec();
+        let keys = [1, 2, 3].map(|byte| LayerPublic([byte; 32])).to_vec();
         let directory = Directory { collection: id(), window, keys };
         let parties: [Identity; 3] = [1, 2, 3].map(identity);
         let signatures = parties.iter().map(|party| directory.cosign(party)).collect();

@@ -3,13 +3,15 @@
 #[cfg(not(target_arch = "wasm32"))]
 use crate::file::StateFile;
 use crate::keys::KnownKeys;
-use crate::report::Switch;
+use crate::report::Revoked;
 use crate::state::{State, Words};
 use crate::{Error, Report};
 use rand_core::CryptoRng;
 use std::fmt;
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use throng_collection::Collection;
 use throng_mechanism::{Mechanism, Spending, Value, sample};
 use throng_wire::{CollectionId, Route, SignedDirectory};
@@ -61,7 +63,7 @@ pub struct Client {
     #[cfg(not(target_arch = "wasm32"))]
     file: Option<StateFile>,
     keys: KnownKeys,
-    switch: Switch,
+    revoked: Revoked,
 }
 
 impl Client {
@@ -84,7 +86,7 @@ impl Client {
             state: State::default(),
             #[cfg(not(target_arch = "wasm32"))]
             file: None,
-            switch: Switch::default(),
+            revoked: Revoked::default(),
         })
     }
 
@@ -226,7 +228,7 @@ impl Client {
         let mut memory = self.state.memory.clone();
         let messages = self.randomize(value, epoch, &mut memory, rng)?;
         let sealed = seal.report(&messages, rng)?;
-        let report = Report::new(self.id(), epoch, &sealed, &self.switch);
+        let report = self.report_of(epoch, &sealed);
         self.save(State {
             off: false,
             reports: self.state.reports + 1,
@@ -276,7 +278,7 @@ impl Client {
     /// ```
     pub fn disable(&mut self) -> Result<(), Error> {
         // Even if the disk fails, this process sends nothing more.
-        self.switch.turn_off();
+        self.revoked.store(true, Ordering::SeqCst);
         let State { reports, next, .. } = self.state;
         self.state = State { off: true, reports, next, ..State::default() };
         self.save(self.state.clone())
@@ -288,7 +290,7 @@ impl Client {
         if self.state.off {
             self.save(State { off: false, ..self.state.clone() })?;
             // Reports from before stay off.
-            self.switch = Switch::default();
+            self.revoked = Revoked::default();
         }
         Ok(())
     }
@@ -302,7 +304,7 @@ impl Client {
     /// The report that is not yet acknowledged.
     pub fn pending(&self) -> Option<Report> {
         let (sealed, epoch) = (self.state.pending.as_ref()?, self.state.last()?);
-        Some(Report::new(self.id(), epoch, sealed, &self.switch))
+        Some(self.report_of(epoch, sealed))
     }
 
     /// The odometer: reports so far, sent or not.
@@ -356,15 +358,21 @@ impl Client {
         rng: &mut impl CryptoRng,
     ) -> Result<Zeroizing<Vec<u8>>, Error> {
         let terms = &self.collection.terms;
-        let words = terms.messages() * terms.mechanism.words();
-        let mut messages = Zeroizing::new(Vec::with_capacity(words));
+        let (count, words) = (terms.mechanism.per_epoch(), terms.mechanism.words());
+        let mut messages = Zeroizing::new(Vec::with_capacity(count * words));
         terms.mechanism.respond(value, epoch, memory, rng, &mut messages)?;
         // The first mix sees places. Were the truth always in the same one, it could pass on no
         // noise.
-        sample::shuffle(&mut messages, terms.mechanism.words(), rng);
-        let mut bytes = Zeroizing::new(Vec::with_capacity(terms.messages() * terms.payload()));
+        sample::shuffle(&mut messages, words, rng);
+        let mut bytes = Zeroizing::new(Vec::with_capacity(count * terms.payload()));
         terms.encode_payload(&messages, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// A report that is revoked with this device.
+    fn report_of(&self, epoch: u64, sealed: &[u8]) -> Report {
+        let revoked = Arc::clone(&self.revoked);
+        Report { collection: self.id(), epoch, sealed: sealed.into(), revoked }
     }
 
     fn id(&self) -> CollectionId {
@@ -438,7 +446,7 @@ mod tests {
                 let report = world.client().report(value, 0, &mut rng(seed)).unwrap();
                 assert_eq!(report.as_bytes().len(), world.collection.shape().report_bytes());
                 let messages = world.open(&report);
-                assert_eq!(messages.len(), terms.messages() * terms.mechanism.words());
+                assert_eq!(messages.len(), terms.mechanism.per_epoch() * terms.mechanism.words());
                 terms.mechanism.absorb(&mut tally, &messages);
             }
             assert_eq!(tally.malformed(), 0, "{}", terms.mechanism.key());
@@ -465,7 +473,7 @@ mod tests {
         let first = client.report(YES, 0, &mut rng(1)).unwrap();
         for (value, seed) in [(YES, 2), (NO, 3)] {
             let again = client.report(value, 0, &mut rng(seed)).unwrap();
-            assert_eq!((again.as_bytes(), again.hash()), (first.as_bytes(), first.hash()));
+            assert_eq!(again.as_bytes(), first.as_bytes());
         }
         assert_eq!(client.reports(), 1);
         client.acknowledge(&first).unwrap();

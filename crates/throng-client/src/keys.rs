@@ -21,12 +21,11 @@ impl KnownKeys {
     pub fn learn(&mut self, directory: &SignedDirectory, window: u64) -> Result<(), Error> {
         let parties = self.route.chain.identities();
         let learned = directory.verify(&self.route.id, window, &parties)?;
-        match &self.directory {
-            Some(known) if known.window == window && known != learned => {
-                return Err(Error::TwoDirectories { window });
-            }
-            _ => self.directory = Some(learned.clone()),
+        let known = self.directory.as_ref().filter(|known| known.window == window);
+        if known.is_some_and(|known| known != learned) {
+            return Err(Error::TwoDirectories { window });
         }
+        self.directory = Some(learned.clone());
         Ok(())
     }
 

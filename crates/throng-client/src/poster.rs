@@ -1,13 +1,13 @@
 //! A participant of a board: from messages to a sealed report, once in every round.
 
 use crate::keys::KnownKeys;
-use crate::report::Switch;
 use crate::{Error, Report};
 use rand_core::CryptoRng;
 use std::fmt;
+use std::sync::Arc;
 use throng_collection::Board;
 use throng_mechanism::sample;
-use throng_wire::{CollectionId, Route, SignedDirectory};
+use throng_wire::{Route, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// One device's part on one board.
@@ -75,14 +75,10 @@ impl Poster {
         let seal = self.keys.seal(round)?;
         // The first mix sees places, and is to learn nothing from them.
         let mixed = shuffled(messages, shape.payload as usize, rng);
-        let report = Report::new(id, round, &seal.report(&mixed, rng)?, &Switch::default());
+        let sealed = seal.report(&mixed, rng)?.into();
+        let report = Report { collection: id, epoch: round, sealed, revoked: Arc::default() };
         self.posted = Some(report.clone());
         Ok(report)
-    }
-
-    /// The board.
-    pub fn board(&self) -> CollectionId {
-        self.keys.route.id
     }
 }
 
@@ -144,7 +140,7 @@ mod tests {
         let unknown = poster.post(b"aabbcc", 0, &mut rng(1)).unwrap_err();
         assert_eq!(unknown, Error::NoKeys { window: 0 });
         let report = poster.post(b"aabbcc", 1, &mut rng(1)).unwrap();
-        assert_eq!(poster.post(b"xxyyzz", 1, &mut rng(2)).unwrap().hash(), report.hash());
+        assert_eq!(poster.post(b"xxyyzz", 1, &mut rng(2)).unwrap().as_bytes(), report.as_bytes());
         let past = poster.post(b"aabbcc", 0, &mut rng(1)).unwrap_err();
         assert_eq!(past, Error::Past { epoch: 0, last: 1 });
         let none = poster.post(b"aabbcc", 2, &mut rng(1)).unwrap_err();

@@ -1,6 +1,5 @@
 //! The report that leaves a device.
 
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,29 +29,24 @@ use throng_wire::CollectionId;
 /// });
 /// let (yes, no) = (yes?, no?);
 /// assert_eq!(yes.as_bytes().len(), no.as_bytes().len());
-/// assert_ne!(yes.hash(), no.hash());
+/// assert_ne!(yes.as_bytes(), no.as_bytes());
 /// assert_eq!((yes.epoch(), yes.collection()), (0, collection.id()));
 /// assert_eq!(format!("{yes:?}"), "Report { epoch: 0, .. }");
 /// # Ok::<(), throng_client::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Report {
-    collection: CollectionId,
-    epoch: u64,
-    sealed: Arc<[u8]>,
-    switch: Switch,
+    pub(crate) collection: CollectionId,
+    pub(crate) epoch: u64,
+    pub(crate) sealed: Arc<[u8]>,
+    pub(crate) revoked: Revoked,
 }
 
-impl Report {
-    pub(crate) fn new(
-        collection: CollectionId,
-        epoch: u64,
-        sealed: &[u8],
-        switch: &Switch,
-    ) -> Self {
-        Self { collection, epoch, sealed: sealed.into(), switch: switch.clone() }
-    }
+/// True once the device is switched off, which then reaches the reports it has handed out. It never
+/// becomes false again.
+pub(crate) type Revoked = Arc<AtomicBool>;
 
+impl Report {
     /// The collection it belongs to.
     pub fn collection(&self) -> CollectionId {
         self.collection
@@ -68,34 +62,14 @@ impl Report {
         &self.sealed
     }
 
-    /// SHA-256 of the sealed bytes: the same for every copy, another for every other report.
-    pub fn hash(&self) -> [u8; 32] {
-        Sha256::digest(&self.sealed).into()
-    }
-
     /// True if the device that made it was switched off since. Such a report must not be sent.
     pub fn is_revoked(&self) -> bool {
-        self.switch.is_off()
+        self.revoked.load(Ordering::SeqCst)
     }
 }
 
 impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Report").field("epoch", &self.epoch).finish_non_exhaustive()
-    }
-}
-
-/// Shared by a client and its reports, so that switching off reaches reports already handed out.
-/// Once off it stays off.
-#[derive(Clone, Default)]
-pub(crate) struct Switch(Arc<AtomicBool>);
-
-impl Switch {
-    pub fn turn_off(&self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-
-    pub fn is_off(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
     }
 }

@@ -8,7 +8,7 @@
 
 use sha2::{Digest, Sha256};
 use throng_wire::CollectionId;
-use throng_wire::bytes::Reader;
+use throng_wire::bytes::{Reader, Writer};
 use zeroize::Zeroizing;
 
 /// The words that answers rest on, wiped when dropped.
@@ -41,22 +41,16 @@ impl State {
         let pending = self.pending.as_deref().unwrap_or_default();
         // Room for all of it: growing would leave copies of the memory behind.
         let room = FIXED + 8 * self.memory.len() + pending.len();
-        let mut bytes = Zeroizing::new(Vec::with_capacity(room));
-        bytes.extend_from_slice(MAGIC);
-        bytes.push(VERSION);
-        bytes.extend_from_slice(collection.as_bytes());
-        bytes.push(self.off.into());
-        bytes.extend_from_slice(&self.reports.to_be_bytes());
-        bytes.extend_from_slice(&self.next.to_be_bytes());
-        bytes.extend_from_slice(&(self.memory.len() as u32).to_be_bytes());
+        let mut to = Writer(Vec::with_capacity(room));
+        to.raw(MAGIC).u8(VERSION).raw(collection.as_bytes()).u8(self.off.into());
+        to.u64(self.reports).u64(self.next).u32(self.memory.len() as u32);
         for word in &*self.memory {
-            bytes.extend_from_slice(&word.to_be_bytes());
+            to.u64(*word);
         }
-        bytes.extend_from_slice(&(pending.len() as u32).to_be_bytes());
-        bytes.extend_from_slice(pending);
-        let sum = Sha256::digest(&*bytes);
-        bytes.extend_from_slice(&sum);
-        bytes
+        to.u32(pending.len() as u32).raw(pending);
+        let sum = Sha256::digest(&to.0);
+        to.raw(&sum);
+        Zeroizing::new(to.0)
     }
 
     /// Reads what [`State::encode`] wrote for this collection, whose reports have `report_bytes`

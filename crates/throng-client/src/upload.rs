@@ -85,9 +85,8 @@ impl Uploader {
         let bytes = self.patience.attempt(|| self.fetch(&url, time, form)).await?;
         let bulletin =
             Bulletin::decode(&bytes, &self.route.id, round, &self.route.chain.identities())?;
-        if bulletin.notice().payload != self.route.shape.payload {
-            return Err(throng_wire::Error::Foreign { what: "bulletin", scope: "shape" }.into());
-        }
+        let fits = bulletin.notice().payload == self.route.shape.payload;
+        throng_wire::Error::unless_in("bulletin", "shape", fits)?;
         Ok(bulletin)
     }
 
@@ -100,10 +99,8 @@ impl Uploader {
     /// Sends the reports of many devices, as few requests as their length allows. After an error
     /// some of them may have been taken; all may be sent again.
     pub async fn upload_many(&self, reports: &[Report]) -> Result<(), Error> {
-        let foreign = throng_wire::Error::Foreign { what: "report", scope: "collection" };
-        if reports.iter().any(|report| report.collection() != self.route.id) {
-            return Err(foreign.into());
-        }
+        let ours = reports.iter().all(|report| report.collection() == self.route.id);
+        throng_wire::Error::unless_in("report", "collection", ours)?;
         for epoch in reports.chunk_by(|a, b| a.epoch() == b.epoch()) {
             let each = epoch[0].as_bytes().len().max(1);
             for part in epoch.chunks((BODY_BYTES / each).max(1)) {

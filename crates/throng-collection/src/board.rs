@@ -1,7 +1,7 @@
 //! A board: a collection whose shuffled messages are published as they are, round by round.
 
-use crate::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule, table};
-use crate::section::{Lines, Section, ensure, known};
+use crate::file::{MAX_CROWD, MAX_EPOCHS, MAX_REPORT, chain, schedule};
+use crate::section::{Lines, Section};
 use crate::words::one_honest;
 use crate::{Error, canonical};
 use throng_account::show::Count;
@@ -69,7 +69,7 @@ pub struct Board {
 impl Board {
     /// True if a file is one of a board rather than of a question.
     pub fn is_in(text: &str) -> bool {
-        table(text).is_ok_and(|all| all.contains_key("board"))
+        Section::parse(text).is_ok_and(|file| file.has("board"))
     }
 
     /// Reads a board.
@@ -81,8 +81,8 @@ impl Board {
     /// [analyzer]   name, url, identity
     /// ```
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let all = table(text)?;
-        let section = Section::of(&all, "board")?;
+        let file = Section::parse(text)?;
+        let section = file.section("board")?;
         section.known("about messages payload crowd rounds")?;
         let board = Self {
             about: section.line("about")?,
@@ -90,15 +90,15 @@ impl Board {
             payload: section.integer("payload", 1..=MAX_PAYLOAD)? as u32,
             crowd: section.integer("crowd", 2..=MAX_CROWD)?,
             rounds: section.integer("rounds", 1..=MAX_EPOCHS)?,
-            schedule: schedule(&Section::of(&all, "schedule")?)?,
-            chain: chain(&all)?,
+            schedule: schedule(&file)?,
+            chain: chain(&file)?,
         };
-        known("", &all, "board schedule mix analyzer")?;
+        file.known("board schedule mix analyzer")?;
         let expire = "\"expire\": a round is not carried into the next";
-        ensure(board.schedule.below == Below::Expire, "schedule.below", expire)?;
+        file.ensure(board.schedule.below == Below::Expire, "schedule.below", expire)?;
         let bytes = board.shape().report_bytes();
         let fewer = format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer");
-        ensure(bytes <= MAX_REPORT, "board.messages", fewer)?;
+        file.ensure(bytes <= MAX_REPORT, "board.messages", fewer)?;
         Ok(board)
     }
 

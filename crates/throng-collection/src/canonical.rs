@@ -41,10 +41,9 @@ pub(crate) fn course(to: &mut Writer, schedule: &Schedule, chain: &Chain) {
     };
     to.u64(schedule.start).u64(schedule.every).u64(schedule.grace).u64(window);
     to.u32(chain.mixes.len() as u32);
-    for mix in &chain.mixes {
-        party(to, mix);
+    for (_, Party { name, url, identity }) in chain.parties() {
+        to.text(name).text(url).raw(identity.as_bytes());
     }
-    party(to, &chain.analyzer);
 }
 
 fn terms(to: &mut Writer, Terms { question, promise, mechanism }: &Terms) {
@@ -66,10 +65,6 @@ fn terms(to: &mut Writer, Terms { question, promise, mechanism }: &Terms) {
             to.u64(integer);
         }
     }
-}
-
-fn party(to: &mut Writer, Party { name, url, identity }: &Party) {
-    to.text(name).text(url).raw(identity.as_bytes());
 }
 
 pub(crate) const QUESTION: &str = "throng/1 collection";

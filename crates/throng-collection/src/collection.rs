@@ -9,10 +9,12 @@ use throng_wire::{Chain, CollectionId, Route, Schedule, Shape};
 /// A question, its promise, and the mechanism that keeps the promise: the draft of a collection.
 ///
 /// ```
-/// let terms = throng_collection::example::terms();
+/// use throng_collection::{example, report_bytes};
+///
+/// let terms = example::terms();
 /// // One bit in one message of one byte: 145 bytes through two mixes.
-/// assert_eq!((terms.messages(), terms.payload()), (1, 1));
-/// assert_eq!(terms.shape(2).report_bytes(), 145);
+/// assert_eq!((terms.mechanism.per_epoch(), terms.payload()), (1, 1));
+/// assert_eq!(report_bytes(&terms.mechanism, 2), 145);
 ///
 /// // When a tenth may be corrupt, it takes 1,112 reports to be sure of a thousand honest ones.
 /// let mut wary = terms.clone();
@@ -30,11 +32,6 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The lengths of everything, through this number of mixes.
-    pub fn shape(&self, mixes: u8) -> Shape {
-        payload::shape(&self.mechanism, mixes)
-    }
-
     /// Distinct valid reports that make up the promised crowd, however many of the fraction that
     /// may be corrupt are: the least n with [`Crowd::honest`] of n at least the crowd.
     pub fn quorum(&self) -> u64 {
@@ -167,7 +164,7 @@ pub struct Collection {
 impl Collection {
     /// The lengths of everything.
     pub fn shape(&self) -> Shape {
-        self.terms.shape(self.chain.mixes.len() as u8)
+        payload::shape(&self.terms.mechanism, self.chain.mixes.len() as u8)
     }
 
     /// SHA-256 of [`Collection::canonical`].

@@ -3,13 +3,13 @@
 //! A key that is not known is refused: a typing error must not change a promise in silence. What
 //! the file may leave out is said at [`Collection::parse`].
 
-use crate::section::{Lines, Section, ensure, field, known, line};
+use crate::section::{Lines, Section, line};
 use crate::{Collection, Error, Promise, Prompt, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_mechanism::{Key, Kind, Mechanism, Question, Range, Spending};
 use throng_wire::{Below, Chain, Party, PublicIdentity, Schedule};
-use toml::{Table, Value};
+use toml::Value;
 
 impl Terms {
     /// Reads a draft, or the draft in a whole collection. Refuses one whose promise is not kept.
@@ -38,12 +38,12 @@ impl Terms {
     /// # Ok::<(), throng_collection::Error>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let all = table(text)?;
-        if ["schedule", "mix", "analyzer"].iter().any(|name| all.contains_key(*name)) {
+        let file = Section::parse(text)?;
+        if ["schedule", "mix", "analyzer"].iter().any(|name| file.has(name)) {
             return Collection::parse(text).map(|collection| collection.terms);
         }
-        let terms = Self::read(&all)?;
-        known("", &all, "question promise mechanism")?;
+        let terms = Self::read(&file)?;
+        file.known("question promise mechanism")?;
         terms.verify(1)?;
         Ok(terms)
     }
@@ -83,13 +83,13 @@ impl Terms {
         out.0
     }
 
-    fn read(all: &Table) -> Result<Self, Error> {
-        let mechanism = mechanism(&Section::of(all, "mechanism")?)?;
-        let question = prompt(&Section::of(all, "question")?, mechanism.question())?;
-        let promise = promise(&Section::of(all, "promise")?)?;
+    fn read(file: &Section) -> Result<Self, Error> {
+        let mechanism = mechanism(file)?;
+        let question = prompt(&file.section("question")?, mechanism.question())?;
+        let promise = promise(&file.section("promise")?)?;
         if let Some(periods) = mechanism.epochs() {
             let most = format!("at most the {periods} periods");
-            ensure(promise.epochs <= periods, "promise.epochs", most)?;
+            file.ensure(promise.epochs <= periods, "promise.epochs", most)?;
         }
         Ok(Self { question, promise, mechanism })
     }
@@ -110,14 +110,11 @@ impl Collection {
     /// [analyzer]   name, url, identity
     /// ```
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let all = table(text)?;
-        let collection = Self {
-            terms: Terms::read(&all)?,
-            schedule: schedule(&Section::of(&all, "schedule")?)?,
-            chain: chain(&all)?,
-        };
-        known("", &all, "question promise mechanism schedule mix analyzer")?;
-        collection.fits()?;
+        let file = Section::parse(text)?;
+        let collection =
+            Self { terms: Terms::read(&file)?, schedule: schedule(&file)?, chain: chain(&file)? };
+        file.known("question promise mechanism schedule mix analyzer")?;
+        collection.fits(&file)?;
         collection.terms.verify(collection.schedule.window())?;
         Ok(collection)
     }
@@ -130,7 +127,7 @@ impl Collection {
     }
 
     /// Checks what concerns several sections at once.
-    fn fits(&self) -> Result<(), Error> {
+    fn fits(&self, file: &Section) -> Result<(), Error> {
         let merges = matches!(self.schedule.below, Below::Merge { .. });
         let remembers = match self.terms.spending() {
             Spending::PerEpoch => None,
@@ -140,12 +137,12 @@ impl Collection {
         if merges && let Some(why) = remembers {
             let key = self.terms.mechanism.key();
             let reason = format!("{key} cannot merge epochs: {why}; use \"expire\"");
-            return Err(field("schedule.below", reason));
+            return Err(file.wrong("schedule.below", reason));
         }
         let bytes = self.shape().report_bytes();
         let reason =
             format!("a report takes {bytes} bytes, more than {MAX_REPORT}; use fewer messages");
-        ensure(bytes <= MAX_REPORT, "mechanism", reason)
+        file.ensure(bytes <= MAX_REPORT, "mechanism", reason)
     }
 }
 
@@ -179,12 +176,7 @@ pub fn duration_text(seconds: u64) -> String {
     format!("{}{unit}", seconds / each)
 }
 
-pub(crate) fn table(text: &str) -> Result<Table, Error> {
-    // The parser's message shows a line of the file, which holds no secret.
-    text.parse().map_err(|error: toml::de::Error| field("file", error.message()))
-}
-
-fn prompt(section: &Section<'_>, question: Question) -> Result<Prompt, Error> {
+fn prompt(section: &Section, question: Question) -> Result<Prompt, Error> {
     section.known("text value low high unit labels")?;
     let expected = question.kind().name();
     let answers = format!("the mechanism answers for \"{expected}\"");
@@ -206,7 +198,7 @@ fn prompt(section: &Section<'_>, question: Question) -> Result<Prompt, Error> {
     Ok(prompt)
 }
 
-fn labels(section: &Section<'_>, question: Question) -> Result<Vec<String>, Error> {
+fn labels(section: &Section, question: Question) -> Result<Vec<String>, Error> {
     let texts = || section.wrong("labels", "a list of texts");
     let list = section.get("labels")?.as_array().ok_or_else(texts)?;
     let given = list.len();
@@ -232,7 +224,7 @@ fn labels(section: &Section<'_>, question: Question) -> Result<Vec<String>, Erro
     Ok(labels)
 }
 
-fn promise(section: &Section<'_>) -> Result<Promise, Error> {
+fn promise(section: &Section) -> Result<Promise, Error> {
     section.known("epsilon delta crowd corrupt epochs lifetime_epsilon lifetime_delta")?;
     let epsilon = |key: &str| -> Result<Epsilon, Error> {
         let epsilon = Epsilon::new(section.number(key)?).ok().filter(|e| e.get() > 0.0);
@@ -255,7 +247,8 @@ fn promise(section: &Section<'_>) -> Result<Promise, Error> {
     })
 }
 
-fn mechanism(section: &Section<'_>) -> Result<Mechanism, Error> {
+fn mechanism(file: &Section) -> Result<Mechanism, Error> {
+    let section = file.section("mechanism")?;
     let name = section.text("key")?;
     let key = Key::named(name).ok_or_else(|| {
         let names: Vec<_> = Key::ALL.iter().map(|key| key.name()).collect();
@@ -270,7 +263,7 @@ fn mechanism(section: &Section<'_>) -> Result<Mechanism, Error> {
     let made = Mechanism::from_parameters(key, |name| given.get(name).map(Vec::as_slice));
     let made = made.map_err(|error| match error {
         throng_mechanism::Error::Parameter { name, range } => section.wrong(name, range),
-        error => field("mechanism", error.to_string()),
+        error => file.wrong("mechanism", error.to_string()),
     })?;
     // What the mechanism does not have, or has otherwise, is a mistake too.
     for (name, list) in &given {
@@ -281,7 +274,8 @@ fn mechanism(section: &Section<'_>) -> Result<Mechanism, Error> {
     Ok(made)
 }
 
-pub(crate) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
+pub(crate) fn schedule(file: &Section) -> Result<Schedule, Error> {
+    let section = file.section("schedule")?;
     section.known("start every grace below window")?;
     let duration = |key: &str, least: u64| {
         let range = least..=MAX_DURATION;
@@ -305,26 +299,24 @@ pub(crate) fn schedule(section: &Section<'_>) -> Result<Schedule, Error> {
     })
 }
 
-pub(crate) fn chain(all: &Table) -> Result<Chain, Error> {
-    let list = all.get("mix").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+pub(crate) fn chain(file: &Section) -> Result<Chain, Error> {
+    let list = file.table.get("mix").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let fits = (1..=MAX_MIXES).contains(&list.len());
-    ensure(fits, "mix", format!("from 1 to {MAX_MIXES} sections [[mix]]"))?;
+    file.ensure(fits, "mix", format!("from 1 to {MAX_MIXES} sections [[mix]]"))?;
     let mut mixes = Vec::new();
     for (index, mix) in list.iter().enumerate() {
-        let name = format!("mix[{}]", index + 1);
-        let table = mix.as_table().ok_or_else(|| field(&name, "a section"))?;
-        mixes.push(party(&Section { name, table })?);
+        mixes.push(party(&file.within(&format!("mix[{}]", index + 1), mix)?)?);
     }
-    let chain = Chain { mixes, analyzer: party(&Section::of(all, "analyzer")?)? };
+    let chain = Chain { mixes, analyzer: party(&file.section("analyzer")?)? };
     for (hop, party) in chain.parties() {
         let name = if hop == chain.hops() { "analyzer".into() } else { format!("mix[{hop}]") };
         let own = chain.hop_of(&party.identity) == Some(hop);
-        ensure(own, &format!("{name}.identity"), "everyone has an identity of their own")?;
+        file.ensure(own, &format!("{name}.identity"), "everyone has an identity of their own")?;
     }
     Ok(chain)
 }
 
-fn party(section: &Section<'_>) -> Result<Party, Error> {
+fn party(section: &Section) -> Result<Party, Error> {
     section.known("name url identity")?;
     let url = section.line("url")?;
     let form = "http://host or https://host, perhaps with a port and a path, without a slash at \

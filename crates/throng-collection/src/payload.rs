@@ -12,11 +12,6 @@ use throng_mechanism::Mechanism;
 use throng_wire::{Error, Shape};
 
 impl Terms {
-    /// Messages that one report of one epoch holds.
-    pub fn messages(&self) -> usize {
-        self.mechanism.per_epoch()
-    }
-
     /// P, the bytes of a message.
     pub fn payload(&self) -> usize {
         payload(&self.mechanism)
@@ -160,7 +155,7 @@ mod tests {
                 let sent = report(&terms, epoch, &mut memory, &mut rng);
                 let (mut bytes, mut found) = (Vec::new(), Vec::new());
                 terms.encode_payload(&sent, &mut bytes).unwrap();
-                assert_eq!(bytes.len(), terms.messages() * terms.payload(), "{key}");
+                assert_eq!(bytes.len(), terms.mechanism.per_epoch() * terms.payload(), "{key}");
                 terms.decode_payload(&bytes, epoch, &mut found).unwrap();
                 let placed = |word: &u64| terms.mechanism.in_epoch(*word, epoch);
                 assert_eq!(found, sent.iter().map(placed).collect::<Vec<_>>(), "{key}");
@@ -219,8 +214,13 @@ mod tests {
             // One outer layer around as many onions as there are messages, of two layers each.
             let onion = terms.payload() as u64 + 2 * 48;
             let bytes = report_bytes(&terms.mechanism, 2);
-            assert_eq!(bytes, 48 + terms.messages() as u64 * onion, "{}", terms.mechanism.key());
-            assert_eq!(bytes, terms.shape(2).report_bytes() as u64);
+            assert_eq!(
+                bytes,
+                48 + terms.mechanism.per_epoch() as u64 * onion,
+                "{}",
+                terms.mechanism.key()
+            );
+            assert_eq!(bytes, shape(&terms.mechanism, 2).report_bytes() as u64);
         }
     }
 }

@@ -76,11 +76,6 @@ impl Terms {
         }
     }
 
-    /// The cost of all these releases together, as [`Account::total`].
-    pub fn spent(&self, releases: &[Disclosure]) -> Result<Epsilon, Error> {
-        Account::new(self).total(releases)
-    }
-
     /// The lifetime to promise when up to `window` epochs may be merged: what all epochs cost at
     /// the promised crowd, ε rounded up to four digits. Without a `delta` one is chosen: twice the
     /// sum of those of all epochs, or what groups need.
@@ -337,8 +332,8 @@ mod tests {
         let terms = asked(example::asked(life, Key::Longitudinal), 8);
         assert_eq!(terms.spending(), Spending::Lifetime);
         assert_eq!(terms.promise.lifetime, (terms.promise.epsilon, terms.promise.delta));
-        let once = terms.spent(&[spent(1, 1_000)]).unwrap();
-        assert_eq!(terms.spent(&[spent(1, 1_000), spent(1, 3_000)]), Ok(once));
+        let once = Account::new(&terms).total(&[spent(1, 1_000)]).unwrap();
+        assert_eq!(Account::new(&terms).total(&[spent(1, 1_000), spent(1, 3_000)]), Ok(once));
         assert!(once <= terms.promise.epsilon && once.get() > 0.999);
         assert!(Terms::parse(&terms.to_toml()).is_ok());
     }
@@ -352,8 +347,8 @@ mod tests {
         assert_eq!(terms.spending(), Spending::Memoized);
         let Mechanism::Rappor(rappor) = &terms.mechanism else { unreachable!() };
         let (one, all) = (rappor.privacy().one_report(), rappor.privacy().forever());
-        assert_eq!(terms.spent(&[spent(1, 1_000)]), Ok(one));
-        let total = terms.spent(&[spent(1, 1_000); 50]).unwrap();
+        assert_eq!(Account::new(&terms).total(&[spent(1, 1_000)]), Ok(one));
+        let total = Account::new(&terms).total(&[spent(1, 1_000); 50]).unwrap();
         assert!(total > one && total <= all && total <= terms.promise.lifetime.0);
         assert!(Terms::parse(&terms.to_toml()).is_ok());
         // Its reports hang together: a merged bag is not covered by what holds for single ones.
@@ -373,7 +368,7 @@ mod tests {
         assert!(terms.mechanism.profile(many.honest).is_err());
         let (epsilon, _) = terms.cost(many).unwrap();
         assert!(epsilon < terms.promise.epsilon && terms.cost(more).is_ok());
-        let total = terms.spent(&[many, more]).unwrap();
+        let total = Account::new(&terms).total(&[many, more]).unwrap();
         assert!(total >= epsilon && total <= terms.promise.lifetime.0);
         // Fewer than promised is another matter.
         assert!(terms.profile(Crowd::new(1).unwrap()).is_err());

@@ -4,23 +4,38 @@ use crate::{Error, duration_text};
 use std::fmt::{Display, Write};
 use std::ops::RangeInclusive;
 use throng_wire::{Below, Chain, Party, Schedule};
-use toml::{Table, Value};
+use toml::{Table, Value, de};
 
-/// A section of the file, which says where something is wrong.
-pub(crate) struct Section<'a> {
-    pub name: String,
-    pub table: &'a Table,
+/// The file or a section of it, which says where something is wrong.
+#[derive(Default)]
+pub(crate) struct Section {
+    /// The words before a key: nothing for the file, else the name of the section and a point.
+    prefix: String,
+    pub table: Table,
 }
 
-impl<'a> Section<'a> {
-    pub fn of(all: &'a Table, name: &str) -> Result<Self, Error> {
-        let value = all.get(name).ok_or_else(|| field(name, "the section is missing"))?;
-        let table = value.as_table().ok_or_else(|| field(name, "a section"))?;
-        Ok(Self { name: name.into(), table })
+impl Section {
+    /// A whole file.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let file = Self::default();
+        // The parser's message shows a line of the file, which holds no secret.
+        let table = text.parse().map_err(|error: de::Error| file.wrong("file", error.message()))?;
+        Ok(Self { table, ..file })
+    }
+
+    pub fn section(&self, name: &str) -> Result<Self, Error> {
+        let value = self.table.get(name);
+        self.within(name, value.ok_or_else(|| self.wrong(name, "the section is missing"))?)
+    }
+
+    /// The section that a value is.
+    pub fn within(&self, name: &str, value: &Value) -> Result<Self, Error> {
+        let table = value.as_table().cloned().ok_or_else(|| self.wrong(name, "a section"))?;
+        Ok(Self { prefix: format!("{}{name}.", self.prefix), table })
     }
 
     pub fn wrong(&self, key: &str, reason: impl Into<String>) -> Error {
-        field(format!("{}.{key}", self.name), reason)
+        Error::Field { field: format!("{}{key}", self.prefix), reason: reason.into() }
     }
 
     pub fn ensure(&self, holds: bool, key: &str, reason: impl Into<String>) -> Result<(), Error> {
@@ -29,7 +44,9 @@ impl<'a> Section<'a> {
 
     /// Refuses other keys than these, which spaces separate.
     pub fn known(&self, keys: &str) -> Result<(), Error> {
-        known(&format!("{}.", self.name), self.table, keys)
+        let other = self.table.keys().find(|key| !keys.split(' ').any(|known| known == *key));
+        let reason = || format!("not known; there are {}", keys.replace(' ', ", "));
+        other.map_or(Ok(()), |key| Err(self.wrong(key, reason())))
     }
 
     pub fn without(&self, keys: &[&str], reason: &str) -> Result<(), Error> {
@@ -41,11 +58,11 @@ impl<'a> Section<'a> {
         self.table.contains_key(key)
     }
 
-    pub fn get(&self, key: &str) -> Result<&'a Value, Error> {
+    pub fn get(&self, key: &str) -> Result<&Value, Error> {
         self.table.get(key).ok_or_else(|| self.wrong(key, "missing"))
     }
 
-    pub fn text(&self, key: &str) -> Result<&'a str, Error> {
+    pub fn text(&self, key: &str) -> Result<&str, Error> {
         self.get(key)?.as_str().ok_or_else(|| self.wrong(key, "a text"))
     }
 
@@ -104,15 +121,10 @@ impl Lines {
             Below::Expire => self.text("below", "expire"),
             Below::Merge { window } => self.text("below", "merge").value("window", window),
         };
-        for mix in &chain.mixes {
-            self.section("[[mix]]").party(mix);
+        for (hop, Party { name, url, identity }) in chain.parties() {
+            self.section(if hop == chain.hops() { "[analyzer]" } else { "[[mix]]" });
+            self.text("name", name).text("url", url).text("identity", &identity.to_string());
         }
-        self.section("[analyzer]").party(&chain.analyzer);
-    }
-
-    fn party(&mut self, party: &Party) {
-        let Party { name, url, identity } = party;
-        self.text("name", name).text("url", url).text("identity", &identity.to_string());
     }
 }
 
@@ -128,23 +140,6 @@ pub(crate) fn line(text: &str) -> Result<String, String> {
 fn disturbs(c: char) -> bool {
     let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
-}
-
-/// Refuses a field for which this does not hold.
-pub(crate) fn ensure(holds: bool, name: &str, reason: impl Into<String>) -> Result<(), Error> {
-    if holds { Ok(()) } else { Err(field(name, reason)) }
-}
-
-pub(crate) fn field(field: impl Into<String>, reason: impl Into<String>) -> Error {
-    Error::Field { field: field.into(), reason: reason.into() }
-}
-
-pub(crate) fn known(prefix: &str, table: &Table, keys: &str) -> Result<(), Error> {
-    let Some(key) = table.keys().find(|key| !keys.split(' ').any(|known| known == *key)) else {
-        return Ok(());
-    };
-    let reason = format!("not known; there are {}", keys.replace(' ', ", "));
-    Err(field(format!("{prefix}{key}"), reason))
 }
 
 const MAX_TEXT: usize = 1_000;

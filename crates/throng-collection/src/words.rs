@@ -27,12 +27,8 @@ impl Collection {
         let answers = match self.terms.mechanism.question() {
             Question::Bit => "You answer yes or no.".into(),
             Question::Real => {
-                let unit = match &question.unit[..] {
-                    "" => String::new(),
-                    unit => format!(" {unit}"),
-                };
-                let (low, high) = (question.low, question.high);
-                format!("You answer with a number from {low} to {high}{unit}.")
+                let (low, high) = (question.low, self.with_unit(question.high));
+                format!("You answer with a number from {low} to {high}.")
             }
             Question::Category { size } => {
                 format!("You choose one of {} answers.", Count(size.into()))
@@ -191,13 +187,10 @@ impl Collection {
         let moved = Upper(moves).rounded(4);
         match self.terms.mechanism.kind() {
             Kind::Real => {
-                let mean =
-                    Upper(moves * (question.high - question.low) / self.quorum() as f64).rounded(4);
-                let unit = if question.unit.is_empty() { "" } else { " " };
+                let mean = moves * (question.high - question.low) / self.quorum() as f64;
                 format!(
-                    "One person who lies moves the mean by at most {mean}{unit}{} among {} \
-                     reports.",
-                    question.unit,
+                    "One person who lies moves the mean by at most {} among {} reports.",
+                    self.with_unit(Upper(mean).rounded(4)),
                     Count(self.quorum())
                 )
             }
@@ -207,6 +200,14 @@ impl Collection {
             Kind::Bit | Kind::Category | Kind::Text | Kind::Attributes => {
                 format!("One person who lies moves a count by at most {moved}, an honest one by 1.")
             }
+        }
+    }
+
+    /// A number that is an answer, with the unit of answers if they have one.
+    fn with_unit(&self, number: f64) -> String {
+        match &self.terms.question.unit[..] {
+            "" => number.to_string(),
+            unit => format!("{number} {unit}"),
         }
     }
 }

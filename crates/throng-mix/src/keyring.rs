@@ -140,7 +140,7 @@ impl Keyring {
             Directory { collection: self.route.id, window, keys }
         };
         // The directory is on disk before anyone sees the signature.
-        let keys = directory.keys.iter().flat_map(|key| *key.as_bytes()).collect::<Vec<u8>>();
+        let keys = directory.keys.iter().flat_map(|key| key.0).collect::<Vec<u8>>();
         self.store.rows.put(Table::Directories, &self.row(window), &keys)?;
         self.lock().adopt(window, directory, self.hop, &self.identity);
         Ok(())
@@ -254,7 +254,7 @@ impl Keyring {
         {
             let window = key.epoch().ok_or_else(corrupt)?;
             let (keys, []) = value.as_chunks::<32>() else { return Err(corrupt().into()) };
-            let keys: Vec<LayerPublic> = keys.iter().map(|key| LayerPublic::new(*key)).collect();
+            let keys: Vec<LayerPublic> = keys.iter().map(|key| LayerPublic(*key)).collect();
             for (hop, key) in (1..).zip(&keys) {
                 state.windows.entry(window).or_default().keys.insert(hop, *key);
             }

@@ -14,9 +14,9 @@
 //!
 //! To whoever lacks the key a label is the output of a pseudorandom function at a point that never
 //! comes twice, ciphertext and tag are those of a cipher under a nonce that never comes twice, and
-//! the length is always the same. All three look uniform and independent, which is what [`dummy`]
-//! is. So a bag shows how many messages each participant sends, which is fixed, and not who talks
-//! to whom.
+//! the length is always the same. All three look uniform and independent, as what
+//! [`pad`](crate::pad()) fills up reports with is. So a bag shows how many messages each participant
+//! sends, which is fixed, and not who talks to whom.
 //!
 //! A frame belongs to one board, round, direction and place; moved to any other it has another
 //! label, and with its label rewritten it does not open. A channel seals a round at most once, and
@@ -27,7 +27,6 @@
 use crate::key::expand;
 use crate::{Error, Pair, PairKey, Seat};
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, Nonce, UnboundKey};
-use rand_core::CryptoRng;
 use std::fmt;
 use throng_wire::{Bulletin, CollectionId};
 use zeroize::Zeroizing;
@@ -37,7 +36,7 @@ use zeroize::Zeroizing;
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// use throng_rounds::{Channel, Seat, dummy, example};
+/// use throng_rounds::{Channel, Seat, example, pad};
 /// use throng_wire::{Bag, Bulletin, CollectionId};
 ///
 /// let mut rng = ChaCha12Rng::seed_from_u64(1);
@@ -47,9 +46,9 @@ use zeroize::Zeroizing;
 /// let mut eight = Channel::new(&eight, Seat(8), Seat(3), board, 64)?;
 ///
 /// // What seat 3 says is somewhere among the messages of round 5.
-/// let mut messages = three.seal(5, b"the well is poisoned")?;
-/// messages.push(dummy(64, &mut rng));
-/// let bulletin = Bulletin::new(board, 5, 2, Bag::new(64, &messages.concat())?);
+/// let frames = three.seal(5, b"the well is poisoned")?.concat();
+/// let messages = pad(&frames, 1, (2, 64), &mut rng)?.concat();
+/// let bulletin = Bulletin::new(board, 5, 2, Bag::new(64, &messages)?);
 /// assert_eq!(eight.open(&bulletin)?, b"the well is poisoned");
 /// # Ok::<(), throng_rounds::Error>(())
 /// ```
@@ -103,10 +102,8 @@ impl Channel {
     /// rounds only go forward.
     pub fn open(&mut self, bulletin: &Bulletin) -> Result<Vec<u8>, Error> {
         let (notice, seat) = (bulletin.notice(), self.partner);
-        if notice.collection != self.board {
-            let foreign = throng_wire::Error::Foreign { what: "bulletin", scope: "collection" };
-            return Err(foreign.into());
-        }
+        let ours = notice.collection == self.board;
+        throng_wire::Error::unless_in("bulletin", "collection", ours)?;
         if bulletin.bag().payload() != self.payload {
             let expected = "messages of the channel's length";
             return Err(throng_wire::Error::Malformed { expected }.into());
@@ -167,23 +164,6 @@ pub fn frames(payload: usize, length: usize) -> Result<usize, Error> {
     let room = room(payload)?;
     let (count, at_most) = (length.div_ceil(room).max(1), MAX_FRAMES as usize * room);
     if length > at_most { Err(Error::TooLong { length, at_most }) } else { Ok(count) }
-}
-
-/// A message for whoever has nothing to say: random bytes, as a frame looks to all but
-/// the two ends.
-///
-/// ```
-/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// use throng_rounds::dummy;
-///
-/// let mut rng = ChaCha12Rng::seed_from_u64(1);
-///
-/// assert_eq!(dummy(64, &mut rng).len(), 64);
-/// ```
-pub fn dummy(payload: usize, rng: &mut impl CryptoRng) -> Vec<u8> {
-    let mut bytes = vec![0; payload];
-    rng.fill_bytes(&mut bytes);
-    bytes
 }
 
 /// Bytes of data in a frame.
@@ -323,6 +303,11 @@ mod tests {
 
     fn ends() -> (Channel, Channel) {
         (channel(OWN, PARTNER, board(), PAYLOAD), channel(PARTNER, OWN, board(), PAYLOAD))
+    }
+
+    /// A message of whoever has nothing to say.
+    fn dummy(payload: usize, rng: &mut ChaCha12Rng) -> Vec<u8> {
+        crate::pad(&[], 1, (1, payload as u32), rng).unwrap().concat()
     }
 
     /// The bulletin that everybody sees: the frames given, among dummies.

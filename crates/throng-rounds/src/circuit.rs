@@ -42,15 +42,15 @@ use std::fmt;
 /// let all = circuit.and_all(&wishes);
 /// circuit.reveal_bit(all, &seats);
 ///
-/// // Two for the answer, three to prove that the wishes are bits.
-/// assert_eq!((circuit.multiplications(), circuit.depth(), circuit.rounds()), (5, 2, 8));
+/// // Two multiplications one after the other; that the wishes are bits is proven beside them.
+/// assert_eq!((circuit.depth(), circuit.rounds()), (2, 8));
 /// # Ok::<(), throng_rounds::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Circuit {
     seats: u32,
     committee: Committee,
-    gates: Vec<Gate>,
+    pub(crate) gates: Vec<Gate>,
     depths: Vec<u32>,
     pub(crate) layers: Vec<Layer>,
     pub(crate) dealers: BTreeMap<Seat, Dealer>,
@@ -58,7 +58,7 @@ pub struct Circuit {
     pub(crate) checks: Vec<[u32; 2]>,
     pub(crate) reveals: Vec<Reveal>,
     /// Seats whose inputs have to be used.
-    least: u32,
+    pub(crate) least: u32,
     one: Option<u32>,
     fault: Option<Error>,
 }
@@ -245,11 +245,6 @@ impl Circuit {
         self.reveals.iter().flat_map(|reveal| reveal.to.iter().copied()).collect()
     }
 
-    /// Multiplications of secrets, those that prove inputs included.
-    pub fn multiplications(&self) -> usize {
-        self.layers.iter().map(|layer| layer.products.len()).sum()
-    }
-
     /// Multiplications one after the other.
     pub fn depth(&self) -> usize {
         self.layers.len() - 1
@@ -278,15 +273,7 @@ impl Circuit {
     }
 
     /// The number of seats whose inputs have to be used.
-    pub(crate) fn least(&self) -> usize {
-        self.least as usize
-    }
-
     /// All wires.
-    pub(crate) fn gates(&self) -> &[Gate] {
-        &self.gates
-    }
-
     /// The wires of everybody's bits.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &u32> {
         self.dealers.values().flat_map(|dealer| &dealer.wires)

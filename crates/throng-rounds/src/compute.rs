@@ -212,7 +212,7 @@ impl Player {
         if self.sent != sent {
             return Err(Error::OutOfTurn);
         }
-        Ok((Step::of(&self.circuit, self.round).ok_or(Error::Closed)?, role))
+        Ok((Step::all(&self.circuit).nth(self.round).ok_or(Error::Closed)?, role))
     }
 
     fn take(&mut self, incoming: &Incoming) -> Result<Option<Outcome>, Error> {

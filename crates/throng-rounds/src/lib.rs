@@ -94,14 +94,14 @@ pub mod pause;
 mod plan;
 mod robust;
 mod seat;
-pub mod shamir;
+mod shamir;
 pub mod six_cards;
 
 pub use agree::{Failure, Hand};
 pub use agreement::Agreement;
 #[cfg(feature = "http")]
 pub use attend::attend;
-pub use channel::{Channel, dummy, frames};
+pub use channel::{Channel, frames};
 pub use circuit::{Bit, Circuit, Input, Number, Output};
 pub use compute::{Committee, Outcome, Player, Traffic};
 pub use error::Error;
@@ -112,5 +112,5 @@ pub use odds::Method;
 pub use pad::pad;
 pub use participant::Participant;
 pub use plan::Plan;
-pub use robust::{RobustXorSum, XorSum, XorSums, xor_sum};
+pub use robust::{RobustXorSum, XorSum, xor_sum};
 pub use seat::{Pair, Seat};

@@ -53,7 +53,7 @@ use throng_account::{Delta, Epsilon, round};
 ///
 /// // Twice six digits, and some 360 coins.
 /// let noise = LaplaceNoise::new(Epsilon::new(1.0)?, 2, Delta::new(1e-9)?)?;
-/// assert!(noise.coins() < 400 && noise.delta().get() <= 1e-9);
+/// assert!(noise.delta().get() <= 1e-9);
 /// // √2·Δ/ε, nearly.
 /// assert!((noise.standard_deviation() - 2.8).abs() < 0.02);
 ///
@@ -123,12 +123,6 @@ impl LaplaceNoise {
     pub fn standard_deviation(&self) -> f64 {
         let variance = |(k, p): (i32, f64)| 4_f64.powi(k) * p * (1.0 - p);
         (2.0 * (0..).zip(self.chances()).map(variance).sum::<f64>()).sqrt()
-    }
-
-    /// Fair coins that it takes.
-    pub fn coins(&self) -> u32 {
-        let used = |&tau: &u64| if tau == 0 { 0 } else { self.bits - tau.trailing_zeros() };
-        2 * self.thresholds.iter().map(used).sum::<u32>()
     }
 
     /// The farthest from 0 that it can be.
@@ -346,11 +340,17 @@ mod tests {
             .unwrap()
     }
 
+    /// Fair coins that it takes.
+    fn coins(noise: &LaplaceNoise) -> u32 {
+        let used = |&tau: &u64| if tau == 0 { 0 } else { noise.bits - tau.trailing_zeros() };
+        2 * noise.thresholds.iter().map(used).sum::<u32>()
+    }
+
     fn tossed(noise: &LaplaceNoise) -> Circuit {
         let seats: Vec<_> = (0..3).map(Seat).collect();
         let mut circuit = Circuit::new(3, Committee::new(seats.clone(), 1).unwrap());
         let number = circuit.noise(noise);
-        assert!(number.range().unwrap().1 <= noise.reach());
+        assert!(number.range.unwrap().1 <= noise.reach());
         circuit.reveal_number(number, &seats);
         circuit
     }
@@ -501,7 +501,7 @@ mod tests {
             [(3, vec![3, 1]), (3, vec![5, 0]), (2, vec![2, 1, 1]), (4, vec![11])]
         {
             let noise = LaplaceNoise { epsilon, sensitivity: 1, delta, bits, thresholds };
-            let (circuit, coins) = (tossed(&noise), noise.coins());
+            let (circuit, coins) = (tossed(&noise), coins(&noise));
             let mut counts = BTreeMap::<i64, u32>::new();
             for outcome in 0_u32..1 << coins {
                 let bits = (0..coins).map(|i| Element::from(outcome >> i & 1)).collect();

@@ -151,13 +151,9 @@ impl Participant {
         let Stage::Talking(talk) = &mut self.stage else { return Err(Error::OutOfTurn) };
         let said = talk.said.take().ok_or(Error::OutOfTurn)?;
         let (notice, round) = (bulletin.notice(), talk.round);
-        let foreign = |scope| throng_wire::Error::Foreign { what: "bulletin", scope };
-        if notice.collection != talk.board.id() {
-            return Err(foreign("collection").into());
-        }
-        if notice.round != round {
-            return Err(foreign("round").into());
-        }
+        let ours = notice.collection == talk.board.id();
+        throng_wire::Error::unless_in("bulletin", "collection", ours)?;
+        throng_wire::Error::unless_in("bulletin", "round", notice.round == round)?;
         talk.round += 1;
         if !bulletin.holds(said.chunks_exact(talk.board.payload as usize)) {
             return Err(Error::Lost { round });

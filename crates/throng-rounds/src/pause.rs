@@ -103,7 +103,7 @@ impl PausedRun {
         let resumed: Vec<_> =
             (0..).zip(y).map(|(group, &bit)| self.protocol.encode(group, bit, 0, rng)).collect();
         let bag = self.bag.iter().map(Vec::as_slice);
-        let sums = self.protocol.estimate(bag.chain(resumed.iter().map(<[u8; 7]>::as_slice))).sums;
+        let sums = self.protocol.estimate(bag.chain(resumed.iter().map(<[u8; 7]>::as_slice)));
         sums.iter().find(|sum| sum.repeat == 0).map_or(0.0, |sum| sum.value)
     }
 
@@ -127,25 +127,6 @@ impl PausedRun {
             (answer - hamming(truth, &y)).powi(2)
         });
         (squares.sum::<f64>() / queries.max(1) as f64).sqrt()
-    }
-
-    /// The predicted error of an answer: `½·√(m(κ⁴ − 1))`, over both noises.
-    ///
-    /// ```
-    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-    /// use throng_account::Epsilon;
-    /// use throng_rounds::{RobustXorSum, pause::PausedRun};
-    ///
-    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
-    ///
-    /// // κ = 2 at e^ε = 3.
-    /// let protocol = RobustXorSum::new(Epsilon::new(3_f64.ln())?)?;
-    /// let paused = PausedRun::after(protocol, &[true; 60], &mut rng);
-    /// assert!((paused.predicted_rmse() - 15.0).abs() < 1e-9);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn predicted_rmse(&self) -> f64 {
-        self.protocol.standard_error(std::iter::repeat_n(2, self.users as usize))
     }
 
     /// Queries after which a guess differs from the bag's bit with probability at most `failure`:
@@ -307,18 +288,17 @@ pub fn error_floor(epsilon: Epsilon, users: u64) -> f64 {
     round::down_by(floor, 4.0 * f64::EPSILON)
 }
 
-/// One ε of a [`curve`].
+/// The attack on a protocol of one ε.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_account::Epsilon;
-/// use throng_rounds::pause::curve;
+/// use throng_rounds::pause::Point;
 ///
 /// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
-/// // κ = 2 and n = 2m at e^ε = 3: ½·√(15/2), and at least 1/√32.
-/// let point = curve(&[Epsilon::new(3_f64.ln())?], 40, 10, &mut rng)?[0];
-/// assert!((point.predicted_per_root_n - 1.3693).abs() < 1e-4);
+/// // κ = 2 and n = 2m at e^ε = 3: at least 1/√32.
+/// let point = Point::at(Epsilon::new(3_f64.ln())?, 40, 10, &mut rng)?;
 /// assert!((point.floor_per_root_n - 0.1768).abs() < 1e-4);
 /// assert!((point.ceiling - 0.75).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -327,13 +307,9 @@ pub fn error_floor(epsilon: Epsilon, users: u64) -> f64 {
 pub struct Point {
     /// The ε of the first half.
     pub epsilon: f64,
-    /// The root mean squared error of the answers, measured.
-    pub answer_rmse: f64,
-    /// The same over √n, with n all users of the resumed protocol.
+    /// The root mean squared error of the answers, measured, over √n, with n all users of the
+    /// resumed protocol.
     pub per_root_n: f64,
-    /// The predicted `per_root_n` over many bags, `½·√((κ⁴ − 1)/2)`. It is less for a bag in which
-    /// no bit is flipped, as is likely at a large ε.
-    pub predicted_per_root_n: f64,
     /// The least that it is, over many bags, for any robust protocol of one round.
     pub floor_per_root_n: f64,
     /// The fraction of the first half's bits that the attack recovers.
@@ -342,59 +318,55 @@ pub struct Point {
     pub ceiling: f64,
 }
 
-/// Pauses the protocol at every ε, with uniform bits, and attacks it with `queries` queries.
-///
-/// Along the curve accuracy is bought with privacy alone: where `per_root_n` falls towards 0, what
-/// is recovered rises towards everything. `users` counts both halves and is even.
-///
-/// ```
-/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// use throng_account::Epsilon;
-/// use throng_rounds::pause::curve;
-///
-/// let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// let epsilons = [Epsilon::new(0.5)?, Epsilon::new(20.0)?];
-/// let points = curve(&epsilons, 80, 2_000, &mut rng)?;
-/// assert!(points[0].recovered < 1.0 && points[0].per_root_n > points[0].floor_per_root_n);
-/// assert!(points[1].recovered == 1.0 && points[1].per_root_n < 0.01);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn curve(
-    epsilons: &[Epsilon],
-    users: u32,
-    queries: usize,
-    rng: &mut impl CryptoRng,
-) -> Result<Vec<Point>, Error> {
-    if users < 2 || !users.is_multiple_of(2) {
-        return Err(Error::parameter("users", "even, and at least 2"));
-    }
-    if queries == 0 {
-        return Err(Error::parameter("queries", "at least 1"));
-    }
-    let protocols = epsilons.iter().map(|&epsilon| RobustXorSum::new(epsilon));
-    protocols.map(|protocol| Ok(point(protocol?, users, queries, rng))).collect()
-}
-
-fn point(protocol: RobustXorSum, users: u32, queries: usize, rng: &mut impl CryptoRng) -> Point {
-    let truth = uniform_bits(users / 2, rng);
-    let paused = PausedRun::after(protocol, &truth, rng);
-    let mut attack = Reconstruction::new(&paused);
-    let mut squares = 0.0;
-    for _ in 0..queries {
-        let (y, answer) = paused.ask(rng);
-        attack.absorb(&y, answer);
-        squares += (answer - hamming(&truth, &y)).powi(2);
-    }
-    let (epsilon, root_n) = (protocol.epsilon(), f64::from(users).sqrt());
-    let answer_rmse = (squares / queries as f64).sqrt();
-    Point {
-        epsilon: epsilon.get(),
-        answer_rmse,
-        per_root_n: answer_rmse / root_n,
-        predicted_per_root_n: paused.predicted_rmse() / root_n,
-        floor_per_root_n: error_floor(epsilon, users.into()) / root_n,
-        recovered: attack.recovered(&truth),
-        ceiling: recovery_ceiling(epsilon),
+impl Point {
+    /// Pauses the protocol of this ε, with uniform bits, and attacks it with `queries` queries.
+    ///
+    /// From one ε to a larger one accuracy is bought with privacy alone: where `per_root_n` falls
+    /// towards 0, what is recovered rises towards everything. `users` counts both halves and is
+    /// even.
+    ///
+    /// ```
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_account::Epsilon;
+    /// use throng_rounds::pause::Point;
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// let private = Point::at(Epsilon::new(0.5)?, 80, 2_000, &mut rng)?;
+    /// assert!(private.recovered < 1.0 && private.per_root_n > private.floor_per_root_n);
+    /// let accurate = Point::at(Epsilon::new(20.0)?, 80, 2_000, &mut rng)?;
+    /// assert!(accurate.recovered == 1.0 && accurate.per_root_n < 0.01);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn at(
+        epsilon: Epsilon,
+        users: u32,
+        queries: usize,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self, Error> {
+        if users < 2 || !users.is_multiple_of(2) {
+            return Err(Error::parameter("users", "even, and at least 2"));
+        }
+        if queries == 0 {
+            return Err(Error::parameter("queries", "at least 1"));
+        }
+        let protocol = RobustXorSum::new(epsilon)?;
+        let truth = uniform_bits(users / 2, rng);
+        let paused = PausedRun::after(protocol, &truth, rng);
+        let mut attack = Reconstruction::new(&paused);
+        let mut squares = 0.0;
+        for _ in 0..queries {
+            let (y, answer) = paused.ask(rng);
+            attack.absorb(&y, answer);
+            squares += (answer - hamming(&truth, &y)).powi(2);
+        }
+        let (epsilon, root_n) = (protocol.epsilon(), f64::from(users).sqrt());
+        Ok(Self {
+            epsilon: epsilon.get(),
+            per_root_n: (squares / queries as f64).sqrt() / root_n,
+            floor_per_root_n: error_floor(epsilon, users.into()) / root_n,
+            recovered: attack.recovered(&truth),
+            ceiling: recovery_ceiling(epsilon),
+        })
     }
 }
 
@@ -420,6 +392,12 @@ mod tests {
 
     fn protocol(value: f64) -> RobustXorSum {
         RobustXorSum::new(epsilon(value)).unwrap()
+    }
+
+    /// The predicted error of an answer over both noises, with κ as in the module's page:
+    /// `½·√(m(κ⁴ − 1))`.
+    fn predicted(protocol: &RobustXorSum, users: usize) -> f64 {
+        protocol.standard_error(std::iter::repeat_n(2, users))
     }
 
     fn delta(value: f64) -> Delta {
@@ -507,7 +485,7 @@ mod tests {
                 for (y, fresh) in (0..64).map(|code| (bits(code / 8, 3), bits(code % 8, 3))) {
                     let resumed = sent(&flipped(&y, &fresh));
                     let all = bag.iter().chain(&resumed).map(Vec::as_slice);
-                    let answer = m.estimate(all).sums[0].value;
+                    let answer = m.estimate(all)[0].value;
                     let mut attack = Reconstruction::new(&paused);
                     attack.absorb(&y, answer);
                     let p = chance(&m, &fresh) / 8.0;
@@ -525,7 +503,7 @@ mod tests {
                 }
                 overall += chance(&m, &frozen) * error;
             }
-            let predicted = PausedRun::new(m, sent(&x), 3).predicted_rmse();
+            let predicted = predicted(&m, 3);
             assert!((overall.sqrt() / predicted - 1.0).abs() < 1e-9);
             assert!((predicted - 0.5 * (3.0 * (kappa.powi(4) - 1.0)).sqrt()).abs() < 1e-9);
         }
@@ -573,7 +551,7 @@ mod tests {
     fn an_answer_follows_its_law() {
         let (m, mut rng) = (protocol(1.0), ChaCha12Rng::seed_from_u64(2));
         let f = m.flip().probability();
-        let reach = PausedRun::new(m, Vec::new(), 6).predicted_rmse();
+        let reach = predicted(&m, 6);
         let law = error_law(6, &binomial(6, 2.0 * f * (1.0 - f)), m.weight());
         let inside: f64 = law.iter().filter(|(e, _)| e.abs() <= reach).map(|(_, p)| p).sum();
         assert!((law.iter().map(|(e, p)| e * e * p).sum::<f64>().sqrt() - reach).abs() < 1e-9);
@@ -647,10 +625,8 @@ mod tests {
 
     #[test]
     fn randomized_response_stays_above_the_floor_of_all_protocols() {
-        let ratio = |value: f64| {
-            let paused = PausedRun::new(protocol(value), Vec::new(), 500);
-            paused.predicted_rmse() / error_floor(epsilon(value), 1_000)
-        };
+        let ratio =
+            |value: f64| predicted(&protocol(value), 500) / error_floor(epsilon(value), 1_000);
         for tenths in 1..=200 {
             assert!(ratio(f64::from(tenths) / 10.0) > 2.0);
         }
@@ -663,17 +639,17 @@ mod tests {
         let mut rng = ChaCha12Rng::seed_from_u64(4);
         let epsilons = [1.0, 2.0, 4.0, 8.0].map(epsilon);
         let queries = PausedRun::new(protocol(1.0), Vec::new(), 64).queries(delta(1e-9 / 64.0));
-        let points = curve(&epsilons, 128, queries, &mut rng).unwrap();
+        let points = epsilons.map(|e| Point::at(e, 128, queries, &mut rng).unwrap());
         for (point, epsilon) in points.iter().zip(epsilons) {
             assert!((point.epsilon / epsilon.get() - 1.0).abs() < 1e-9);
             let right = (64.0 * point.recovered).round() as u64;
             let band = success_band(right, 64, delta(1e-9));
             assert!(band.lower <= point.ceiling && point.ceiling <= band.upper, "{point:?}");
-            assert!((point.answer_rmse / 128_f64.sqrt() - point.per_root_n).abs() < 1e-12);
         }
         let falls = |of: fn(&Point) -> f64| points.is_sorted_by(|a, b| of(a) > of(b));
-        assert!(falls(|point| point.predicted_per_root_n) && falls(|point| point.floor_per_root_n));
-        assert!(falls(|point| -point.ceiling));
+        assert!(falls(|point| point.floor_per_root_n) && falls(|point| -point.ceiling));
+        let errors = epsilons.map(|e| predicted(&RobustXorSum::new(e).unwrap(), 64));
+        assert!(errors.is_sorted_by(|a, b| a > b));
     }
 
     #[test]
@@ -688,13 +664,12 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_without_halves_or_queries_is_refused() {
+    fn a_point_without_halves_or_queries_is_refused() {
         let mut rng = ChaCha12Rng::seed_from_u64(6);
-        let ones = [epsilon(1.0)];
         for (users, queries) in [(0, 5), (3, 5), (4, 0)] {
-            assert!(curve(&ones, users, queries, &mut rng).is_err());
+            assert!(Point::at(epsilon(1.0), users, queries, &mut rng).is_err());
         }
-        assert!(curve(&[Epsilon::ZERO], 4, 5, &mut rng).is_err());
+        assert!(Point::at(Epsilon::ZERO, 4, 5, &mut rng).is_err());
     }
 
     #[test]

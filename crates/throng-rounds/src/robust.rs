@@ -46,7 +46,7 @@ use throng_mechanism::{BinaryResponse, sample};
 /// let messages: Vec<_> =
 ///     inputs.iter().map(|&(group, bit)| protocol.encode(group, bit, 0, &mut rng)).collect();
 /// let found = protocol.estimate(messages.iter().map(|message| message.as_slice()));
-/// let sum = found.sums[0];
+/// let sum = found[0];
 /// assert!((sum.value - 750.0).abs() < 6.0 * sum.standard_error);
 /// assert!((sum.standard_error - 11.07).abs() < 0.01);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,24 +57,6 @@ pub struct RobustXorSum {
     epsilon: Epsilon,
 }
 
-/// The estimates from a bag of messages.
-///
-/// ```
-/// use throng_account::Epsilon;
-/// use throng_rounds::RobustXorSum;
-///
-/// let found = RobustXorSum::new(Epsilon::new(1.0)?)?.estimate([[0; 5].as_slice()]);
-/// assert!(found.sums.is_empty() && found.malformed == 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct XorSums {
-    /// One per repeat that has a message, in rising order.
-    pub sums: Vec<XorSum>,
-    /// Messages that no client sends, left out.
-    pub malformed: u64,
-}
-
 /// The estimate of one repeat.
 ///
 /// ```
@@ -83,7 +65,7 @@ pub struct XorSums {
 ///
 /// // One message that says 1, in repeat 2, at κ = 2: (1 + 2)/2, give or take ½·√3.
 /// let protocol = RobustXorSum::new(Epsilon::new(3_f64.ln())?)?;
-/// let sum = protocol.estimate([[0, 2, 0, 0, 0, 0, 1].as_slice()]).sums[0];
+/// let sum = protocol.estimate([[0, 2, 0, 0, 0, 0, 1].as_slice()])[0];
 /// assert_eq!((sum.repeat, sum.messages), (2, 1));
 /// assert!((sum.value - 1.5).abs() < 1e-12 && (sum.standard_error - 0.8660).abs() < 1e-4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -147,7 +129,8 @@ impl RobustXorSum {
         [r0, r1, g0, g1, g2, g3, u8::from(sent)]
     }
 
-    /// Estimates every repeat from a bag of messages; their order does not matter.
+    /// Estimates every repeat that has a message, in rising order, from a bag whose order does not
+    /// matter. What no client sends is left out.
     ///
     /// ```
     /// use throng_account::Epsilon;
@@ -157,21 +140,13 @@ impl RobustXorSum {
     /// let protocol = RobustXorSum::new(Epsilon::new(40.0)?)?;
     /// let bag = [[0, 0, 0, 0, 0, 5, 1], [0, 0, 0, 0, 0, 6, 1], [0, 0, 0, 0, 0, 5, 1], [9; 7]];
     /// let found = protocol.estimate(bag.iter().map(|message| message.as_slice()));
-    /// assert!((found.sums[0].value - 1.0).abs() < 1e-9);
-    /// assert_eq!((found.sums[0].messages, found.malformed), (3, 1));
+    /// assert!((found[0].value - 1.0).abs() < 1e-9 && found[0].messages == 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn estimate<'a>(&self, messages: impl IntoIterator<Item = &'a [u8]>) -> XorSums {
-        let (mut tags, mut malformed) = (Vec::new(), 0);
-        for message in messages {
-            match tag(message) {
-                Some(tag) => tags.push(tag),
-                None => malformed += 1,
-            }
-        }
+    pub fn estimate<'a>(&self, messages: impl IntoIterator<Item = &'a [u8]>) -> Vec<XorSum> {
+        let mut tags: Vec<u64> = messages.into_iter().filter_map(tag).collect();
         tags.sort_unstable();
-        let repeats = tags.chunk_by(|a, b| a >> 40 == b >> 40);
-        XorSums { sums: repeats.map(|repeat| self.sum(repeat)).collect(), malformed }
+        tags.chunk_by(|a, b| a >> 40 == b >> 40).map(|repeat| self.sum(repeat)).collect()
     }
 
     /// The standard error of groups of the given sizes.
@@ -281,8 +256,8 @@ mod tests {
             })
             .collect();
         let found = m.estimate(messages.iter().map(<[u8; 7]>::as_slice));
-        assert_eq!((found.sums.len(), found.malformed), (1, 0));
-        found.sums[0]
+        assert_eq!((found.len(), found[0].messages), (1, inputs.len() as u64));
+        found[0]
     }
 
     /// Mean and variance over all ways to flip.
@@ -397,7 +372,7 @@ mod tests {
                 .map(|(repeat, group, bit)| m.encode(group, bit, repeat, &mut rng));
         let found = m.estimate(bag.iter().map(<[u8; 7]>::as_slice));
         let sums: Vec<_> =
-            found.sums.iter().map(|sum| (sum.repeat, sum.value.round(), sum.messages)).collect();
+            found.iter().map(|sum| (sum.repeat, sum.value.round(), sum.messages)).collect();
         assert_eq!(sums, [(0, 0.0, 2), (4, 2.0, 2), (u16::MAX, 0.0, 1)]);
     }
 
@@ -406,7 +381,7 @@ mod tests {
         let m = protocol(0.5);
         let bag: Vec<[u8; 7]> = (0..4_000).map(|i| [0, 0, 0, 0, 0, i as u8 & 1, 1]).collect();
         let odd = [0, 0, 0, 0, 0, 1, 1];
-        let found = m.estimate(bag.iter().chain([&odd]).map(<[u8; 7]>::as_slice)).sums[0];
+        let found = m.estimate(bag.iter().chain([&odd]).map(<[u8; 7]>::as_slice))[0];
         assert!(found.standard_error.is_infinite() && !found.value.is_nan());
     }
 
@@ -424,8 +399,9 @@ mod tests {
             bag in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 0..40),
         ) {
             let found = protocol(1.0).estimate(bag.iter().map(Vec::as_slice));
-            let counted: u64 = found.sums.iter().map(|sum| sum.messages).sum();
-            prop_assert_eq!(counted + found.malformed, bag.len() as u64);
+            let counted: u64 = found.iter().map(|sum| sum.messages).sum();
+            let sound = bag.iter().filter(|message| message.len() == 7 && message[6] < 2);
+            prop_assert_eq!(counted, sound.count() as u64);
         }
     }
 }

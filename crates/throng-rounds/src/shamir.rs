@@ -17,32 +17,6 @@ use crate::{Element, Error};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-/// Shares of `secret` for `members`, of which any `corrupt` together know nothing.
-///
-/// ```
-/// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
-/// use throng_rounds::{Element, shamir};
-///
-/// let mut rng = ChaCha12Rng::seed_from_u64(1);
-/// let secret = Element::from(42);
-/// let shares = shamir::share(secret, 1, 3, &mut rng);
-/// let mut given = [(0, shares[0]), (1, shares[1]), (2, shares[2])];
-/// assert_eq!(shamir::open(&given, 1)?, secret);
-///
-/// given[1].1 = given[1].1 + Element::ONE;
-/// assert!(shamir::open(&given, 1).is_err());
-/// # Ok::<(), throng_rounds::Error>(())
-/// ```
-pub fn share(
-    secret: Element,
-    corrupt: u32,
-    members: usize,
-    rng: &mut impl CryptoRng,
-) -> Zeroizing<Vec<Element>> {
-    let shares = share_all(&[secret], corrupt, members, rng);
-    Zeroizing::new(shares.iter().map(|own| own[0]).collect())
-}
-
 /// The shares of one member, or of one secret. They are wiped when dropped.
 pub(crate) type Shares = Zeroizing<Vec<Element>>;
 
@@ -54,7 +28,7 @@ pub(crate) fn gather(room: usize, shares: impl Iterator<Item = Element>) -> Shar
     gathered
 }
 
-/// Shares of many secrets, by member.
+/// Shares of many secrets for `members`, by member. Any `corrupt` members together know nothing.
 pub(crate) fn share_all(
     secrets: &[Element],
     corrupt: u32,
@@ -74,24 +48,10 @@ pub(crate) fn share_all(
     shares
 }
 
-/// The secret, from pairs of a member and its share.
-///
-/// Needs 2·`corrupt` + 1 shares, and all that are given have to lie on one polynomial: then the
-/// secret is right even if `corrupt` of them were made up.
-///
-/// ```
-/// use throng_rounds::{Element, Error, shamir};
-///
-/// let shares = [(0, Element::ONE), (1, Element::ONE)];
-/// assert_eq!(shamir::open(&shares, 1), Err(Error::TooFew { present: 2, needed: 3 }));
-/// ```
-pub fn open(shares: &[(usize, Element)], corrupt: u32) -> Result<Element, Error> {
-    let members: Vec<_> = shares.iter().map(|&(member, _)| member).collect();
-    let values: Vec<_> = shares.iter().map(|&(_, share)| share).collect();
-    Opening::new(&members, corrupt)?.open(&values)
-}
-
 /// The way in which a set of members opens secrets, computed once for all of them.
+///
+/// Needs 2·`corrupt` + 1 members, and all shares that are given have to lie on one polynomial: then
+/// the secret is right even if `corrupt` of them were made up.
 pub(crate) struct Opening {
     /// The factors by which the first t + 1 shares give the value at 0.
     secret: Vec<Element>,
@@ -162,6 +122,17 @@ fn point(member: usize) -> Element {
 mod tests {
     use super::*;
     use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+
+    fn share(secret: Element, corrupt: u32, members: usize, rng: &mut ChaCha12Rng) -> Shares {
+        let shares = share_all(&[secret], corrupt, members, rng);
+        Zeroizing::new(shares.iter().map(|own| own[0]).collect())
+    }
+
+    /// The secret, from pairs of a member and its share.
+    fn open(shares: &[(usize, Element)], corrupt: u32) -> Result<Element, Error> {
+        let (members, values): (Vec<_>, Vec<_>) = shares.iter().copied().unzip();
+        Opening::new(&members, corrupt)?.open(&values)
+    }
 
     /// All subsets of `members` as bits, of at least `least`.
     fn subsets(members: usize, least: usize) -> impl Iterator<Item = Vec<usize>> {
@@ -251,7 +222,7 @@ mod tests {
             };
             determinant(&rest.iter().map(without).collect::<Vec<_>>())
         };
-        let sign = |row: usize| if row.is_multiple_of(2) { Element::ONE } else { -Element::ONE };
+        let sign = |row: usize| Element::from_signed(if row.is_multiple_of(2) { 1 } else { -1 });
         first.iter().enumerate().map(|(row, &e)| sign(row) * e * minor(row)).sum()
     }
 

@@ -66,7 +66,6 @@ pub struct Step {
 ///
 /// let dealt = play(true, true, false).steps[0].row;
 /// assert_eq!(dealt.to_string(), "▒ ▒   0 1   ▒ ▒");
-/// assert_eq!(dealt.cards(), [None, None, Some(false), Some(true), None, None]);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
@@ -116,13 +115,6 @@ pub fn play(alice: bool, bob: bool, tails: bool) -> Play {
         step(last, cards, &[0, second], 2),
     ];
     Play { steps, together }
-}
-
-impl Row {
-    /// From left to right; `None` is the back of a card.
-    pub fn cards(&self) -> [Option<bool>; 6] {
-        self.cards
-    }
 }
 
 impl fmt::Display for Row {

@@ -50,7 +50,7 @@ impl Bag {
             return Err(Error::Malformed { expected: "whole messages" });
         }
         let bag = Self { payload, bytes: messages };
-        if !bag.iter().is_sorted() {
+        if !bag.messages().is_sorted() {
             return Err(Error::Malformed { expected: "messages in the order of a bag" });
         }
         Ok(bag)
@@ -72,7 +72,7 @@ impl Bag {
     }
 
     /// All messages, smallest first.
-    pub fn iter(&self) -> ChunksExact<'_, u8> {
+    pub fn messages(&self) -> ChunksExact<'_, u8> {
         self.bytes.chunks_exact(self.payload)
     }
 
@@ -84,9 +84,7 @@ impl Bag {
     /// The messages that begin so, smallest first.
     pub fn starting_with(&self, prefix: &[u8]) -> impl Iterator<Item = &[u8]> {
         let from = self.first_where(|message| message >= prefix);
-        self.bytes[from * self.payload..]
-            .chunks_exact(self.payload)
-            .take_while(move |message| message.starts_with(prefix))
+        self.messages().skip(from).take_while(move |message| message.starts_with(prefix))
     }
 
     /// All messages, back to back.
@@ -111,15 +109,6 @@ impl Bag {
             }
         }
         low
-    }
-}
-
-impl<'a> IntoIterator for &'a Bag {
-    type Item = &'a [u8];
-    type IntoIter = ChunksExact<'a, u8>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
     }
 }
 
@@ -158,7 +147,14 @@ impl Notice {
     /// The notice of a bag.
     pub fn of(collection: CollectionId, round: u64, reports: u64, bag: &Bag) -> Self {
         let (payload, messages) = (bag.payload() as u32, bag.len() as u64);
-        Self { collection, round, reports, payload, messages, digest: bag.digest() }
+        Self {
+            collection,
+            round,
+            reports,
+            payload,
+            messages,
+            digest: Sha256::digest(&bag.bytes).into(),
+        }
     }
 
     /// A party's signature.
@@ -233,12 +229,8 @@ pub struct SignedNotice {
 impl SignedNotice {
     /// Everything of a bulletin that comes before the bag.
     pub fn encode(&self) -> Vec<u8> {
-        let mut to = Writer(self.notice.encode());
-        to.u8(self.signatures.len() as u8);
-        for signature in &self.signatures {
-            to.raw(signature);
-        }
-        to.0
+        let count = self.signatures.len() as u8;
+        [&self.notice.encode()[..], &[count], self.signatures.as_flattened()].concat()
     }
 
     /// The bytes of it with the signatures of `parties` parties.

@@ -54,8 +54,7 @@ impl Chain {
 
     /// The party at a hop from 1 to k + 1.
     pub fn party(&self, hop: u8) -> Option<&Party> {
-        let index = usize::from(hop.checked_sub(1)?);
-        if index == self.mixes.len() { Some(&self.analyzer) } else { self.mixes.get(index) }
+        self.parties().find(|(place, _)| *place == hop).map(|(_, party)| party)
     }
 
     /// All of them with their hops.

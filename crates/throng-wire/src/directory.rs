@@ -77,7 +77,7 @@ impl KeyStatement {
             collection: CollectionId::new(reader.array("a collection id")?),
             window: reader.u64("a window")?,
             hop: reader.u8("a hop")?,
-            key: LayerPublic::new(reader.array("a key")?),
+            key: LayerPublic(reader.array("a key")?),
             signature: reader.array("a signature")?,
         };
         reader.end()?;
@@ -86,7 +86,7 @@ impl KeyStatement {
 
     fn body(&self) -> Vec<u8> {
         let mut body = Writer::default();
-        body.raw(self.collection.as_bytes()).u64(self.window).u8(self.hop).raw(self.key.as_bytes());
+        body.raw(self.collection.as_bytes()).u64(self.window).u8(self.hop).raw(&self.key.0);
         body.0
     }
 }
@@ -133,7 +133,7 @@ impl Directory {
         let mut body = Writer::default();
         body.raw(self.collection.as_bytes()).u64(self.window).u8(self.keys.len() as u8);
         for key in &self.keys {
-            body.raw(key.as_bytes());
+            body.raw(&key.0);
         }
         body.0
     }
@@ -189,7 +189,7 @@ impl SignedDirectory {
 
     /// `collection ‖ window ‖ number of keys ‖ keys ‖ signatures`.
     pub fn encode(&self) -> Vec<u8> {
-        [&self.directory.body()[..], &self.signatures.concat()].concat()
+        [&self.directory.body()[..], self.signatures.as_flattened()].concat()
     }
 
     /// The bytes of an encoded directory with `parties` parties.
@@ -211,7 +211,7 @@ impl SignedDirectory {
         let window = reader.u64("a window")?;
         let count = reader.u8("a number of keys")?;
         let keys = (0..count)
-            .map(|_| Ok(LayerPublic::new(reader.array("a key")?)))
+            .map(|_| Ok(LayerPublic(reader.array("a key")?)))
             .collect::<Result<_, Error>>()?;
         let signatures =
             (0..count).map(|_| reader.array("a signature")).collect::<Result<_, Error>>()?;

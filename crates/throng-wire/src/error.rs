@@ -63,11 +63,7 @@ impl Error {
     }
 
     /// Refuses something unless it belongs to the scope at hand.
-    pub(crate) fn unless_in(
-        what: &'static str,
-        scope: &'static str,
-        belongs: bool,
-    ) -> Result<(), Self> {
+    pub fn unless_in(what: &'static str, scope: &'static str, belongs: bool) -> Result<(), Self> {
         if belongs { Ok(()) } else { Err(Self::Foreign { what, scope }) }
     }
 }

@@ -1,5 +1,8 @@
 //! The identities of parties, and the keys that layers are sealed to.
 
+#[cfg(unix)]
+mod file;
+
 use crate::Error;
 use crate::bytes::{hex, unhex_array};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
@@ -7,7 +10,6 @@ use hpke::kem::X25519HkdfSha256;
 use hpke::{Deserializable, Kem, Serializable};
 use rand_core::CryptoRng;
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 use zeroize::Zeroizing;
 
@@ -39,37 +41,6 @@ impl Identity {
     /// The identity of this seed.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
-    }
-
-    /// Reads a file that [`Identity::write`] wrote. A file that others may read is refused.
-    pub fn read(file: &Path) -> Result<Self, Error> {
-        let text = Zeroizing::new(private::read(file)?);
-        let seed =
-            text.trim().strip_prefix(FILE_PREFIX).and_then(unhex_array::<32>).map(Zeroizing::new);
-        let seed =
-            seed.ok_or_else(|| file_error(file, "not an identity; make one with `throng keygen`"))?;
-        Ok(Self::from_seed(&seed))
-    }
-
-    /// Writes a new file that only its owner may read. A file that exists is never replaced.
-    ///
-    /// ```
-    /// use throng_wire::Identity;
-    ///
-    /// # #[cfg(unix)] {
-    /// let file = std::env::temp_dir().join(format!("throng-identity-{}", std::process::id()));
-    /// let identity = Identity::from_seed(&[1; 32]);
-    /// identity.write(&file)?;
-    /// assert_eq!(Identity::read(&file)?.public(), identity.public());
-    /// assert!(Identity::from_seed(&[2; 32]).write(&file).is_err());
-    /// # std::fs::remove_file(&file).unwrap();
-    /// # }
-    /// # Ok::<(), throng_wire::Error>(())
-    /// ```
-    pub fn write(&self, file: &Path) -> Result<(), Error> {
-        let seed = Zeroizing::new(self.0.to_bytes());
-        let text = Zeroizing::new(format!("{FILE_PREFIX}{}\n", *Zeroizing::new(hex(&*seed))));
-        private::write(file, &text)
     }
 
     /// The public half, by which others know it.
@@ -176,7 +147,7 @@ impl FromStr for PublicIdentity {
 /// let secret = unhex("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb");
 /// let secret = LayerSecret::from_bytes(&secret.unwrap().try_into().unwrap());
 /// let public = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
-/// assert_eq!(hex(secret.public().as_bytes()), public);
+/// assert_eq!(hex(&secret.public().0), public);
 /// assert_eq!(format!("{secret:?}"), "LayerSecret(..)");
 /// ```
 #[derive(Clone)]
@@ -215,7 +186,8 @@ impl fmt::Debug for LayerSecret {
     }
 }
 
-/// The public half of a [`LayerSecret`].
+/// The public half of a [`LayerSecret`]: any 32 bytes, though sealing to a point of small order
+/// fails.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
@@ -226,75 +198,15 @@ impl fmt::Debug for LayerSecret {
 /// let binding = Binding { collection, epoch: 0, hop: 1, analyzer: false };
 ///
 /// // Zero is a point of small order: with it, everyone would agree on the same secret.
-/// let layer = Layer::new(&LayerPublic::new([0; 32]), &binding);
+/// let layer = Layer::new(&LayerPublic([0; 32]), &binding);
 /// assert!(layer.and_then(|layer| layer.seal(b"yes", &mut rng)).is_err());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LayerPublic([u8; 32]);
-
-impl LayerPublic {
-    /// Any 32 bytes; sealing to a point of small order fails.
-    pub fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// The encoded point.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
+pub struct LayerPublic(pub [u8; 32]);
 
 fn labelled(label: &str, body: &[u8]) -> Vec<u8> {
     [label.as_bytes(), &[0], body].concat()
 }
-
-fn file_error(file: &Path, reason: impl Into<String>) -> Error {
-    Error::File { path: file.display().to_string(), reason: reason.into() }
-}
-
-/// Files for their owner alone.
-#[cfg(unix)]
-mod private {
-    use super::{Error, Path, file_error};
-    use std::fs::{File, OpenOptions};
-    use std::io::{Read, Write};
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-
-    pub fn read(file: &Path) -> Result<String, Error> {
-        let fail = |error: std::io::Error| file_error(file, error.to_string());
-        let mut opened = File::open(file).map_err(fail)?;
-        if opened.metadata().map_err(fail)?.permissions().mode() & 0o077 != 0 {
-            let file_name = file.display();
-            return Err(file_error(file, format!("others may read it; run chmod 600 {file_name}")));
-        }
-        let mut text = String::new();
-        opened.read_to_string(&mut text).map_err(fail)?;
-        Ok(text)
-    }
-
-    pub fn write(file: &Path, text: &str) -> Result<(), Error> {
-        let fail = |error: std::io::Error| file_error(file, error.to_string());
-        let mut options = OpenOptions::new();
-        let mut new = options.write(true).create_new(true).mode(0o600).open(file).map_err(fail)?;
-        new.write_all(text.as_bytes()).and_then(|()| new.sync_all()).map_err(fail)
-    }
-}
-
-/// Targets without files.
-#[cfg(not(unix))]
-mod private {
-    use super::{Error, Path, file_error};
-
-    pub fn read(file: &Path) -> Result<String, Error> {
-        Err(file_error(file, "identities are files of Unix systems"))
-    }
-
-    pub fn write(file: &Path, _: &str) -> Result<(), Error> {
-        Err(file_error(file, "identities are files of Unix systems"))
-    }
-}
-
-const FILE_PREFIX: &str = "throng-identity-1:";
 
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,7 @@ pub(crate) struct Sealer(KeySchedule);
 impl Sealer {
     #[expect(clippy::unnecessary_wraps, reason = "as the portable one, which may refuse")]
     pub fn new(key: &LayerPublic, info: &[u8]) -> Result<Self, Error> {
-        Ok(Self(KeySchedule::new(*key.as_bytes(), info)))
+        Ok(Self(KeySchedule::new(key.0, info)))
     }
 
     /// Seals the text of a layer in place, and fills the key before it and the tag after it.
@@ -75,7 +75,7 @@ mod tests {
         let mut one = [0; 32];
         one[0] = 1;
         for key in [[0; 32], one] {
-            let sealer = Sealer::new(&LayerPublic::new(key), b"").unwrap();
+            let sealer = Sealer::new(&LayerPublic(key), b"").unwrap();
             let mut rng = ChaCha12Rng::seed_from_u64(1);
             assert!(sealer.seal([&mut [0; 32], &mut [1], &mut [0; 16]], &mut rng).is_err());
         }

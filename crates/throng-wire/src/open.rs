@@ -100,7 +100,7 @@ impl Opener {
     }
 
     fn with_info(secret: &LayerSecret, info: &[u8]) -> Result<Self, Error> {
-        let schedule = KeySchedule::new(*secret.public().as_bytes(), info);
+        let schedule = KeySchedule::new(secret.public().0, info);
         Ok(Self { key: AgreementKey::new(secret)?, schedule })
     }
 

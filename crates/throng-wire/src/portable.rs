@@ -20,7 +20,7 @@ pub(crate) struct Sealer {
 
 impl Sealer {
     pub fn new(key: &LayerPublic, info: &[u8]) -> Result<Self, Error> {
-        let key = Deserializable::from_bytes(key.as_bytes())
+        let key = Deserializable::from_bytes(&key.0)
             .map_err(|_| Error::Malformed { expected: "an X25519 public key" })?;
         Ok(Self { key, info: info.to_vec() })
     }

@@ -193,7 +193,7 @@ mod tests {
         for small in [[0; 32], one] {
             for hop in 0..3 {
                 let mut keys = keys(3);
-                keys[hop] = LayerPublic::new(small);
+                keys[hop] = LayerPublic(small);
                 let refused = seal(&SHAPE, &keys).and_then(|seal| seal.report(&[7; 6], &mut rng));
                 assert!(matches!(refused, Err(Error::Malformed { .. })), "hop {hop}");
             }

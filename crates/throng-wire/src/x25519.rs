@@ -19,8 +19,8 @@ use std::fmt;
 ///     AgreementKey::new(secret)?.agree([&point], |shared| agreed = shared.copied());
 ///     Ok::<_, throng_wire::Error>(agreed)
 /// };
-/// let shared = agree(&alice, *bob.public().as_bytes())?;
-/// assert_eq!(shared, agree(&bob, *alice.public().as_bytes())?);
+/// let shared = agree(&alice, bob.public().0)?;
+/// assert_eq!(shared, agree(&bob, alice.public().0)?);
 /// assert!(shared.is_some() && agree(&alice, [0; 32])?.is_none());
 /// # Ok::<(), throng_wire::Error>(())
 /// ```
@@ -114,7 +114,7 @@ mod tests {
         let mut answers = Vec::new();
         key.agree(&points, |shared| answers.push(shared.copied()));
         assert_eq!(answers, points.map(|point| agree_one([5; 32], point)));
-        assert_eq!(answers[0], Some(*LayerSecret::from_bytes(&[5; 32]).public().as_bytes()));
+        assert_eq!(answers[0], Some(LayerSecret::from_bytes(&[5; 32]).public().0));
         assert_eq!(answers[1], None);
     }
 }

@@ -1,12 +1,12 @@
 //! The subjects of estimates, and the estimates with their errors.
 
 use super::unit;
-use crate::{Collection, Prompt, Terms};
-use std::collections::HashSet;
+use crate::{Collection, Terms};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use throng_account::Probability;
-use throng_mechanism::{Control, DecodeOptions, Estimate, Question, Tally};
+use throng_mechanism::{Control, DecodeOptions, Decoded, Estimate, Question, Tally};
 
 /// The subject of an estimate.
 ///
@@ -89,37 +89,32 @@ impl Answer {
 #[derive(Debug, Clone)]
 pub struct Subjects {
     collection: Arc<Collection>,
-    known: SubjectSet,
-}
-
-/// The subjects that a release has, by the kind of its question.
-#[derive(Debug, Clone)]
-enum SubjectSet {
-    Yes,
-    Mean,
-    /// A running count for each period up to this one.
-    Periods(u64),
-    /// An estimate for each of these, in this order.
-    Every(Vec<Arc<str>>),
-    /// An estimate for those of these that stand out.
-    Some(HashSet<Arc<str>>),
+    /// The subjects of all estimates, in their order. Of strings, the candidates.
+    all: Vec<Subject>,
+    /// Their places by their labels.
+    places: HashMap<String, usize>,
 }
 
 impl Subjects {
     /// The subjects of this collection.
     pub fn of(collection: Arc<Collection>) -> Self {
         let Terms { question, mechanism, .. } = &collection.terms;
-        let known = match mechanism.question() {
-            Question::Bit => SubjectSet::Yes,
-            Question::Real => SubjectSet::Mean,
-            Question::State { periods, .. } => SubjectSet::Periods(periods),
-            Question::Category { size } => SubjectSet::Every(labels(question, size)),
-            Question::Attributes { count } => SubjectSet::Every(labels(question, count)),
-            Question::Text { .. } => {
-                SubjectSet::Some(question.labels.iter().map(|label| Arc::from(&**label)).collect())
-            }
+        // Numbers from 0 where the question has no labels.
+        let label = |place: u32| match question.labels.get(place as usize) {
+            Some(label) => Subject::Label(Arc::from(&**label)),
+            None => Subject::Label(Arc::from(place.to_string())),
         };
-        Self { collection, known }
+        let all: Vec<Subject> = match mechanism.question() {
+            Question::Bit => vec![Subject::Yes],
+            Question::Real => vec![Subject::Mean],
+            Question::State { periods, .. } => (1..=periods).map(Subject::Period).collect(),
+            Question::Category { size: count } | Question::Attributes { count } => {
+                (0..count).map(label).collect()
+            }
+            Question::Text { .. } => (0..question.labels.len() as u32).map(label).collect(),
+        };
+        let places = all.iter().enumerate().map(|(place, what)| (what.to_string(), place));
+        Self { places: places.collect(), all, collection }
     }
 
     /// The collection.
@@ -130,28 +125,21 @@ impl Subjects {
     /// The estimates, each with its interval, in the units of the question. `epochs` are those that
     /// are in the tally, which is of all epochs so far where estimates are about all of them.
     pub fn answers(&self, tally: &Tally, epochs: &[u64], confidence: Probability) -> Vec<Answer> {
-        let terms = &self.collection.terms;
         if let Some(found) = self.found(tally, confidence) {
             return found;
         }
-        let estimates = terms.mechanism.estimate(tally, confidence).into_iter().enumerate();
-        let answer = |(place, estimate): (usize, Estimate)| match &self.known {
-            SubjectSet::Yes => Some(Answer::new(Subject::Yes, estimate)),
-            SubjectSet::Mean => {
+        let terms = &self.collection.terms;
+        let estimates = terms.mechanism.estimate(tally, confidence);
+        let answer = |(what, estimate): (&Subject, Estimate)| match what {
+            Subject::Mean => {
                 let scaled = estimate.rescaled(terms.question.low, unit(terms, tally));
-                Some(Answer::new(Subject::Mean, scaled))
+                Answer::new(Subject::Mean, scaled)
             }
-            SubjectSet::Periods(_) => {
-                let period = place as u64 + 1;
-                let complete = terms.mechanism.is_complete(place, epochs);
-                complete.then(|| Answer::new(Subject::Period(period), estimate))
-            }
-            SubjectSet::Every(labels) => {
-                Some(Answer::new(Subject::Label(Arc::clone(labels.get(place)?)), estimate))
-            }
-            SubjectSet::Some(_) => None,
+            _ => Answer::new(what.clone(), estimate),
         };
-        estimates.filter_map(answer).collect()
+        let complete = |place: usize| terms.mechanism.is_complete(place, epochs);
+        let all = self.all.iter().zip(estimates).enumerate();
+        all.filter(|(place, _)| complete(*place)).map(|(_, told)| answer(told)).collect()
     }
 
     /// The strings that stand out from the noise; `None` where the estimates are the answer
@@ -163,54 +151,23 @@ impl Subjects {
         let options = DecodeOptions { control: Control::Family, level, confidence };
         let found = self.collection.terms.mechanism.decode(tally, &candidates, &options)?;
         let significant = found.into_iter().filter(|found| found.significant);
-        let answers = significant.filter_map(|found| {
-            let what = self.named(candidates[found.candidate])?;
-            Some(Answer::new(what, found.estimate))
-        });
-        Some(answers.collect())
+        let answer =
+            |found: Decoded| Answer::new(self.all[found.candidate].clone(), found.estimate);
+        Some(significant.map(answer).collect())
     }
 
     /// The subjects that the labels of a release stand for, if a release has such labels.
     pub(super) fn read(&self, labels: &[&str]) -> Option<Vec<Subject>> {
-        let all: Vec<Subject> = match &self.known {
-            SubjectSet::Every(every) => every.iter().cloned().map(Subject::Label).collect(),
-            _ => labels.iter().map(|label| self.named(label)).collect::<Option<_>>()?,
+        let places = labels.iter().map(|label| self.places.get(*label).copied());
+        let places: Vec<usize> = places.collect::<Option<_>>()?;
+        let whole = match self.collection.terms.mechanism.question() {
+            Question::State { .. } => places.is_sorted_by(|a, b| a < b),
+            Question::Text { .. } => places.iter().collect::<HashSet<_>>().len() == places.len(),
+            Question::Bit
+            | Question::Real
+            | Question::Category { .. }
+            | Question::Attributes { .. } => places.iter().copied().eq(0..self.all.len()),
         };
-        let whole = match &self.known {
-            SubjectSet::Yes | SubjectSet::Mean => labels.len() == 1,
-            SubjectSet::Periods(_) => all.is_sorted_by(|a, b| period(a) < period(b)),
-            SubjectSet::Every(every) => {
-                labels.iter().copied().eq(every.iter().map(|label| &**label))
-            }
-            SubjectSet::Some(_) => labels.iter().collect::<HashSet<_>>().len() == labels.len(),
-        };
-        whole.then_some(all)
+        whole.then(|| places.iter().map(|&place| self.all[place].clone()).collect())
     }
-
-    fn named(&self, label: &str) -> Option<Subject> {
-        let what = match &self.known {
-            SubjectSet::Yes => Subject::Yes,
-            SubjectSet::Mean => Subject::Mean,
-            SubjectSet::Periods(most) => {
-                let number = label.rsplit(' ').next()?.parse().ok()?;
-                Subject::Period(Some(number).filter(|number| (1..=*most).contains(number))?)
-            }
-            SubjectSet::Every(_) => return None,
-            SubjectSet::Some(some) => Subject::Label(Arc::clone(some.get(label)?)),
-        };
-        (what.to_string() == label).then_some(what)
-    }
-}
-
-fn period(what: &Subject) -> Option<u64> {
-    if let Subject::Period(number) = what { Some(*number) } else { None }
-}
-
-/// The labels of a question, or numbers from 0 where it has none.
-fn labels(question: &Prompt, count: u32) -> Vec<Arc<str>> {
-    let label = |place: u32| match question.labels.get(place as usize) {
-        Some(label) => Arc::from(&**label),
-        None => Arc::from(place.to_string()),
-    };
-    (0..count).map(label).collect()
 }

@@ -1,6 +1,6 @@
 //! The guarantee for those who are in a batch.
 
-use crate::{Disclosure, Error, Terms};
+use crate::{Account, Disclosure, Error, Terms};
 use std::borrow::Cow;
 use throng_account::{Crowd, Delta, Epsilon, Theorem};
 use throng_mechanism::Spending;
@@ -77,7 +77,7 @@ impl BatchGuarantee {
     pub fn cost(terms: &Terms, release: Disclosure) -> Result<(Epsilon, Delta), Error> {
         match terms.cost(release) {
             Ok(cost) => Ok(cost),
-            Err(_) => Ok((terms.spent(&[release])?, terms.promise.lifetime.1)),
+            Err(_) => Ok((Account::new(terms).total(&[release])?, terms.promise.lifetime.1)),
         }
     }
 }

@@ -75,19 +75,12 @@ fn privacy(guarantee: &BatchGuarantee, spent: &Budget) -> Value {
 }
 
 fn dropped(losses: &[Loss], nonsense: u64) -> Value {
-    let mix = |loss: &Loss| json!({ "replayed": loss.replayed, "malformed": loss.malformed });
-    let (analyzer, mixes) = match losses.split_last() {
-        Some((analyzer, mixes)) => (*analyzer, mixes),
-        None => (Loss::default(), &[][..]),
-    };
-    json!({
-        "mixes": mixes.iter().map(mix).collect::<Vec<_>>(),
-        "analyzer": {
-            "replayed": analyzer.replayed,
-            "malformed": analyzer.malformed,
-            "nonsense": nonsense,
-        },
-    })
+    let party = |loss: &Loss| json!({ "replayed": loss.replayed, "malformed": loss.malformed });
+    let nothing = Loss::default();
+    let (analyzer, mixes) = losses.split_last().unwrap_or((&nothing, &[]));
+    let mut analyzer = party(analyzer);
+    analyzer["nonsense"] = nonsense.into();
+    json!({ "mixes": mixes.iter().map(party).collect::<Vec<_>>(), "analyzer": analyzer })
 }
 
 fn bound(bound: Option<f64>) -> Value {

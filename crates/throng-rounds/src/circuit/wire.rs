@@ -19,21 +19,16 @@ pub struct Bit(pub(crate) u32);
 /// use throng_rounds::{Circuit, Number, Seat, example};
 ///
 /// let mut circuit = Circuit::new(3, example::committee());
-/// let age = circuit.integer(Seat(0), 7);
-/// assert_eq!(age.range(), Some((0, 127)));
-/// assert_eq!(Number::from(circuit.bit(Seat(1))).range(), Some((0, 1)));
+/// let (age, adult) = (circuit.integer(Seat(0), 7), circuit.bit(Seat(1)));
+/// let product: Number = circuit.multiply(age, adult);
+/// circuit.reveal_number(product, &[Seat(2)]);
+/// # circuit.check().unwrap();
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number {
     pub(crate) wire: u32,
-    pub(crate) range: Option<(i64, i64)>,
-}
-
-impl Number {
     /// The least and the greatest it can be; `None` if that is beyond 64 bits.
-    pub fn range(self) -> Option<(i64, i64)> {
-        self.range
-    }
+    pub(crate) range: Option<(i64, i64)>,
 }
 
 impl From<Bit> for Number {

@@ -40,7 +40,7 @@ impl Member {
             place,
             active: 0,
             dealers: vec![false; circuit.dealers.len()],
-            wires: Zeroizing::new(vec![[Element::ZERO; 2]; circuit.gates().len()]),
+            wires: Zeroizing::new(vec![[Element::ZERO; 2]; circuit.gates.len()]),
             random: Zeroizing::new(vec![Element::ZERO; RANDOM]),
             opened: Vec::new(),
             masked: Zeroizing::default(),
@@ -183,7 +183,7 @@ impl Member {
         let circuit = Arc::clone(&self.circuit);
         let given = circuit.dealers.values().zip(&self.dealers);
         let (present, needed) =
-            (given.filter(|(d, used)| **used && d.gives()).count(), circuit.least());
+            (given.filter(|(d, used)| **used && d.gives()).count(), circuit.least as usize);
         if present < needed {
             return Err(Error::TooFewInputs { present, needed });
         }
@@ -207,7 +207,7 @@ impl Member {
         let products = &self.circuit.layers[depth].products;
         let mut local = Zeroizing::new(Vec::with_capacity(2 * products.len()));
         for &wire in products {
-            if let Gate::Multiply(x, y) = self.circuit.gates()[wire as usize] {
+            if let Gate::Multiply(x, y) = self.circuit.gates[wire as usize] {
                 let y = self.wires[y as usize][X];
                 local.extend(self.wires[x as usize].map(|x| x * y));
             }
@@ -219,7 +219,7 @@ impl Member {
     fn follow(&mut self, depth: usize) {
         let circuit = Arc::clone(&self.circuit);
         for &wire in &circuit.layers[depth].local {
-            let gate = circuit.gates()[wire as usize];
+            let gate = circuit.gates[wire as usize];
             self.wires[wire as usize] = local(gate, &self.wires, self.random[R]);
         }
     }

@@ -29,21 +29,11 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// The step that comes in this round, from 0.
-    pub fn of(circuit: &Circuit, round: usize) -> Option<Self> {
-        let depth = circuit.depth();
-        Some(match round {
-            0 => Self::Deal,
-            1 => Self::Lift,
-            layer if layer < depth + 2 => Self::Layer(layer - 1),
-            later => match later - depth {
-                2 => Self::Reveal,
-                3 => Self::Mask,
-                4 => Self::Check,
-                5 => Self::Output,
-                _ => return None,
-            },
-        })
+    /// The steps of a computation, one for each round.
+    pub fn all(circuit: &Circuit) -> impl Iterator<Item = Self> {
+        let layers = (1..=circuit.depth()).map(Self::Layer);
+        let last = [Self::Reveal, Self::Mask, Self::Check, Self::Output];
+        [Self::Deal, Self::Lift].into_iter().chain(layers).chain(last)
     }
 
     /// True if everybody who was heard in the lift has to be heard: from when shares are multiplied
@@ -143,7 +133,7 @@ mod tests {
         let mut circuit = Circuit::new(3, committee);
         let bits = [Seat(0), Seat(1), Seat(2)].map(|seat| circuit.bit(seat));
         circuit.and_all(&bits);
-        let steps: Vec<_> = (0..).map_while(|round| Step::of(&circuit, round)).collect();
+        let steps: Vec<_> = Step::all(&circuit).collect();
         let (first, last) = (Step::Layer(1), Step::Layer(2));
         let (reveal, mask, check) = (Step::Reveal, Step::Mask, Step::Check);
         let expected = [Step::Deal, Step::Lift, first, last, reveal, mask, check, Step::Output];

@@ -89,13 +89,13 @@ pub(crate) fn plain(circuit: &Circuit, values: &Values) -> Vec<i64> {
 /// The circuit in the clear, from the bits of every seat, coins included, in the order in which
 /// they are dealt; 0 for none.
 pub(crate) fn plain_bits(circuit: &Circuit, bits: &BTreeMap<Seat, Vec<Element>>) -> Vec<i64> {
-    let mut wires = vec![Element::ZERO; circuit.gates().len()];
+    let mut wires = vec![Element::ZERO; circuit.gates.len()];
     for (seat, bits) in bits {
         for (&wire, &bit) in circuit.dealers[seat].wires.iter().zip(bits) {
             wires[wire as usize] = bit;
         }
     }
-    for (index, &gate) in circuit.gates().iter().enumerate() {
+    for (index, &gate) in circuit.gates.iter().enumerate() {
         let wire = |wire: u32| wires[wire as usize];
         wires[index] = match gate {
             Gate::Input => wires[index],

@@ -1,7 +1,7 @@
 //! The amount of traffic, known before anybody speaks.
 
 use super::message::{Shape, Step, bitmap_bytes, dealt};
-use crate::{Circuit, Element};
+use crate::{Circuit, Element, Seat};
 
 /// The bytes of one round's longest message of each kind; 0 where there is none. Whether a message
 /// is sent, and how long it is, depends on the circuit alone.
@@ -36,22 +36,18 @@ impl Circuit {
 
     /// The traffic of every round.
     pub fn traffic(&self) -> Vec<Traffic> {
-        (0..).map_while(|round| Step::of(self, round)).map(|step| self.traffic_of(step)).collect()
+        Step::all(self).map(|step| self.traffic_of(step)).collect()
     }
 
     fn traffic_of(&self, step: Step) -> Traffic {
         let mut most = Traffic::default();
         match step {
             Step::Deal => {
-                for seat in self.dealers() {
-                    let member = self.committee().place(seat).is_some();
-                    let bytes = if member {
-                        &mut most.member_to_member
-                    } else {
-                        &mut most.dealer_to_member
-                    };
-                    *bytes = (*bytes).max(Element::BYTES * dealt(self, seat));
-                }
+                let is_member = |seat: &Seat| self.committee().place(*seat).is_some();
+                let bytes = |seat| Element::BYTES * dealt(self, seat);
+                let (members, others): (Vec<_>, Vec<_>) = self.dealers().partition(is_member);
+                most.member_to_member = members.into_iter().map(bytes).max().unwrap_or(0);
+                most.dealer_to_member = others.into_iter().map(bytes).max().unwrap_or(0);
             }
             Step::Output => {
                 let shares = |seat| bitmap_bytes(self) + Element::BYTES * self.shown(seat).count();

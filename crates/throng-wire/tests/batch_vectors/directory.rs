@@ -39,7 +39,7 @@ fn directories_and_statements_are_taken_or_refused_as_the_file_says() {
 /// The key of a party's secret, which the file has too.
 fn layer_key(party: &Value) -> LayerPublic {
     let key = LayerSecret::from_bytes(&array(&party["secret"])).public();
-    assert_eq!(hex(key.as_bytes()), party["key"]);
+    assert_eq!(hex(&key.0), party["key"]);
     key
 }
 

@@ -114,7 +114,7 @@ fn hpke_seal(
     text: &[u8],
     rng: &mut ChaCha12Rng,
 ) -> Vec<u8> {
-    let key = <X25519HkdfSha256 as Kem>::PublicKey::from_bytes(secret.public().as_bytes()).unwrap();
+    let key = <X25519HkdfSha256 as Kem>::PublicKey::from_bytes(&secret.public().0).unwrap();
     let seal = hpke::single_shot_seal_with_rng::<AesGcm128, HkdfSha256, X25519HkdfSha256>;
     let (enc, sealed) = seal(&OpModeS::Base, &key, &binding.info(), text, &[], rng).unwrap();
     [enc.to_bytes().to_vec(), sealed].concat()

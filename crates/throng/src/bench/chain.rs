@@ -200,7 +200,7 @@ pub fn terms(reports: u64, epochs: u64, (epsilon, delta): (f64, f64)) -> Result<
 /// X25519 agreements a second of one thread.
 pub fn agreements(seed: u64) -> f64 {
     let key = AgreementKey::new(&secret(seed)).expect("any 32 bytes are a scalar");
-    let point = *secret(seed + 100).public().as_bytes();
+    let point = secret(seed + 100).public().0;
     repeat(64, || {
         key.agree([&point; 64], |shared| {
             black_box(shared);

@@ -13,9 +13,7 @@ use throng_account::Epsilon;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::sample;
 use throng_rounds::RobustXorSum;
-use throng_rounds::pause::{
-    PausedRun, Point, Reconstruction, curve, error_floor, recovery_ceiling,
-};
+use throng_rounds::pause::{PausedRun, Point, Reconstruction, error_floor, recovery_ceiling};
 use tokio::task::yield_now;
 
 /// The first half reports through the mixes; then the attacker has what everybody has.
@@ -45,7 +43,7 @@ pub async fn run(request: &Attack) -> Result<Report> {
     let mut swept = Vec::new();
     for epsilon in EPSILONS {
         let epsilon = Epsilon::new(epsilon)?;
-        swept.extend(curve(&[epsilon], request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?);
+        swept.push(Point::at(epsilon, request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?);
         yield_now().await;
     }
     let ceiling = recovery_ceiling(protocol.epsilon());
@@ -69,7 +67,7 @@ async fn paused(request: &Attack, protocol: RobustXorSum, truth: &[bool]) -> Res
     let message = |(user, &bit)| protocol.encode(user, bit, 0, &mut rng).to_vec();
     let reports = (0..).zip(truth).map(message).collect();
     let bulletin = one_round(request.mixes.mixes, reports).await?;
-    let bag = bulletin.bag().iter().map(<[u8]>::to_vec).collect();
+    let bag = bulletin.bag().messages().map(<[u8]>::to_vec).collect();
     Ok(PausedRun::new(protocol, bag, truth.len() as u32))
 }
 

@@ -150,8 +150,8 @@ impl Setting<'_> {
         };
         let reports = inputs.iter().map(report).collect();
         let bulletin = one_round(self.request.mixes.mixes, reports).await?;
-        let sums = self.one_round.estimate(bulletin.bag());
-        Ok(sums.sums.iter().map(|sum| sum.value).collect())
+        let sums = self.one_round.estimate(bulletin.bag().messages());
+        Ok(sums.iter().map(|sum| sum.value).collect())
     }
 }
 

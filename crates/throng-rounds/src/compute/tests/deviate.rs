@@ -49,7 +49,7 @@ fn right_or_none(
 
 /// The byte at which the words of a message begin.
 fn head(circuit: &Circuit, round: usize) -> usize {
-    match Step::of(circuit, round).unwrap() {
+    match Step::all(circuit).nth(round).unwrap() {
         Step::Deal => 0,
         Step::Lift | Step::Output => bitmap_bytes(circuit),
         _ => message::VIEW,
@@ -349,7 +349,7 @@ fn whether_it_ends_well_does_not_tell_a_secret() {
         let own = at_0 + Element::from(3) * (at_1 - at_0);
         let others: Element = (0..3).map(|from| by[from as usize] * heard[&(from, 3)]).sum();
         // The share of the deviator becomes 0.
-        let slope = -(others + by[3] * own) * (by[3] * Element::from(4)).inverse();
+        let slope = (Element::ZERO - (others + by[3] * own)) * (by[3] * Element::from(4)).inverse();
         let players = (0..4).map(Seat).map(|seat| {
             let values = values.get(&seat).map_or(&[][..], |values| values);
             Player::new(Arc::clone(&circuit), seat, values).unwrap()
@@ -431,7 +431,7 @@ fn who_is_silenced_does_not_choose_what_the_check_opens() {
         true
     });
     assert!(shares.iter().all(|&share| share != Element::ZERO));
-    let lucky = shares.map(|share| -share);
+    let lucky = shares.map(|share| Element::ZERO - share);
     let results = run(lucky, &mut |sent| sent.from != silenced || sent.round < check);
     let left = Err(Error::Left { seat: silenced });
     assert_eq!(results[..2], [left.clone(), left]);
