@@ -135,7 +135,7 @@ impl Course {
     pub fn settle(&self) -> Result<(), Error> {
         let mut timetable = self.timetable();
         if self.doubt.load(Ordering::Relaxed) {
-            timetable.replace(read_slots(&self.store, self.id)?);
+            timetable.slots = read_slots(&self.store, self.id)?;
             self.doubt.store(false, Ordering::Relaxed);
         }
         Ok(())
@@ -186,7 +186,7 @@ impl Course {
             let Manifest { first, last, .. } = *manifest;
             let (key, value) = (self.key(first), signed.encode());
             let stage = Stage::Received((*signed).clone());
-            let slot = Slot { first, last, input: Some(id), stage };
+            let slot = Slot { first, last, input: Some(id), stage, shredded: false };
             let evidence = Change::Put { table: Table::Taken, key: &key, value: &value };
             self.commit(&mut timetable, slot, &[evidence])?;
             return Ok(self.receipt(id));
@@ -194,7 +194,7 @@ impl Course {
         if let Err(Error::Conflict) = taken {
             self.accuse(&signed)?;
         }
-        let stage = timetable.slots().get(manifest.first).map(|slot| &slot.stage);
+        let stage = timetable.slots.get(&manifest.first).map(|slot| &slot.stage);
         if taken.is_err() || !matches!(stage, Some(Stage::Received(_))) {
             self.store.blobs.remove(&blob::input(self.id, id))?;
         }
@@ -217,7 +217,7 @@ impl Course {
             }
         }
         self.store.blobs.remove(&blob::output(self.id, first))?;
-        self.put(slot.shredded(), &[])
+        self.put(Slot { shredded: true, ..slot }, &[])
     }
 
     /// Destroys the keys of a window, and with them what is left of it.
@@ -241,7 +241,7 @@ impl Course {
         let slot = self.slot(first)?;
         let Stage::Received(manifest) = slot.stage.clone() else { return Ok(None) };
         let Some(opener) = self.opener(first)? else {
-            self.put(slot.at(Stage::dropped(Why::Keys, 0)), &[])?;
+            self.put(slot.at(Stage::Dropped { why: Why::Keys, reports: 0 }), &[])?;
             return Ok(None);
         };
         let mut seen = self.seen_before(&slot)?;
@@ -289,7 +289,7 @@ impl Course {
         let firsts: Vec<u64> = {
             let timetable = self.timetable();
             let other = |s: &&Slot| window.contains(&s.first) && s.first != slot.first;
-            timetable.slots().iter().filter(other).map(|s| s.first).collect()
+            timetable.slots.values().filter(other).map(|s| s.first).collect()
         };
         for first in firsts {
             if let Some(bytes) = self.store.blobs.read(&blob::spent(self.id, first))? {
@@ -311,12 +311,12 @@ impl Course {
 
     /// All slots so far, oldest first.
     pub fn slots(&self) -> Vec<Slot> {
-        self.timetable().slots().iter().cloned().collect()
+        self.timetable().slots.values().cloned().collect()
     }
 
     /// The slot that begins with an epoch.
     pub fn slot(&self, first: u64) -> Result<Slot, Error> {
-        self.timetable().slots().get(first).cloned().ok_or(Error::WrongPlace)
+        self.timetable().slots.get(&first).cloned().ok_or(Error::WrongPlace)
     }
 
     /// The state machine.
@@ -378,8 +378,8 @@ impl Course {
                 (Stage::Received(_), Some(input)) => Some(blob::input(self.id, input)),
                 _ => None,
             };
-            let open = timetable.slots().iter().filter_map(kept);
-            let spent = timetable.slots().iter().filter(|slot| slot.first >= live);
+            let open = timetable.slots.values().filter_map(kept);
+            let spent = timetable.slots.values().filter(|slot| slot.first >= live);
             open.chain(spent.map(|slot| blob::spent(self.id, slot.first))).collect()
         };
         let ours = blob::passing(self.id);
@@ -393,11 +393,9 @@ impl Course {
 }
 
 fn read_slots(store: &Store, id: CollectionId) -> Result<Slots, Error> {
-    let mut slots = Slots::default();
-    for (_, row) in store.rows.under(Table::Slots, &RowKey::all(id))? {
-        slots.put(Slot::from_row(&row)?);
-    }
-    Ok(slots)
+    let rows = store.rows.under(Table::Slots, &RowKey::all(id))?.into_iter();
+    let slots = rows.map(|(_, row)| Slot::from_row(&row).map(|slot| (slot.first, slot)));
+    Ok(slots.collect::<Result<_, _>>()?)
 }
 
 /// The number of bytes of records that are opened at a time.

@@ -124,7 +124,7 @@ impl Mix {
         let next = course.route.chain.party(course.hop + 1).ok_or(Error::WrongPlace)?;
         receipt.verify(&manifest.unverified().id(), course.hop + 1, &next.identity)?;
         let manifest = manifest.clone();
-        course.put(slot.at(Stage::Delivered { manifest, receipt, shredded: false }), &[])
+        course.put(slot.at(Stage::Delivered { manifest, receipt }), &[])
     }
 
     /// Counts reports for an epoch that are on disk and acknowledged to their senders.
@@ -144,7 +144,7 @@ impl Mix {
     /// are dropped.
     fn close(&self, first: u64, last: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
         let course = &self.course;
-        let slot = Slot { first, last, input: None, stage: Stage::Closing };
+        let slot = Slot { first, last, input: None, stage: Stage::Closing, shredded: false };
         // From this row on nothing is admitted, so that what is read below is all there is.
         course.put(slot.clone(), &[])?;
         self.acknowledged.forget(last);
@@ -200,7 +200,7 @@ impl Mix {
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
         let each = self.course.route.shape.records_per_report(self.course.hop + 1);
         let reports = manifest.unverified().records / each.max(1);
-        self.course.put(slot.at(Stage::dropped(Why::Keys, reports)), &[])
+        self.course.put(slot.at(Stage::Dropped { why: Why::Keys, reports }), &[])
     }
 
     /// Permutes and seals a crowd, or decides what becomes of fewer reports.

@@ -127,8 +127,8 @@ impl Analyzer {
             return Ok(());
         }
         let Some(entry) = self.charge(slot, reports)? else {
-            let why = Why::Budget;
-            return Ok(course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])?);
+            let dropped = slot.at(Stage::Dropped { why: Why::Budget, reports });
+            return Ok(course.put(dropped, &[])?);
         };
         let followed = self.follow(slot, &mut tally)?;
         let release = self.release(&opened, (reports, nonsense), &tally, &entry)?;
@@ -213,7 +213,7 @@ impl Analyzer {
         if let Some(words) = followed {
             changes.push(Change::Put { table: Table::Tallies, key: &key, value: words });
         }
-        let written = course.put(slot.at(Stage::Released { shredded: false }), &changes);
+        let written = course.put(slot.at(Stage::Released), &changes);
         let mut kept = lock(&self.published);
         match kept.as_mut().filter(|_| written.is_ok()) {
             Some(all) => drop(all.insert(release.first, Arc::new(release))),

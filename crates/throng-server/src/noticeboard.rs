@@ -187,8 +187,7 @@ impl Noticeboard {
         let own = notice.cosign(&course.identity);
         let (key, row) = (course.key(round), statement(&notice, &own));
         let put = Change::Put { table: Table::Notices, key: &key, value: &row };
-        let released = opened.slot.at(Stage::Released { shredded: false });
-        let written = course.put(released, &[put]);
+        let written = course.put(opened.slot.at(Stage::Released), &[put]);
         let mut posted = lock(&self.posted);
         match posted.as_mut().filter(|_| written.is_ok()) {
             Some(all) => drop(all.insert(round, NoticeRecord::new(course, notice, own))),
