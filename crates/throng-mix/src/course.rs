@@ -123,9 +123,7 @@ impl Course {
             None => {}
             Some(Step::Shred { first }) => self.shred(first)?,
             Some(Step::Destroy { window }) => self.destroy(window, now)?,
-            Some(step @ (Step::Close { .. } | Step::Process { .. } | Step::GiveUp { .. })) => {
-                perform(step)?;
-            }
+            Some(step) => perform(step)?,
         }
         Ok(step)
     }
@@ -161,8 +159,7 @@ impl Course {
             return Ok(Intake::Known(self.receipt(manifest.id())));
         }
         // Without keys it would be taken only to be dropped.
-        let window = self.route.schedule.window_of(manifest.first);
-        self.keyring.secret(window).ok_or(Error::NoKeys)?;
+        self.keyring.secret(manifest.first).ok_or(Error::NoKeys)?;
         let blob = self.store.blobs.create(&blob::input(self.id, manifest.id()))?;
         let digest = RecordDigest::default();
         Ok(Intake::New(Incoming { manifest: Box::new(signed), blob, digest }))
@@ -244,9 +241,8 @@ impl Course {
             self.put(slot.at(Stage::Dropped { why: Why::Keys, reports: 0 }), &[])?;
             return Ok(None);
         };
-        let mut seen = self.seen_before(&slot)?;
         let len = self.route.shape.record_bytes(self.hop);
-        let mut peeler = Peeler::new(&mut seen, len, self.limits.threads);
+        let mut peeler = Peeler::new(self.seen_before(&slot)?, len, self.limits.threads);
         let input = blob::input(self.id, slot.input.ok_or(Error::WrongPlace)?);
         let Blob { size: mut left, mut content } =
             self.store.blobs.open(&input).map_err(Error::from)?;
@@ -258,7 +254,7 @@ impl Course {
             peeler.peel(&opener, &chunk[..take], &mut show)?;
             left -= take as u64;
         }
-        let (valid, loss) = (peeler.valid, peeler.loss);
+        let Peeler { seen, valid, loss, .. } = peeler;
         Ok(Some(OpenedBatch { slot, manifest, valid, loss, seen }))
     }
 
@@ -274,10 +270,9 @@ impl Course {
 
     /// An opener of the records of an epoch at this hop, if its keys are here.
     pub(crate) fn opener(&self, epoch: u64) -> Result<Option<Opener>, Error> {
-        let window = self.route.schedule.window_of(epoch);
-        let Some(secret) = self.keyring.secret(window) else { return Ok(None) };
+        let Some(secret) = self.keyring.secret(epoch) else { return Ok(None) };
         let analyzer = self.hop == self.route.chain.hops();
-        let epoch = if self.hop == 1 { epoch } else { window };
+        let epoch = if self.hop == 1 { epoch } else { self.route.schedule.window_of(epoch) };
         let binding = Binding { collection: self.id, epoch, hop: self.hop, analyzer };
         Ok(Some(Opener::new(&secret, &binding)?))
     }

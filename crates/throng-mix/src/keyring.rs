@@ -74,11 +74,9 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// Makes the keys of every window that has begun or begins within one window's time, and
-    /// returns the windows whose directory is not complete yet.
-    pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Vec<u64>, Error> {
+    /// Makes the keys of every window that has begun or begins within one window's time.
+    pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
         let schedule = &self.route.schedule;
-        let mut incomplete = Vec::new();
         let mut window = self.lock().live;
         while window < self.route.epochs {
             let epochs = self.route.window_epochs(window);
@@ -91,17 +89,15 @@ impl Keyring {
             if !over {
                 self.ensure(window, rng)?;
                 self.list(window)?;
-                if self.directory(window).is_err() {
-                    incomplete.push(window);
-                }
             }
             window = epochs.end;
         }
-        Ok(incomplete)
+        Ok(())
     }
 
-    /// The secret that opens the layers of a window.
-    pub fn secret(&self, window: u64) -> Option<LayerSecret> {
+    /// The secret that opens the layers of the window that an epoch is in.
+    pub fn secret(&self, epoch: u64) -> Option<LayerSecret> {
+        let window = self.route.schedule.window_of(epoch);
         self.lock().windows.get(&window)?.secret.clone()
     }
 

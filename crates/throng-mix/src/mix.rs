@@ -75,8 +75,7 @@ impl Mix {
     pub fn submit(&self, epoch: u64, reports: &[u8], now: u64) -> Result<Pending, Error> {
         let course = &self.course;
         let each = course.route.shape.report_bytes();
-        let secret = course.keyring.secret(course.route.schedule.window_of(epoch));
-        let key = secret.map(|secret| LogKey::derive(&secret, epoch, each));
+        let key = self.log_key(epoch);
         // The lock is held until the log has them, so that no report is admitted after its epoch's
         // close.
         let timetable = course.timetable();
@@ -148,35 +147,21 @@ impl Mix {
         // From this row on nothing is admitted, so that what is read below is all there is.
         course.put(slot.clone(), &[])?;
         self.acknowledged.forget(last);
-        let shape = course.route.shape;
-        let each = shape.report_bytes();
+        let (each, threads) = (course.route.shape.report_bytes(), course.limits.threads);
         let mut shuffler = self.shuffler();
-        let (mut valid, mut loss) = (0, Loss::default());
+        let mut peeler = Peeler::new(Fingerprints::default(), each, threads);
         for epoch in first..=last {
             course.store.logs.close(&course.log(epoch))?;
-            let window = course.route.schedule.window_of(epoch);
             // Without keys for the window nothing was ever admitted.
-            let (Some(secret), Some(opener)) =
-                (course.keyring.secret(window), course.opener(epoch)?)
-            else {
-                continue;
-            };
+            let keys = self.log_key(epoch).zip(course.opener(epoch)?);
+            let Some((key, opener)) = keys else { continue };
             // The layer binds the epoch: a report can only be replayed within its own.
-            let mut seen = Fingerprints::default();
-            let mut peeler = Peeler::new(&mut seen, each, course.limits.threads);
-            let key = LogKey::derive(&secret, epoch, each);
+            peeler.seen = Fingerprints::default();
             course.store.logs.visit(&course.log(epoch), &key, |records| {
-                peeler.peel(&opener, records, |onions| {
-                    onions
-                        .chunks_exact(shape.record_bytes(2))
-                        .try_for_each(|onion| Ok::<_, Error>(shuffler.push(onion)?))
-                })
+                peeler.peel(&opener, records, |onions| Ok::<_, Error>(shuffler.push(onions)?))
             })?;
-            valid += peeler.valid;
-            loss.replayed += peeler.loss.replayed;
-            loss.malformed += peeler.loss.malformed;
         }
-        self.leave(&slot, valid, vec![loss], [0; 32], shuffler, rng)
+        self.leave(&slot, peeler.valid, vec![peeler.loss], [0; 32], shuffler, rng)
     }
 
     /// Mixes a batch at a later mix: a crowd leaves, fewer are dropped.
@@ -237,6 +222,12 @@ impl Mix {
         let signed = SignedManifest::sign(manifest, &course.identity);
         // Only after this row does a byte leave, and after it no other bytes ever do.
         course.put(slot.at(Stage::Sealed(signed)), &[])
+    }
+
+    /// The key of the log of an epoch, while its window has keys.
+    fn log_key(&self, epoch: u64) -> Option<LogKey> {
+        let secret = self.course.keyring.secret(epoch)?;
+        Some(LogKey::derive(&secret, epoch, self.course.route.shape.report_bytes()))
     }
 
     fn shuffler(&self) -> Shuffler<'_> {
