@@ -137,7 +137,7 @@ impl Keyring {
         };
         // The directory is on disk before anyone sees the signature.
         let keys = directory.keys.iter().flat_map(|key| *key.as_bytes()).collect::<Vec<u8>>();
-        self.store.rows.put(Table::Directories, &self.row(window), &keys)?;
+        self.store.rows.put(Table::Directories, &RowKey::at(self.route.id, window), &keys)?;
         self.lock().adopt(window, directory, self.hop, &self.identity);
         Ok(())
     }
@@ -185,11 +185,10 @@ impl Keyring {
         let live = self.route.window_epochs(window).end;
         // The row is written before the key is destroyed, so that a crash between the two repeats
         // the destruction.
-        let key = RowKey::of(self.route.id);
-        let value = live.to_string();
+        let (id, value) = (self.route.id, live.to_string());
         self.store.rows.commit(&[
-            Change::Put { table: Table::Live, key: &key, value: value.as_bytes() },
-            Change::Delete { table: Table::Directories, key: &self.row(window) },
+            Change::Put { table: Table::Live, key: &RowKey::of(id), value: value.as_bytes() },
+            Change::Delete { table: Table::Directories, key: &RowKey::at(id, window) },
         ])?;
         self.store.secrets.destroy(&self.secret_name(window))?;
         let mut state = self.lock();
@@ -262,10 +261,6 @@ impl Keyring {
 
     fn party(&self, hop: u8) -> Result<PublicIdentity, Error> {
         Ok(self.route.chain.party(hop).ok_or(Error::WrongPlace)?.identity)
-    }
-
-    fn row(&self, window: u64) -> RowKey {
-        RowKey::at(self.route.id, window)
     }
 
     fn secret_name(&self, window: u64) -> String {

@@ -123,10 +123,8 @@ impl Why {
 impl Slot {
     /// True if all is decided and what it was made of can be removed.
     pub fn to_shred(&self) -> bool {
-        let decided = matches!(
-            self.stage,
-            Stage::Delivered { .. } | Stage::Released | Stage::Dropped { .. }
-        );
+        let decided =
+            matches!(self.stage, Stage::Delivered { .. } | Stage::Released | Stage::Dropped { .. });
         decided && !self.shredded
     }
 

@@ -23,7 +23,6 @@ use aws_lc_rs::hkdf::{self, HKDF_SHA256};
 use std::fmt;
 use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 use throng_wire::{CollectionId, LayerSecret};
 use zeroize::Zeroizing;
@@ -65,26 +64,6 @@ pub struct Store {
     pub logs: Arc<dyn Logs>,
     /// Keys and other secrets.
     pub secrets: Arc<dyn Secrets>,
-}
-
-impl Store {
-    /// Opens all four in a data directory, which is made if absent. One process at a time has it
-    /// open; what was left unfinished is cleared.
-    ///
-    /// ```
-    /// use throng_mix::store::Store;
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let store = Store::on_disk(directory.path())?;
-    /// store.secrets.put("key", b"secret")?;
-    /// assert!(Store::on_disk(directory.path()).is_err());
-    /// drop(store);
-    /// assert_eq!(Store::on_disk(directory.path())?.secrets.names()?, ["key"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn on_disk(directory: &Path) -> Result<Self, StoreError> {
-        disk::open(directory)
-    }
 }
 
 /// Tables of rows.

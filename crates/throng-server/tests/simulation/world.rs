@@ -512,8 +512,8 @@ impl World {
         assert_eq!(releases.len(), entries.len(), "one entry per release");
         let rows: BTreeMap<String, Vec<u8>> = releases
             .into_iter()
-            .map(|(key, row)| (format!("releases/{key}"), row))
-            .chain(entries.into_iter().map(|(key, row)| (format!("ledger/{key}"), row)))
+            .map(|(key, row)| (format!("releases/{}", key.as_str()), row))
+            .chain(entries.into_iter().map(|(key, row)| (format!("ledger/{}", key.as_str()), row)))
             .collect();
         for (key, row) in &self.rows {
             assert_eq!(rows.get(key), Some(row), "what was published stays");
