@@ -36,7 +36,7 @@ pub(crate) async fn serve(
     node: Arc<Node>,
     stopping: CancellationToken,
 ) {
-    let patience = Duration::from_secs(node.limits.patience);
+    let patience = node.patience();
     let requests = node.limits.requests.min(MOST);
     let connections = requests * CONNECTIONS + SPARE;
     let room = Arc::new(Semaphore::new(connections));
