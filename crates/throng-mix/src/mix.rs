@@ -18,18 +18,19 @@ use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, Signed
 /// let mut rng = ChaCha20Rng::seed_from_u64(1);
 /// let (store, [identity, _]) = (MemoryStore::new().store(), example::identities());
 /// let mix = Mix::open(store, example::route().into(), identity, Limits::default())?;
-/// mix.course().keyring.publish(1_000, &mut rng)?;
+/// mix.course.keyring.publish(1_000, &mut rng)?;
 /// mix.accept(0, &[0; 97], 1_000)?;
 ///
 /// // At its deadline the epoch closes. One report is no crowd.
 /// let deadline = example::schedule().deadline(0);
 /// assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
-/// assert_eq!(mix.course().slots()[0].stage.name(), "short");
-/// assert!(mix.outgoing()?.is_none());
+/// assert_eq!(mix.course.slots()[0].stage.name(), "short");
+/// assert!(mix.outgoing(0)?.is_none());
 /// # Ok::<(), throng_mix::Error>(())
 /// ```
 pub struct Mix {
-    course: Arc<Course>,
+    /// The course of this mix.
+    pub course: Arc<Course>,
     acknowledged: Acknowledged,
     /// Held while a notice is signed, so that there is one at a time.
     pub(crate) signing: Mutex<()>,
@@ -37,8 +38,6 @@ pub struct Mix {
 
 /// A batch that waits for the next party's receipt.
 pub struct Outgoing {
-    /// The first epoch of its slot.
-    pub first: u64,
     /// Manifest and signature.
     pub manifest: SignedManifest,
     /// All records.
@@ -59,11 +58,6 @@ impl Mix {
         }
         let acknowledged = Acknowledged::default();
         Ok(Self { course: Arc::new(course), acknowledged, signing: Mutex::new(()) })
-    }
-
-    /// The course of this mix.
-    pub fn course(&self) -> &Arc<Course> {
-        &self.course
     }
 
     /// Refuses an epoch for which no reports are taken now.
@@ -101,17 +95,18 @@ impl Mix {
         })
     }
 
-    /// The oldest batch that waits to be handed over, if any does.
-    pub fn outgoing(&self) -> Result<Option<Outgoing>, Error> {
-        let first = self.course.timetable().outgoing().map(|slot| slot.first);
-        first.map_or(Ok(None), |first| self.outgoing_at(first))
+    /// The first epochs of the batches that wait to be handed over, oldest first.
+    pub fn waiting(&self) -> Vec<u64> {
+        let timetable = self.course.timetable();
+        let sealed = |slot: &&Slot| matches!(slot.stage, Stage::Sealed(_));
+        timetable.slots.values().filter(sealed).map(|slot| slot.first).collect()
     }
 
     /// The batch that began with this epoch, if it waits to be handed over.
-    pub fn outgoing_at(&self, first: u64) -> Result<Option<Outgoing>, Error> {
+    pub fn outgoing(&self, first: u64) -> Result<Option<Outgoing>, Error> {
         let Stage::Sealed(manifest) = self.course.slot(first)?.stage else { return Ok(None) };
         let records = self.course.store.blobs.open(&blob::output(self.course.id, first))?;
-        Ok(Some(Outgoing { first, manifest, records }))
+        Ok(Some(Outgoing { manifest, records }))
     }
 
     /// Takes the next party's receipt for the batch that began with this epoch.

@@ -178,11 +178,6 @@ impl Timetable {
         Some(if waits { Stage::Held { reports } } else { dropped })
     }
 
-    /// The oldest slot that waits to be handed over, if any does.
-    pub fn outgoing(&self) -> Option<&Slot> {
-        self.slots.values().find(|slot| matches!(slot.stage, Stage::Sealed(_)))
-    }
-
     /// Refuses a batch that may not be taken from the previous party; `Ok(true)` if it is there
     /// already.
     pub fn take(&self, manifest: &Manifest) -> Result<bool, Error> {

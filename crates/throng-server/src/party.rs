@@ -81,9 +81,9 @@ impl Party {
             }
         };
         let course = Arc::clone(match &duty {
-            Duty::Mix(mix) => mix.course(),
-            Duty::Count(analyzer) => analyzer.course(),
-            Duty::Post(noticeboard) => noticeboard.course(),
+            Duty::Mix(mix) => &mix.course,
+            Duty::Count(analyzer) => &analyzer.course,
+            Duty::Post(noticeboard) => &noticeboard.course,
         });
         Ok(Self {
             course,

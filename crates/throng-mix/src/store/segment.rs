@@ -131,7 +131,10 @@ impl SegmentReader {
     /// off. A block that is missing on the way is damage.
     pub fn walk(&mut self, stop: Option<u64>, visit: Visit<'_>) -> Result<Option<u64>, StoreError> {
         let (mut number, mut records) = (self.first, Vec::new());
-        while stop.is_none_or(|stop| number < stop) && self.next(number, &mut records)? {
+        while stop.is_none_or(|stop| number < stop)
+            && self.block(self.at, &mut records)? == Some(number)
+        {
+            self.at += padded(records.len());
             if visit(&records).is_break() {
                 return Ok(None);
             }
@@ -142,16 +145,6 @@ impl SegmentReader {
             None => !self.more(&mut records)?,
         };
         if complete { Ok(Some(number)) } else { Err(DAMAGED) }
-    }
-
-    /// Reads the next block, which is `number`, into `records`; false if there is no such block, or
-    /// only a damaged one.
-    fn next(&mut self, number: u64, records: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let found = self.block(self.at, records)? == Some(number);
-        if found {
-            self.at += padded(records.len());
-        }
-        Ok(found)
     }
 
     /// True if an intact block follows.

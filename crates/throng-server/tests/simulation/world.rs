@@ -399,10 +399,9 @@ impl World {
     /// Makes one hand-over, and returns true if anything came of it.
     fn deliver(&mut self, party: usize, which: usize, how: How) -> bool {
         let Some(Role::Mix(mix)) = &self.network.nodes[party].role else { return false };
-        let sealed = |slot: &Slot| matches!(slot.stage, Stage::Sealed(_)).then_some(slot.first);
-        let waiting: Vec<u64> = mix.course().slots().iter().filter_map(sealed).collect();
+        let waiting = mix.waiting();
         let Some(&first) = waiting.get(which % waiting.len().max(1)) else { return false };
-        let Ok(Some(outgoing)) = mix.outgoing_at(first) else { return false };
+        let Ok(Some(outgoing)) = mix.outgoing(first) else { return false };
         let batch = wire(outgoing);
         self.check_left(party as u8 + 1, first, &batch);
         let to = party + 1;
