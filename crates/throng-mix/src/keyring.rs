@@ -15,8 +15,7 @@ use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use throng_wire::{
-    Directory, Identity, KeyStatement, LayerPublic, LayerSecret, PublicIdentity, Route,
-    SignedDirectory,
+    Directory, Identity, KeyStatement, LayerPublic, LayerSecret, Route, SignedDirectory,
 };
 
 /// Keys and directories of one collection at one party.
@@ -114,8 +113,8 @@ impl Keyring {
 
     /// Takes another party's key. Once all are known, the list of them is signed and stays.
     pub fn learn(&self, hop: u8, statement: &KeyStatement) -> Result<(), Error> {
-        let party = self.party(hop)?;
-        let key = statement.verify(&self.route.id, statement.window, hop, &party)?;
+        let party = self.route.chain.party(hop).ok_or(Error::WrongPlace)?;
+        let key = statement.verify(&self.route.id, statement.window, hop, &party.identity)?;
         let mut state = self.lock();
         let known = state.windows.get_mut(&statement.window).ok_or(Error::NoKeys)?;
         // A second key for the same window is not heard: directories are signed once.
@@ -151,11 +150,11 @@ impl Keyring {
 
     /// Takes another party's signature of a window's directory.
     pub fn collect(&self, hop: u8, window: u64, signature: &[u8; 64]) -> Result<(), Error> {
-        let party = self.party(hop)?;
+        let party = self.route.chain.party(hop).ok_or(Error::WrongPlace)?;
         let mut state = self.lock();
         let known = state.windows.get_mut(&window).ok_or(Error::NoKeys)?;
         let directory = known.directory.as_ref().ok_or(Error::NoKeys)?;
-        if !directory.cosigned(&party, signature) {
+        if !directory.cosigned(&party.identity, signature) {
             return Err(throng_wire::Error::unsigned("directory", hop).into());
         }
         known.signatures.insert(hop, *signature);
@@ -225,7 +224,7 @@ impl Keyring {
     }
 
     fn restore(&self) -> Result<(), Error> {
-        let mine = self.route.id.to_string();
+        let mine = format!("{}-", self.route.id);
         let corrupt = || StoreError::Corrupt { what: "the row of a key" };
         let mut state = self.lock();
         if let Some(value) = self.store.rows.get(Table::Live, &RowKey::of(self.route.id))? {
@@ -233,10 +232,7 @@ impl Keyring {
             state.live = text.and_then(|text| text.parse().ok()).ok_or_else(corrupt)?;
         }
         for name in self.store.secrets.names()? {
-            let Some(window) = name.strip_prefix(&mine).and_then(|rest| rest.strip_prefix('-'))
-            else {
-                continue;
-            };
+            let Some(window) = name.strip_prefix(&mine) else { continue };
             let window: u64 = window.parse().map_err(|_| corrupt())?;
             if window < state.live {
                 self.store.secrets.destroy(&name)?;
@@ -244,9 +240,8 @@ impl Keyring {
                 state.hold(window, self.hop, layer_secret(&bytes)?);
             }
         }
-        for (key, value) in
-            self.store.rows.under(Table::Directories, &RowKey::all(self.route.id))?
-        {
+        let signed = self.store.rows.under(Table::Directories, &RowKey::all(self.route.id))?;
+        for (key, value) in signed {
             let window = key.epoch().ok_or_else(corrupt)?;
             let (keys, []) = value.as_chunks::<32>() else { return Err(corrupt().into()) };
             let keys: Vec<LayerPublic> = keys.iter().map(|key| LayerPublic::new(*key)).collect();
@@ -257,10 +252,6 @@ impl Keyring {
             state.adopt(window, directory, self.hop, &self.identity);
         }
         Ok(())
-    }
-
-    fn party(&self, hop: u8) -> Result<PublicIdentity, Error> {
-        Ok(self.route.chain.party(hop).ok_or(Error::WrongPlace)?.identity)
     }
 
     fn secret_name(&self, window: u64) -> String {
