@@ -141,8 +141,7 @@ impl Course {
 
     /// Checks the manifest of a batch and takes the batch, unless it is here already.
     pub fn receive(&self, signed: SignedManifest) -> Result<Intake, Error> {
-        let previous = self.hop.checked_sub(1).and_then(|hop| self.route.chain.party(hop));
-        let previous = previous.ok_or(Error::WrongPlace)?;
+        let previous = self.route.chain.party(self.hop - 1).ok_or(Error::WrongPlace)?;
         let manifest = signed.verify(&previous.identity).map_err(Error::Batch)?;
         if manifest.collection != self.id {
             return Err(Error::UnknownCollection);
