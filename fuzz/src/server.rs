@@ -11,9 +11,12 @@ use throng_account::Crowd;
 use throng_collection::{Account, Terms};
 use throng_mechanism::Key;
 use throng_mix::store::{LogKey, LogName, Store, StoreError};
-use throng_mix::{Slot, Slots, Stage, Why};
+use throng_mix::{Slot, Slots, Stage, Timetable, Why};
 use throng_server::{Config, Entry, Ledger, Role};
-use throng_wire::{BatchId, CollectionId, LayerSecret, Loss, Manifest, Receipt, SignedManifest};
+use throng_wire::{
+    BatchId, Below, CollectionId, LayerSecret, Loss, Manifest, Receipt, Route, Schedule, Shape,
+    SignedManifest, example,
+};
 
 /// The row of a slot.
 pub const SLOT_ROW: Target = Target {
@@ -23,11 +26,13 @@ pub const SLOT_ROW: Target = Target {
     body: |bytes| {
         let Ok(slot) = Slot::from_row(bytes) else { return };
         assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot.clone()));
-        assert!(!slot.done() || !slot.to_shred());
-        assert_eq!(Slot::from_row(&slot.shredded().to_row()), Ok(slot.shredded()));
-        let mut slots = Slots::default();
-        slots.put(slot);
-        let _ = slots.known(signed().unverified());
+        assert!(!slot.shredded || !slot.to_shred());
+        let shredded = Slot { shredded: true, ..slot.clone() };
+        assert_eq!(Slot::from_row(&shredded.to_row()), Ok(shredded));
+        let mut timetable = timetable();
+        assert!(matches!(timetable.take(signed().unverified()), Ok(false)));
+        timetable.put(slot);
+        let _ = timetable.take(signed().unverified());
     },
 };
 
@@ -192,22 +197,34 @@ static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
 });
 
 fn slot(stage: Stage) -> Slot {
-    Slot { first: 3, last: 5, input: Some(BatchId([8; 32])), stage }
+    let shredded = stage == Stage::Released;
+    Slot { first: 3, last: 5, input: Some(BatchId([8; 32])), stage, shredded }
+}
+
+/// The timetable of the party that takes the batch of [`signed`].
+fn timetable() -> Timetable {
+    let (shape, schedule) = (example::route().shape, example::schedule());
+    let route = Route {
+        shape: Shape { payload: 32, ..shape },
+        schedule: Schedule { below: Below::Merge { window: 10 }, ..schedule },
+        epochs: 10,
+        ..example::route()
+    };
+    Timetable::new(route.into(), 2, 50, Slots::new(), 0)
 }
 
 fn stages() -> Vec<Stage> {
     let receipt = Receipt::sign(signed().unverified().id(), 2, &world::identity(2));
-    let shredded = false;
     let mut stages = vec![
         Stage::Closing,
         Stage::Held { reports: 7 },
         Stage::Received(signed()),
         Stage::Sealed(signed()),
-        Stage::Delivered { manifest: signed(), receipt, shredded },
-        Stage::Released { shredded: true },
+        Stage::Delivered { manifest: signed(), receipt },
+        Stage::Released,
     ];
     for why in [Why::Short, Why::Budget, Why::Keys] {
-        stages.push(Stage::Dropped { why, reports: 4, shredded });
+        stages.push(Stage::Dropped { why, reports: 4 });
     }
     stages
 }

@@ -23,7 +23,7 @@ impl Mix {
         notice: &Notice,
         analyzer_signature: &[u8; 64],
     ) -> Result<[u8; 64], Error> {
-        let course = self.course();
+        let course = &self.course;
         let analyzer = &course.route.chain.analyzer;
         if !notice.cosigned(&analyzer.identity, analyzer_signature) {
             let party = analyzer.name.clone();
@@ -52,7 +52,7 @@ impl Mix {
 
     /// Refuses a notice that cannot be one of a batch that left here.
     fn check(&self, notice: &Notice) -> Result<(), Error> {
-        let course = self.course();
+        let course = &self.course;
         let (shape, quorum) = (&course.route.shape, course.route.quorum);
         if notice.payload != shape.payload {
             return Err(foreign("payload"));

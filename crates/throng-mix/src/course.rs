@@ -123,9 +123,7 @@ impl Course {
             None => {}
             Some(Step::Shred { first }) => self.shred(first)?,
             Some(Step::Destroy { window }) => self.destroy(window, now)?,
-            Some(step @ (Step::Close { .. } | Step::Process { .. } | Step::GiveUp { .. })) => {
-                perform(step)?;
-            }
+            Some(step) => perform(step)?,
         }
         Ok(step)
     }
@@ -135,7 +133,7 @@ impl Course {
     pub fn settle(&self) -> Result<(), Error> {
         let mut timetable = self.timetable();
         if self.doubt.load(Ordering::Relaxed) {
-            timetable.replace(read_slots(&self.store, self.id)?);
+            timetable.slots = read_slots(&self.store, self.id)?;
             self.doubt.store(false, Ordering::Relaxed);
         }
         Ok(())
@@ -143,8 +141,7 @@ impl Course {
 
     /// Checks the manifest of a batch and takes the batch, unless it is here already.
     pub fn receive(&self, signed: SignedManifest) -> Result<Intake, Error> {
-        let previous = self.hop.checked_sub(1).and_then(|hop| self.route.chain.party(hop));
-        let previous = previous.ok_or(Error::WrongPlace)?;
+        let previous = self.route.chain.party(self.hop - 1).ok_or(Error::WrongPlace)?;
         let manifest = signed.verify(&previous.identity).map_err(Error::Batch)?;
         if manifest.collection != self.id {
             return Err(Error::UnknownCollection);
@@ -161,8 +158,7 @@ impl Course {
             return Ok(Intake::Known(self.receipt(manifest.id())));
         }
         // Without keys it would be taken only to be dropped.
-        let window = self.route.schedule.window_of(manifest.first);
-        self.keyring.secret(window).ok_or(Error::NoKeys)?;
+        self.keyring.secret(manifest.first).ok_or(Error::NoKeys)?;
         let blob = self.store.blobs.create(&blob::input(self.id, manifest.id()))?;
         let digest = RecordDigest::default();
         Ok(Intake::New(Incoming { manifest: Box::new(signed), blob, digest }))
@@ -186,7 +182,7 @@ impl Course {
             let Manifest { first, last, .. } = *manifest;
             let (key, value) = (self.key(first), signed.encode());
             let stage = Stage::Received((*signed).clone());
-            let slot = Slot { first, last, input: Some(id), stage };
+            let slot = Slot { first, last, input: Some(id), stage, shredded: false };
             let evidence = Change::Put { table: Table::Taken, key: &key, value: &value };
             self.commit(&mut timetable, slot, &[evidence])?;
             return Ok(self.receipt(id));
@@ -194,7 +190,7 @@ impl Course {
         if let Err(Error::Conflict) = taken {
             self.accuse(&signed)?;
         }
-        let stage = timetable.slots().get(manifest.first).map(|slot| &slot.stage);
+        let stage = timetable.slots.get(&manifest.first).map(|slot| &slot.stage);
         if taken.is_err() || !matches!(stage, Some(Stage::Received(_))) {
             self.store.blobs.remove(&blob::input(self.id, id))?;
         }
@@ -217,7 +213,7 @@ impl Course {
             }
         }
         self.store.blobs.remove(&blob::output(self.id, first))?;
-        self.put(slot.shredded(), &[])
+        self.put(Slot { shredded: true, ..slot }, &[])
     }
 
     /// Destroys the keys of a window, and with them what is left of it.
@@ -241,12 +237,11 @@ impl Course {
         let slot = self.slot(first)?;
         let Stage::Received(manifest) = slot.stage.clone() else { return Ok(None) };
         let Some(opener) = self.opener(first)? else {
-            self.put(slot.at(Stage::dropped(Why::Keys, 0)), &[])?;
+            self.put(slot.at(Stage::Dropped { why: Why::Keys, reports: 0 }), &[])?;
             return Ok(None);
         };
-        let mut seen = self.seen_before(&slot)?;
         let len = self.route.shape.record_bytes(self.hop);
-        let mut peeler = Peeler::new(&mut seen, len, self.limits.threads);
+        let mut peeler = Peeler::new(self.seen_before(&slot)?, len, self.limits.threads);
         let input = blob::input(self.id, slot.input.ok_or(Error::WrongPlace)?);
         let Blob { size: mut left, mut content } =
             self.store.blobs.open(&input).map_err(Error::from)?;
@@ -258,7 +253,7 @@ impl Course {
             peeler.peel(&opener, &chunk[..take], &mut show)?;
             left -= take as u64;
         }
-        let (valid, loss) = (peeler.valid, peeler.loss);
+        let Peeler { seen, valid, loss, .. } = peeler;
         Ok(Some(OpenedBatch { slot, manifest, valid, loss, seen }))
     }
 
@@ -274,10 +269,9 @@ impl Course {
 
     /// An opener of the records of an epoch at this hop, if its keys are here.
     pub(crate) fn opener(&self, epoch: u64) -> Result<Option<Opener>, Error> {
-        let window = self.route.schedule.window_of(epoch);
-        let Some(secret) = self.keyring.secret(window) else { return Ok(None) };
+        let Some(secret) = self.keyring.secret(epoch) else { return Ok(None) };
         let analyzer = self.hop == self.route.chain.hops();
-        let epoch = if self.hop == 1 { epoch } else { window };
+        let epoch = if self.hop == 1 { epoch } else { self.route.schedule.window_of(epoch) };
         let binding = Binding { collection: self.id, epoch, hop: self.hop, analyzer };
         Ok(Some(Opener::new(&secret, &binding)?))
     }
@@ -289,7 +283,7 @@ impl Course {
         let firsts: Vec<u64> = {
             let timetable = self.timetable();
             let other = |s: &&Slot| window.contains(&s.first) && s.first != slot.first;
-            timetable.slots().iter().filter(other).map(|s| s.first).collect()
+            timetable.slots.values().filter(other).map(|s| s.first).collect()
         };
         for first in firsts {
             if let Some(bytes) = self.store.blobs.read(&blob::spent(self.id, first))? {
@@ -311,12 +305,12 @@ impl Course {
 
     /// All slots so far, oldest first.
     pub fn slots(&self) -> Vec<Slot> {
-        self.timetable().slots().iter().cloned().collect()
+        self.timetable().slots.values().cloned().collect()
     }
 
     /// The slot that begins with an epoch.
     pub fn slot(&self, first: u64) -> Result<Slot, Error> {
-        self.timetable().slots().get(first).cloned().ok_or(Error::WrongPlace)
+        self.timetable().slots.get(&first).cloned().ok_or(Error::WrongPlace)
     }
 
     /// The state machine.
@@ -378,8 +372,8 @@ impl Course {
                 (Stage::Received(_), Some(input)) => Some(blob::input(self.id, input)),
                 _ => None,
             };
-            let open = timetable.slots().iter().filter_map(kept);
-            let spent = timetable.slots().iter().filter(|slot| slot.first >= live);
+            let open = timetable.slots.values().filter_map(kept);
+            let spent = timetable.slots.values().filter(|slot| slot.first >= live);
             open.chain(spent.map(|slot| blob::spent(self.id, slot.first))).collect()
         };
         let ours = blob::passing(self.id);
@@ -393,11 +387,9 @@ impl Course {
 }
 
 fn read_slots(store: &Store, id: CollectionId) -> Result<Slots, Error> {
-    let mut slots = Slots::default();
-    for (_, row) in store.rows.under(Table::Slots, &RowKey::all(id))? {
-        slots.put(Slot::from_row(&row)?);
-    }
-    Ok(slots)
+    let rows = store.rows.under(Table::Slots, &RowKey::all(id))?.into_iter();
+    let slots = rows.map(|(_, row)| Slot::from_row(&row).map(|slot| (slot.first, slot)));
+    Ok(slots.collect::<Result<_, _>>()?)
 }
 
 /// The number of bytes of records that are opened at a time.

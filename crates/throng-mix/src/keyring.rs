@@ -15,8 +15,7 @@ use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use throng_wire::{
-    Directory, Identity, KeyStatement, LayerPublic, LayerSecret, PublicIdentity, Route,
-    SignedDirectory,
+    Directory, Identity, KeyStatement, LayerPublic, LayerSecret, Route, SignedDirectory,
 };
 
 /// Keys and directories of one collection at one party.
@@ -74,11 +73,9 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// Makes the keys of every window that has begun or begins within one window's time, and
-    /// returns the windows whose directory is not complete yet.
-    pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<Vec<u64>, Error> {
+    /// Makes the keys of every window that has begun or begins within one window's time.
+    pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
         let schedule = &self.route.schedule;
-        let mut incomplete = Vec::new();
         let mut window = self.lock().live;
         while window < self.route.epochs {
             let epochs = self.route.window_epochs(window);
@@ -91,17 +88,15 @@ impl Keyring {
             if !over {
                 self.ensure(window, rng)?;
                 self.list(window)?;
-                if self.directory(window).is_err() {
-                    incomplete.push(window);
-                }
             }
             window = epochs.end;
         }
-        Ok(incomplete)
+        Ok(())
     }
 
-    /// The secret that opens the layers of a window.
-    pub fn secret(&self, window: u64) -> Option<LayerSecret> {
+    /// The secret that opens the layers of the window that an epoch is in.
+    pub fn secret(&self, epoch: u64) -> Option<LayerSecret> {
+        let window = self.route.schedule.window_of(epoch);
         self.lock().windows.get(&window)?.secret.clone()
     }
 
@@ -118,8 +113,8 @@ impl Keyring {
 
     /// Takes another party's key. Once all are known, the list of them is signed and stays.
     pub fn learn(&self, hop: u8, statement: &KeyStatement) -> Result<(), Error> {
-        let party = self.party(hop)?;
-        let key = statement.verify(&self.route.id, statement.window, hop, &party)?;
+        let party = self.route.chain.party(hop).ok_or(Error::WrongPlace)?;
+        let key = statement.verify(&self.route.id, statement.window, hop, &party.identity)?;
         let mut state = self.lock();
         let known = state.windows.get_mut(&statement.window).ok_or(Error::NoKeys)?;
         // A second key for the same window is not heard: directories are signed once.
@@ -141,7 +136,7 @@ impl Keyring {
         };
         // The directory is on disk before anyone sees the signature.
         let keys = directory.keys.iter().flat_map(|key| key.0).collect::<Vec<u8>>();
-        self.store.rows.put(Table::Directories, &self.row(window), &keys)?;
+        self.store.rows.put(Table::Directories, &RowKey::at(self.route.id, window), &keys)?;
         self.lock().adopt(window, directory, self.hop, &self.identity);
         Ok(())
     }
@@ -155,11 +150,11 @@ impl Keyring {
 
     /// Takes another party's signature of a window's directory.
     pub fn collect(&self, hop: u8, window: u64, signature: &[u8; 64]) -> Result<(), Error> {
-        let party = self.party(hop)?;
+        let party = self.route.chain.party(hop).ok_or(Error::WrongPlace)?;
         let mut state = self.lock();
         let known = state.windows.get_mut(&window).ok_or(Error::NoKeys)?;
         let directory = known.directory.as_ref().ok_or(Error::NoKeys)?;
-        if !directory.cosigned(&party, signature) {
+        if !directory.cosigned(&party.identity, signature) {
             return Err(throng_wire::Error::unsigned("directory", hop).into());
         }
         known.signatures.insert(hop, *signature);
@@ -189,11 +184,10 @@ impl Keyring {
         let live = self.route.window_epochs(window).end;
         // The row is written before the key is destroyed, so that a crash between the two repeats
         // the destruction.
-        let key = RowKey::of(self.route.id);
-        let value = live.to_string();
+        let (id, value) = (self.route.id, live.to_string());
         self.store.rows.commit(&[
-            Change::Put { table: Table::Live, key: &key, value: value.as_bytes() },
-            Change::Delete { table: Table::Directories, key: &self.row(window) },
+            Change::Put { table: Table::Live, key: &RowKey::of(id), value: value.as_bytes() },
+            Change::Delete { table: Table::Directories, key: &RowKey::at(id, window) },
         ])?;
         self.store.secrets.destroy(&self.secret_name(window))?;
         let mut state = self.lock();
@@ -230,7 +224,7 @@ impl Keyring {
     }
 
     fn restore(&self) -> Result<(), Error> {
-        let mine = self.route.id.to_string();
+        let mine = format!("{}-", self.route.id);
         let corrupt = || StoreError::Corrupt { what: "the row of a key" };
         let mut state = self.lock();
         if let Some(value) = self.store.rows.get(Table::Live, &RowKey::of(self.route.id))? {
@@ -238,10 +232,7 @@ impl Keyring {
             state.live = text.and_then(|text| text.parse().ok()).ok_or_else(corrupt)?;
         }
         for name in self.store.secrets.names()? {
-            let Some(window) = name.strip_prefix(&mine).and_then(|rest| rest.strip_prefix('-'))
-            else {
-                continue;
-            };
+            let Some(window) = name.strip_prefix(&mine) else { continue };
             let window: u64 = window.parse().map_err(|_| corrupt())?;
             if window < state.live {
                 self.store.secrets.destroy(&name)?;
@@ -249,9 +240,8 @@ impl Keyring {
                 state.hold(window, self.hop, layer_secret(&bytes)?);
             }
         }
-        for (key, value) in
-            self.store.rows.under(Table::Directories, &RowKey::all(self.route.id))?
-        {
+        let signed = self.store.rows.under(Table::Directories, &RowKey::all(self.route.id))?;
+        for (key, value) in signed {
             let window = key.epoch().ok_or_else(corrupt)?;
             let (keys, []) = value.as_chunks::<32>() else { return Err(corrupt().into()) };
             let keys: Vec<LayerPublic> = keys.iter().map(|key| LayerPublic(*key)).collect();
@@ -262,14 +252,6 @@ impl Keyring {
             state.adopt(window, directory, self.hop, &self.identity);
         }
         Ok(())
-    }
-
-    fn party(&self, hop: u8) -> Result<PublicIdentity, Error> {
-        Ok(self.route.chain.party(hop).ok_or(Error::WrongPlace)?.identity)
-    }
-
-    fn row(&self, window: u64) -> RowKey {
-        RowKey::at(self.route.id, window)
     }
 
     fn secret_name(&self, window: u64) -> String {

@@ -15,7 +15,7 @@
 //! let route = Route { quorum: 2, ..example::route() };
 //! let (store, [identity, _]) = (MemoryStore::new().store(), example::identities());
 //! let mix = Mix::open(store, route.clone().into(), identity, Limits::default())?;
-//! let keyring = &mix.course().keyring;
+//! let keyring = &mix.course.keyring;
 //! keyring.publish(1_000, &mut rng)?;
 //! let (own, analyzer) = (keyring.statement(0)?.key, example::keys(&route, 0).0[1].public());
 //!
@@ -27,7 +27,7 @@
 //! // The epoch closes, the copy is left out, and two onions wait in random order.
 //! let deadline = route.schedule.deadline(0);
 //! assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
-//! let manifest = mix.outgoing()?.unwrap().manifest;
+//! let manifest = mix.outgoing(0)?.unwrap().manifest;
 //! assert_eq!(manifest.unverified().records, 2);
 //! assert_eq!(manifest.unverified().losses[0].replayed, 1);
 //! # Ok::<(), throng_mix::Error>(())

@@ -18,18 +18,19 @@ use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, Signed
 /// let mut rng = ChaCha20Rng::seed_from_u64(1);
 /// let (store, [identity, _]) = (MemoryStore::new().store(), example::identities());
 /// let mix = Mix::open(store, example::route().into(), identity, Limits::default())?;
-/// mix.course().keyring.publish(1_000, &mut rng)?;
+/// mix.course.keyring.publish(1_000, &mut rng)?;
 /// mix.accept(0, &[0; 97], 1_000)?;
 ///
 /// // At its deadline the epoch closes. One report is no crowd.
 /// let deadline = example::schedule().deadline(0);
 /// assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
-/// assert_eq!(mix.course().slots()[0].stage.name(), "short");
-/// assert!(mix.outgoing()?.is_none());
+/// assert_eq!(mix.course.slots()[0].stage.name(), "short");
+/// assert!(mix.outgoing(0)?.is_none());
 /// # Ok::<(), throng_mix::Error>(())
 /// ```
 pub struct Mix {
-    course: Arc<Course>,
+    /// The course of this mix.
+    pub course: Arc<Course>,
     acknowledged: Acknowledged,
     /// Held while a notice is signed, so that there is one at a time.
     pub(crate) signing: Mutex<()>,
@@ -37,8 +38,6 @@ pub struct Mix {
 
 /// A batch that waits for the next party's receipt.
 pub struct Outgoing {
-    /// The first epoch of its slot.
-    pub first: u64,
     /// Manifest and signature.
     pub manifest: SignedManifest,
     /// All records.
@@ -61,11 +60,6 @@ impl Mix {
         Ok(Self { course: Arc::new(course), acknowledged, signing: Mutex::new(()) })
     }
 
-    /// The course of this mix.
-    pub fn course(&self) -> &Arc<Course> {
-        &self.course
-    }
-
     /// Refuses an epoch for which no reports are taken now.
     pub fn admit(&self, epoch: u64, now: u64) -> Result<(), Error> {
         self.course.timetable().admit(epoch, now)
@@ -75,8 +69,7 @@ impl Mix {
     pub fn submit(&self, epoch: u64, reports: &[u8], now: u64) -> Result<Pending, Error> {
         let course = &self.course;
         let each = course.route.shape.report_bytes();
-        let secret = course.keyring.secret(course.route.schedule.window_of(epoch));
-        let key = secret.map(|secret| LogKey::derive(&secret, epoch, each));
+        let key = self.log_key(epoch);
         // The lock is held until the log has them, so that no report is admitted after its epoch's
         // close.
         let timetable = course.timetable();
@@ -102,17 +95,18 @@ impl Mix {
         })
     }
 
-    /// The oldest batch that waits to be handed over, if any does.
-    pub fn outgoing(&self) -> Result<Option<Outgoing>, Error> {
-        let first = self.course.timetable().outgoing().map(|slot| slot.first);
-        first.map_or(Ok(None), |first| self.outgoing_at(first))
+    /// The first epochs of the batches that wait to be handed over, oldest first.
+    pub fn waiting(&self) -> Vec<u64> {
+        let timetable = self.course.timetable();
+        let sealed = |slot: &&Slot| matches!(slot.stage, Stage::Sealed(_));
+        timetable.slots.values().filter(sealed).map(|slot| slot.first).collect()
     }
 
     /// The batch that began with this epoch, if it waits to be handed over.
-    pub fn outgoing_at(&self, first: u64) -> Result<Option<Outgoing>, Error> {
+    pub fn outgoing(&self, first: u64) -> Result<Option<Outgoing>, Error> {
         let Stage::Sealed(manifest) = self.course.slot(first)?.stage else { return Ok(None) };
         let records = self.course.store.blobs.open(&blob::output(self.course.id, first))?;
-        Ok(Some(Outgoing { first, manifest, records }))
+        Ok(Some(Outgoing { manifest, records }))
     }
 
     /// Takes the next party's receipt for the batch that began with this epoch.
@@ -124,7 +118,7 @@ impl Mix {
         let next = course.route.chain.party(course.hop + 1).ok_or(Error::WrongPlace)?;
         receipt.verify(&manifest.unverified().id(), course.hop + 1, &next.identity)?;
         let manifest = manifest.clone();
-        course.put(slot.at(Stage::Delivered { manifest, receipt, shredded: false }), &[])
+        course.put(slot.at(Stage::Delivered { manifest, receipt }), &[])
     }
 
     /// Counts reports for an epoch that are on disk and acknowledged to their senders.
@@ -144,39 +138,25 @@ impl Mix {
     /// are dropped.
     fn close(&self, first: u64, last: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
         let course = &self.course;
-        let slot = Slot { first, last, input: None, stage: Stage::Closing };
+        let slot = Slot { first, last, input: None, stage: Stage::Closing, shredded: false };
         // From this row on nothing is admitted, so that what is read below is all there is.
         course.put(slot.clone(), &[])?;
         self.acknowledged.forget(last);
-        let shape = course.route.shape;
-        let each = shape.report_bytes();
+        let (each, threads) = (course.route.shape.report_bytes(), course.limits.threads);
         let mut shuffler = self.shuffler();
-        let (mut valid, mut loss) = (0, Loss::default());
+        let mut peeler = Peeler::new(Fingerprints::default(), each, threads);
         for epoch in first..=last {
             course.store.logs.close(&course.log(epoch))?;
-            let window = course.route.schedule.window_of(epoch);
             // Without keys for the window nothing was ever admitted.
-            let (Some(secret), Some(opener)) =
-                (course.keyring.secret(window), course.opener(epoch)?)
-            else {
-                continue;
-            };
+            let keys = self.log_key(epoch).zip(course.opener(epoch)?);
+            let Some((key, opener)) = keys else { continue };
             // The layer binds the epoch: a report can only be replayed within its own.
-            let mut seen = Fingerprints::default();
-            let mut peeler = Peeler::new(&mut seen, each, course.limits.threads);
-            let key = LogKey::derive(&secret, epoch, each);
+            peeler.seen = Fingerprints::default();
             course.store.logs.visit(&course.log(epoch), &key, |records| {
-                peeler.peel(&opener, records, |onions| {
-                    onions
-                        .chunks_exact(shape.record_bytes(2))
-                        .try_for_each(|onion| Ok::<_, Error>(shuffler.push(onion)?))
-                })
+                peeler.peel(&opener, records, |onions| Ok::<_, Error>(shuffler.push(onions)?))
             })?;
-            valid += peeler.valid;
-            loss.replayed += peeler.loss.replayed;
-            loss.malformed += peeler.loss.malformed;
         }
-        self.leave(&slot, valid, vec![loss], [0; 32], shuffler, rng)
+        self.leave(&slot, peeler.valid, vec![peeler.loss], [0; 32], shuffler, rng)
     }
 
     /// Mixes a batch at a later mix: a crowd leaves, fewer are dropped.
@@ -200,7 +180,7 @@ impl Mix {
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
         let each = self.course.route.shape.records_per_report(self.course.hop + 1);
         let reports = manifest.unverified().records / each.max(1);
-        self.course.put(slot.at(Stage::dropped(Why::Keys, reports)), &[])
+        self.course.put(slot.at(Stage::Dropped { why: Why::Keys, reports }), &[])
     }
 
     /// Permutes and seals a crowd, or decides what becomes of fewer reports.
@@ -237,6 +217,12 @@ impl Mix {
         let signed = SignedManifest::sign(manifest, &course.identity);
         // Only after this row does a byte leave, and after it no other bytes ever do.
         course.put(slot.at(Stage::Sealed(signed)), &[])
+    }
+
+    /// The key of the log of an epoch, while its window has keys.
+    fn log_key(&self, epoch: u64) -> Option<LogKey> {
+        let secret = self.course.keyring.secret(epoch)?;
+        Some(LogKey::derive(&secret, epoch, self.course.route.shape.report_bytes()))
     }
 
     fn shuffler(&self) -> Shuffler<'_> {

@@ -42,8 +42,10 @@ impl Fingerprints {
 }
 
 /// Opens records in chunks, counting what it leaves out.
-pub struct Peeler<'a> {
-    seen: &'a mut Fingerprints,
+#[derive(Default)]
+pub struct Peeler {
+    /// The records that are left out when they come again.
+    pub seen: Fingerprints,
     len: usize,
     threads: usize,
     fresh: Vec<u8>,
@@ -55,11 +57,10 @@ pub struct Peeler<'a> {
     pub loss: Loss,
 }
 
-impl<'a> Peeler<'a> {
+impl Peeler {
     /// A peeler of records of `len` bytes that leaves out those `seen` before.
-    pub fn new(seen: &'a mut Fingerprints, len: usize, threads: usize) -> Self {
-        let (fresh, opened, ok) = Default::default();
-        Self { seen, len, threads, fresh, opened, ok, valid: 0, loss: Loss::default() }
+    pub fn new(seen: Fingerprints, len: usize, threads: usize) -> Self {
+        Self { seen, len, threads, ..Self::default() }
     }
 
     /// Opens whole records, given back to back, and shows what was in each.

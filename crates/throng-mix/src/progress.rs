@@ -61,20 +61,17 @@ pub(crate) struct Acknowledged(Mutex<BTreeMap<u64, Ticking>>);
 impl Acknowledged {
     /// Counts more reports for an epoch.
     pub fn add(&self, epoch: u64, reports: u64, schedule: &Schedule, now: u64) {
-        let mut epochs = lock(&self.0);
-        epochs.entry(epoch).or_default().add(reports, part(epoch, schedule, now));
+        lock(&self.0).entry(epoch).or_default().add(reports, part(epoch, schedule, now));
     }
 
     /// Forgets the epochs up to this one, which take no more reports.
     pub fn forget(&self, last: u64) {
-        let mut epochs = lock(&self.0);
-        epochs.retain(|epoch, _| *epoch > last);
+        lock(&self.0).retain(|epoch, _| *epoch > last);
     }
 
     /// The progress that may be told now of an epoch that is open.
     pub fn tell(&self, epoch: u64, crowd: u64, schedule: &Schedule, now: u64) -> Progress {
-        let epochs = lock(&self.0);
-        let count = epochs.get(&epoch).copied().unwrap_or_default();
+        let count = lock(&self.0).get(&epoch).copied().unwrap_or_default();
         let reports = count.at(part(epoch, schedule, now));
         let tenth = crowd.div_ceil(10).max(1);
         let more = reports.checked_sub(crowd).map(|more| more - more % tenth);

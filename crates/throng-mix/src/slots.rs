@@ -3,22 +3,20 @@
 //! A slot is a row on disk. It moves by replacing the row, so a server that restarts goes on from
 //! where the last row says.
 
-use crate::Error;
 use crate::store::StoreError;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use throng_wire::bytes::unhex_array;
-use throng_wire::{BatchId, Manifest, Receipt, SignedManifest, hex, unhex};
+use throng_wire::{BatchId, Receipt, SignedManifest, hex, unhex};
 
 /// A range of epochs that became, or may become, one batch.
 ///
 /// ```
 /// use throng_mix::{Slot, Stage, Why};
 ///
-/// let slot = Slot { first: 3, last: 4, input: None, stage: Stage::Closing };
-/// let dropped = slot.at(Stage::Dropped { why: Why::Short, reports: 17, shredded: false });
-/// assert!(dropped.to_shred() && !dropped.done());
-/// assert!(dropped.shredded().done());
+/// let slot = Slot { first: 3, last: 4, input: None, stage: Stage::Closing, shredded: false };
+/// let dropped = slot.at(Stage::Dropped { why: Why::Short, reports: 17 });
+/// assert!(!slot.to_shred() && dropped.to_shred());
 /// assert_eq!(Slot::from_row(&dropped.to_row())?, dropped);
 /// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
@@ -32,6 +30,8 @@ pub struct Slot {
     pub input: Option<BatchId>,
     /// The stage it has reached.
     pub stage: Stage,
+    /// True once all is decided and what it was made of is gone: nothing more is to be done.
+    pub shredded: bool,
 }
 
 /// The stages of a slot.
@@ -40,8 +40,7 @@ pub struct Slot {
 /// use throng_mix::{Stage, Why};
 ///
 /// assert_eq!(Stage::Held { reports: 17 }.name(), "held");
-/// let dropped = Stage::Dropped { why: Why::Keys, reports: 17, shredded: true };
-/// assert_eq!(dropped.name(), "keys");
+/// assert_eq!(Stage::Dropped { why: Why::Keys, reports: 17 }.name(), "keys");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
@@ -62,31 +61,19 @@ pub enum Stage {
         manifest: SignedManifest,
         /// The signature.
         receipt: Receipt,
-        /// True once the reports that it was made of are gone.
-        shredded: bool,
     },
     /// The analyzer has published it.
-    Released {
-        /// True once the batch that it was made of is gone.
-        shredded: bool,
-    },
+    Released,
     /// The slot is discarded without a release.
     Dropped {
         /// The reason.
         why: Why,
         /// The number of distinct valid reports there were.
         reports: u64,
-        /// True once the reports are gone.
-        shredded: bool,
     },
 }
 
 impl Stage {
-    /// The stage of a slot of this number of reports that is discarded now.
-    pub fn dropped(why: Why, reports: u64) -> Self {
-        Self::Dropped { why, reports, shredded: false }
-    }
-
     /// A stable word for JSON; for a dropped slot, the reason.
     pub fn name(&self) -> &'static str {
         match self {
@@ -95,7 +82,7 @@ impl Stage {
             Self::Received(_) => "received",
             Self::Sealed(_) => "sealed",
             Self::Delivered { .. } => "delivered",
-            Self::Released { .. } => "released",
+            Self::Released => "released",
             Self::Dropped { why, .. } => why.name(),
         }
     }
@@ -134,24 +121,11 @@ impl Why {
 }
 
 impl Slot {
-    /// True if nothing more is to be done.
-    pub fn done(&self) -> bool {
-        matches!(
-            self.stage,
-            Stage::Delivered { shredded: true, .. }
-                | Stage::Released { shredded: true }
-                | Stage::Dropped { shredded: true, .. }
-        )
-    }
-
     /// True if all is decided and what it was made of can be removed.
     pub fn to_shred(&self) -> bool {
-        matches!(
-            self.stage,
-            Stage::Delivered { shredded: false, .. }
-                | Stage::Released { shredded: false }
-                | Stage::Dropped { shredded: false, .. }
-        )
+        let decided =
+            matches!(self.stage, Stage::Delivered { .. } | Stage::Released | Stage::Dropped { .. });
+        decided && !self.shredded
     }
 
     /// The same slot at another stage.
@@ -160,28 +134,15 @@ impl Slot {
         Self { stage, ..self.clone() }
     }
 
-    /// The same slot with nothing left of what it was made of.
-    #[must_use]
-    pub fn shredded(&self) -> Self {
-        let mut slot = self.clone();
-        if let Stage::Delivered { shredded, .. }
-        | Stage::Released { shredded }
-        | Stage::Dropped { shredded, .. } = &mut slot.stage
-        {
-            *shredded = true;
-        }
-        slot
-    }
-
     /// The bytes of its row.
     pub fn to_row(&self) -> Vec<u8> {
         let (manifest, receipt, reports) = match &self.stage {
-            Stage::Closing | Stage::Released { .. } => (None, None, None),
+            Stage::Closing | Stage::Released => (None, None, None),
             Stage::Held { reports } | Stage::Dropped { reports, .. } => {
                 (None, None, Some(*reports))
             }
             Stage::Received(manifest) | Stage::Sealed(manifest) => (Some(manifest), None, None),
-            Stage::Delivered { manifest, receipt, .. } => (Some(manifest), Some(receipt), None),
+            Stage::Delivered { manifest, receipt } => (Some(manifest), Some(receipt), None),
         };
         let row = json!({
             "first": self.first,
@@ -191,7 +152,7 @@ impl Slot {
             "manifest": manifest.map(|signed| hex(&signed.encode())),
             "receipt": receipt.map(|receipt| hex(&receipt.encode())),
             "reports": reports,
-            "shredded": self.done(),
+            "shredded": self.shredded,
         });
         row.to_string().into_bytes()
     }
@@ -206,7 +167,6 @@ impl Slot {
         let bytes = |name: &str| unhex(row[name].as_str()?);
         let manifest = || SignedManifest::decode(&bytes("manifest")?).ok();
         let reports = || row["reports"].as_u64();
-        let shredded = row["shredded"].as_bool()?;
         let stage = match row["stage"].as_str()? {
             "closing" => Stage::Closing,
             "held" => Stage::Held { reports: reports()? },
@@ -215,126 +175,63 @@ impl Slot {
             "delivered" => Stage::Delivered {
                 manifest: manifest()?,
                 receipt: Receipt::decode(&bytes("receipt")?).ok()?,
-                shredded,
             },
-            "released" => Stage::Released { shredded },
-            why => Stage::Dropped { why: Why::named(why)?, reports: reports()?, shredded },
+            "released" => Stage::Released,
+            why => Stage::Dropped { why: Why::named(why)?, reports: reports()? },
         };
         let input = match &row["input"] {
             Value::Null => None,
             text => Some(BatchId(unhex_array(text.as_str()?)?)),
         };
         let (first, last) = (row["first"].as_u64()?, row["last"].as_u64()?);
-        (first <= last && last < u64::MAX).then_some(Self { first, last, input, stage })
+        let shredded = row["shredded"].as_bool()?;
+        (first <= last && last < u64::MAX).then_some(Self { first, last, input, stage, shredded })
     }
 }
 
 /// All slots of one collection at one server, by their first epoch. No two overlap.
-///
-/// ```
-/// use throng_mix::{Slot, Slots, Stage};
-///
-/// let mut slots = Slots::default();
-/// let slot = Slot { first: 3, last: 3, input: None, stage: Stage::Closing };
-/// slots.put(slot.clone());
-/// slots.put(Slot { last: 4, ..slot.at(Stage::Held { reports: 17 }) });
-/// assert_eq!(slots.iter().count(), 1);
-/// assert_eq!(slots.get(3), slots.last());
-/// assert_eq!(slots.get(4), None);
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct Slots(BTreeMap<u64, Slot>);
-
-impl Slots {
-    /// Puts a slot in the place of the one with the same first epoch.
-    pub fn put(&mut self, slot: Slot) {
-        self.0.insert(slot.first, slot);
-    }
-
-    /// All slots, in the order of epochs.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Slot> {
-        self.0.values()
-    }
-
-    /// The slot that begins with this epoch.
-    pub fn get(&self, first: u64) -> Option<&Slot> {
-        self.0.get(&first)
-    }
-
-    /// The last slot.
-    pub fn last(&self) -> Option<&Slot> {
-        self.0.values().next_back()
-    }
-
-    /// Refuses a batch that overlaps another; returns true if it is here already.
-    pub fn known(&self, manifest: &Manifest) -> Result<bool, Error> {
-        let overlaps = |slot: &&Slot| slot.first <= manifest.last && manifest.first <= slot.last;
-        match self.0.values().find(overlaps) {
-            None => Ok(false),
-            Some(slot) if slot.input == Some(manifest.id()) => Ok(true),
-            Some(_) => Err(Error::Conflict),
-        }
-    }
-}
+pub type Slots = BTreeMap<u64, Slot>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use throng_wire::{CollectionId, Identity, Loss};
+    use throng_wire::{CollectionId, Identity, Loss, Manifest};
 
-    fn manifest(first: u64, last: u64, digest: u8) -> SignedManifest {
+    #[test]
+    fn every_stage_survives_its_row() {
         let manifest = Manifest {
             collection: CollectionId::new([1; 32]),
-            first,
-            last,
+            first: 3,
+            last: 5,
             record_bytes: 80,
             records: 3,
             losses: vec![Loss::default()],
             source: [0; 32],
-            digest: [digest; 32],
+            digest: [0; 32],
         };
-        SignedManifest::sign(manifest, &Identity::from_seed(&[4; 32]))
-    }
-
-    #[test]
-    fn every_stage_survives_its_row() {
-        let signed = manifest(3, 5, 0);
-        let id = signed.unverified().id();
+        let id = manifest.id();
+        let signed = SignedManifest::sign(manifest, &Identity::from_seed(&[4; 32]));
         let input = Some(id);
         let receipt = Receipt::sign(id, 2, &Identity::from_seed(&[5; 32]));
         for shredded in [false, true] {
-            let dropped = |why| Stage::Dropped { why, reports: 4, shredded };
+            let dropped = |why| Stage::Dropped { why, reports: 4 };
             for stage in [
                 Stage::Closing,
                 Stage::Held { reports: 7 },
                 Stage::Received(signed.clone()),
                 Stage::Sealed(signed.clone()),
-                Stage::Delivered { manifest: signed.clone(), receipt, shredded },
-                Stage::Released { shredded },
+                Stage::Delivered { manifest: signed.clone(), receipt },
+                Stage::Released,
                 dropped(Why::Short),
                 dropped(Why::Budget),
                 dropped(Why::Keys),
             ] {
                 for input in [None, input] {
-                    let slot = Slot { first: 3, last: 5, input, stage: stage.clone() };
+                    let slot = Slot { first: 3, last: 5, input, stage: stage.clone(), shredded };
                     assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot));
                 }
             }
         }
         assert!(Slot::from_row(b"{}").is_err());
-    }
-
-    #[test]
-    fn a_second_batch_for_the_same_epochs_is_a_conflict() {
-        let mut slots = Slots::default();
-        let taken = manifest(3, 5, 0);
-        let input = Some(taken.unverified().id());
-        slots.put(Slot { first: 3, last: 5, input, stage: Stage::Received(taken.clone()) });
-        assert!(matches!(slots.known(taken.unverified()), Ok(true)));
-        for (first, last, digest) in [(3, 5, 1), (5, 6, 0), (0, 3, 0), (4, 4, 0), (0, 9, 0)] {
-            let other = manifest(first, last, digest);
-            assert!(matches!(slots.known(other.unverified()), Err(Error::Conflict)));
-        }
-        assert!(matches!(slots.known(manifest(6, 6, 0).unverified()), Ok(false)));
     }
 }

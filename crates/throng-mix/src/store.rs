@@ -23,7 +23,6 @@ use aws_lc_rs::hkdf::{self, HKDF_SHA256};
 use std::fmt;
 use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 use throng_wire::{CollectionId, LayerSecret};
 use zeroize::Zeroizing;
@@ -65,26 +64,6 @@ pub struct Store {
     pub logs: Arc<dyn Logs>,
     /// Keys and other secrets.
     pub secrets: Arc<dyn Secrets>,
-}
-
-impl Store {
-    /// Opens all four in a data directory, which is made if absent. One process at a time has it
-    /// open; what was left unfinished is cleared.
-    ///
-    /// ```
-    /// use throng_mix::store::Store;
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let store = Store::on_disk(directory.path())?;
-    /// store.secrets.put("key", b"secret")?;
-    /// assert!(Store::on_disk(directory.path()).is_err());
-    /// drop(store);
-    /// assert_eq!(Store::on_disk(directory.path())?.secrets.names()?, ["key"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn on_disk(directory: &Path) -> Result<Self, StoreError> {
-        disk::open(directory)
-    }
 }
 
 /// Tables of rows.
@@ -344,10 +323,8 @@ impl LogKey {
 
     /// Refuses records that do not come back to back, whole.
     pub(crate) fn whole(&self, records: &[u8]) -> Result<(), StoreError> {
-        if self.each == 0 || !records.len().is_multiple_of(self.each) {
-            return Err(StoreError::Misuse { what: "a part of a record" });
-        }
-        Ok(())
+        let whole = self.each > 0 && records.len().is_multiple_of(self.each);
+        if whole { Ok(()) } else { Err(StoreError::Misuse { what: "a part of a record" }) }
     }
 }
 
@@ -404,12 +381,9 @@ impl StoreError {
 /// Checks that a name may be that of a blob or a secret, and so of its file.
 pub(crate) fn checked(name: &str) -> Result<&str, StoreError> {
     let allowed = |c: u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
-    match name.as_bytes() {
-        [first, ..] if *first != b'.' && name.len() <= MAX_NAME && name.bytes().all(allowed) => {
-            Ok(name)
-        }
-        _ => Err(StoreError::Misuse { what: "a name that no file has" }),
-    }
+    let fits = (1..=MAX_NAME).contains(&name.len());
+    let fine = fits && !name.starts_with('.') && name.bytes().all(allowed);
+    if fine { Ok(name) } else { Err(StoreError::Misuse { what: "a name that no file has" }) }
 }
 
 /// Compares secrets of the same length in constant time.

@@ -26,14 +26,14 @@ use throng_wire::{Manifest, Route};
 ///
 /// let route = example::route();
 /// let deadline = route.schedule.deadline(0);
-/// let mut timetable = Timetable::new(route.into(), 1, 50, Slots::default(), 0);
+/// let mut timetable = Timetable::new(route.into(), 1, 50, Slots::new(), 0);
 ///
 /// // What was dropped is shredded, and then the keys go that would open it.
-/// let stage = Stage::Dropped { why: Why::Short, reports: 4, shredded: false };
-/// let slot = Slot { first: 0, last: 0, input: None, stage };
+/// let stage = Stage::Dropped { why: Why::Short, reports: 4 };
+/// let slot = Slot { first: 0, last: 0, input: None, stage, shredded: false };
 /// timetable.put(slot.clone());
 /// assert_eq!(timetable.next(deadline), Some(Step::Shred { first: 0 }));
-/// timetable.put(slot.shredded());
+/// timetable.put(Slot { shredded: true, ..slot });
 /// assert_eq!(timetable.next(deadline), Some(Step::Destroy { window: 0 }));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,12 +79,12 @@ pub enum Step {
 /// // Epochs of 100 seconds from 1000 on, 10 seconds of grace, and a crowd of 5.
 /// let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
 /// let route = Route { schedule, quorum: 5, epochs: 4, ..example::route() };
-/// let timetable = Timetable::new(route.into(), 1, 50, Slots::default(), 0);
+/// let timetable = Timetable::new(route.into(), 1, 50, Slots::new(), 0);
 /// assert!(timetable.admit(0, 1_109).is_ok() && timetable.admit(0, 1_110).is_err());
 /// assert_eq!(timetable.next(1_109), None);
 /// assert_eq!(timetable.next(1_110), Some(Step::Close { first: 0, last: 0 }));
 ///
-/// let slot = Slot { first: 0, last: 0, input: None, stage: Stage::Closing };
+/// let slot = Slot { first: 0, last: 0, input: None, stage: Stage::Closing, shredded: false };
 /// assert_eq!(timetable.judge(&slot, 5), None);
 /// assert!(matches!(timetable.judge(&slot, 4), Some(Stage::Dropped { why: Why::Short, .. })));
 /// ```
@@ -95,7 +95,8 @@ pub struct Timetable {
     hop: u8,
     /// Seconds after a window's last deadline in which late batches still find its keys.
     drain: u64,
-    slots: Slots,
+    /// All slots so far.
+    pub(crate) slots: Slots,
     /// The first window whose keys are not destroyed, nor being destroyed.
     live: u64,
     /// The window whose keys are being destroyed.
@@ -110,14 +111,9 @@ impl Timetable {
         Self { route, hop, drain, slots, live, destroying: None }
     }
 
-    /// Takes the slots as they were read again from disk.
-    pub fn replace(&mut self, slots: Slots) {
-        self.slots = slots;
-    }
-
-    /// Takes a slot whose new row is on disk.
+    /// Takes a slot whose new row is on disk, in the place of the one with the same first epoch.
     pub fn put(&mut self, slot: Slot) {
-        self.slots.put(slot);
+        self.slots.insert(slot.first, slot);
     }
 
     /// Begins to destroy the keys of a window: nothing that they would open is taken any more.
@@ -138,11 +134,6 @@ impl Timetable {
         self.destroying = None;
     }
 
-    /// All slots.
-    pub fn slots(&self) -> &Slots {
-        &self.slots
-    }
-
     /// Refuses an epoch for which no reports are taken now.
     pub fn admit(&self, epoch: u64, now: u64) -> Result<(), Error> {
         if self.hop != 1 {
@@ -150,7 +141,7 @@ impl Timetable {
         }
         let Route { schedule, epochs, .. } = &*self.route;
         // A slot that exists was closed, whatever a clock that was set back says.
-        let closed = self.slots.last().is_some_and(|slot| epoch <= slot.last);
+        let closed = self.newest().is_some_and(|slot| epoch <= slot.last);
         let open =
             epoch < *epochs && (schedule.start_of(epoch)..schedule.deadline(epoch)).contains(&now);
         if open && !closed { Ok(()) } else { Err(Error::EpochClosed) }
@@ -159,7 +150,7 @@ impl Timetable {
     /// The next step, if one is due.
     pub fn next(&self, now: u64) -> Option<Step> {
         let find = |due: &dyn Fn(&Slot) -> bool| {
-            self.slots.iter().find(|slot| due(slot)).map(|slot| slot.first)
+            self.slots.values().find(|slot| due(slot)).map(|slot| slot.first)
         };
         let received = |slot: &Slot| matches!(slot.stage, Stage::Received(_));
         let stale =
@@ -183,12 +174,8 @@ impl Timetable {
         let waits = self.hop == 1
             && next < self.route.epochs
             && schedule.window_of(next) == schedule.window_of(slot.last);
-        Some(if waits { Stage::Held { reports } } else { Stage::dropped(Why::Short, reports) })
-    }
-
-    /// The oldest slot that waits to be handed over, if any does.
-    pub fn outgoing(&self) -> Option<&Slot> {
-        self.slots.iter().find(|slot| matches!(slot.stage, Stage::Sealed(_)))
+        let dropped = Stage::Dropped { why: Why::Short, reports };
+        Some(if waits { Stage::Held { reports } } else { dropped })
     }
 
     /// Refuses a batch that may not be taken from the previous party; `Ok(true)` if it is there
@@ -211,10 +198,13 @@ impl Timetable {
         if manifest.last >= *epochs || schedule.window_of(manifest.first) != window {
             return foreign("window");
         }
-        if self.slots.known(manifest)? {
-            return Ok(true);
+        let overlaps = |slot: &&Slot| slot.first <= manifest.last && manifest.first <= slot.last;
+        match self.slots.values().find(overlaps) {
+            Some(slot) if slot.input == Some(manifest.id()) => Ok(true),
+            Some(_) => Err(Error::Conflict),
+            None if window < self.live => Err(Error::KeysDestroyed),
+            None => Ok(false),
         }
-        if window < self.live { Err(Error::KeysDestroyed) } else { Ok(false) }
     }
 
     /// The close that is under way, or the next one that is due, at the first mix.
@@ -222,7 +212,7 @@ impl Timetable {
         if self.hop != 1 {
             return None;
         }
-        let (first, last) = match self.slots.last() {
+        let (first, last) = match self.newest() {
             None => (0, 0),
             Some(Slot { first, last, stage: Stage::Closing, .. }) => {
                 return Some(Step::Close { first: *first, last: *last });
@@ -234,27 +224,26 @@ impl Timetable {
         due.then_some(Step::Close { first, last })
     }
 
-    /// True if later parties have destroyed the keys of an epoch's window, or are about to.
-    fn stale(&self, epoch: u64, now: u64) -> bool {
-        let deadline = self.route.schedule.deadline(self.end_of_window(epoch));
-        now >= deadline.saturating_add(self.drain)
+    /// The slot of the last epochs.
+    fn newest(&self) -> Option<&Slot> {
+        self.slots.values().next_back()
     }
 
-    /// The last epoch of the window that an epoch is in.
-    fn end_of_window(&self, epoch: u64) -> u64 {
-        (self.route.schedule.window_epochs(epoch).end - 1).min(self.route.epochs - 1)
+    /// True if later parties have destroyed the keys of an epoch's window, or are about to.
+    fn stale(&self, epoch: u64, now: u64) -> bool {
+        let deadline = self.route.schedule.deadline(self.route.window_epochs(epoch).end - 1);
+        now >= deadline.saturating_add(self.drain)
     }
 
     /// True if nothing that the keys of a window would open can come any more.
     fn window_over(&self, window: u64, now: u64) -> bool {
-        let schedule = &self.route.schedule;
-        let last = self.end_of_window(window);
-        if now < schedule.deadline(last) {
+        let last = self.route.window_epochs(window).end - 1;
+        if now < self.route.schedule.deadline(last) {
             return false;
         }
         let inside = |slot: &&Slot| slot.first <= last && slot.last >= window;
-        let covered: u64 = self.slots.iter().filter(inside).map(|s| s.last - s.first + 1).sum();
-        let settled = self.slots.iter().filter(inside).all(Slot::done);
+        let covered: u64 = self.slots.values().filter(inside).map(|s| s.last - s.first + 1).sum();
+        let settled = self.slots.values().filter(inside).all(|slot| slot.shredded);
         let all = covered == last - window + 1;
         settled && (all || self.hop > 1 && self.stale(last, now))
     }
@@ -263,17 +252,38 @@ impl Timetable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use throng_wire::{Below, Schedule, Shape, example};
+    use throng_wire::{
+        Below, CollectionId, Identity, Loss, Schedule, Shape, SignedManifest, example,
+    };
 
     fn timetable(below: Below) -> Timetable {
         let schedule = Schedule { start: 1_000, every: 100, grace: 10, below };
         let shape = Shape { mixes: 2, messages: 1, payload: 1 };
-        let route = Route { schedule, epochs: 4, quorum: 5, shape, ..example::route() };
-        Timetable::new(Arc::new(route), 1, 50, Slots::default(), 0)
+        let route = Route { schedule, epochs: 10, quorum: 5, shape, ..example::route() };
+        Timetable::new(Arc::new(route), 1, 50, Slots::new(), 0)
     }
 
     fn slot(first: u64, last: u64, stage: Stage) -> Slot {
-        Slot { first, last, input: None, stage }
+        Slot { first, last, input: None, stage, shredded: false }
+    }
+
+    /// The manifest of a batch that leaves the first mix.
+    fn manifest(first: u64, last: u64, digest: u8) -> Manifest {
+        let shape = timetable(Below::Expire).route.shape;
+        Manifest {
+            collection: CollectionId::new([1; 32]),
+            first,
+            last,
+            record_bytes: shape.record_bytes(2) as u32,
+            records: 5,
+            losses: vec![Loss::default()],
+            source: [0; 32],
+            digest: [digest; 32],
+        }
+    }
+
+    fn signed(manifest: Manifest) -> SignedManifest {
+        SignedManifest::sign(manifest, &Identity::from_seed(&[1; 32]))
     }
 
     #[test]
@@ -286,7 +296,7 @@ mod tests {
             (0, 1_110, false),
             (1, 1_105, true),
             (1, 1_099, false),
-            (4, 1_450, false),
+            (10, 2_050, false),
         ] {
             assert_eq!(timetable.admit(epoch, now).is_ok(), open, "epoch {epoch} at {now}");
         }
@@ -308,10 +318,10 @@ mod tests {
         let both = slot(0, 1, Stage::Closing);
         assert_eq!(timetable.judge(&both, 5), None);
         let dropped = timetable.judge(&both, 4).unwrap();
-        assert_eq!(dropped, Stage::Dropped { why: Why::Short, reports: 4, shredded: false });
+        assert_eq!(dropped, Stage::Dropped { why: Why::Short, reports: 4 });
         timetable.put(both.at(dropped));
         assert_eq!(timetable.next(1_210), Some(Step::Shred { first: 0 }));
-        timetable.put(timetable.slots().get(0).unwrap().shredded());
+        timetable.put(Slot { shredded: true, ..timetable.slots[&0].clone() });
         assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }));
         assert!(!timetable.destroy(0, 1_209) && timetable.destroy(0, 1_210));
         assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }), "until it is done");
@@ -323,24 +333,28 @@ mod tests {
     #[test]
     fn a_batch_that_nobody_takes_is_given_up_when_its_keys_are_gone() {
         let mut timetable = timetable(Below::Expire);
-        let manifest = Manifest {
-            collection: throng_wire::CollectionId::new([1; 32]),
-            first: 0,
-            last: 0,
-            record_bytes: 97,
-            records: 5,
-            losses: vec![throng_wire::Loss::default()],
-            source: [0; 32],
-            digest: [0; 32],
-        };
-        let identity = throng_wire::Identity::from_seed(&[1; 32]);
-        let signed = throng_wire::SignedManifest::sign(manifest, &identity);
-        timetable.put(slot(0, 0, Stage::Sealed(signed)));
+        timetable.put(slot(0, 0, Stage::Sealed(signed(manifest(0, 0, 0)))));
         assert_eq!(timetable.next(1_159), None);
         assert_eq!(timetable.next(1_160), Some(Step::GiveUp { first: 0 }));
-        let why = Why::Keys;
-        timetable.put(slot(0, 0, Stage::Dropped { why, reports: 5, shredded: true }));
+        let dropped = slot(0, 0, Stage::Dropped { why: Why::Keys, reports: 5 });
+        timetable.put(Slot { shredded: true, ..dropped });
         assert_eq!(timetable.next(1_160), Some(Step::Destroy { window: 0 }));
+    }
+
+    #[test]
+    fn a_second_batch_for_the_same_epochs_is_a_conflict() {
+        let mut second = timetable(Below::Merge { window: 10 });
+        second.hop = 2;
+        let taken = manifest(3, 5, 0);
+        assert!(matches!(second.take(&taken), Ok(false)));
+        let received = slot(3, 5, Stage::Received(signed(taken.clone())));
+        second.put(Slot { input: Some(taken.id()), ..received });
+        assert!(matches!(second.take(&taken), Ok(true)));
+        for (first, last, digest) in [(3, 5, 1), (5, 6, 0), (0, 3, 0), (4, 4, 0), (0, 9, 0)] {
+            let other = second.take(&manifest(first, last, digest));
+            assert!(matches!(other, Err(Error::Conflict)), "epochs {first} to {last}");
+        }
+        assert!(matches!(second.take(&manifest(6, 6, 0)), Ok(false)));
     }
 
     #[test]

@@ -64,7 +64,8 @@ pub struct Token {
     pub name: String,
     /// The right it gives.
     pub reader: Reader,
-    digest: [u8; 32],
+    /// The digest of the secret, which a session is bound to.
+    pub(crate) digest: [u8; 32],
 }
 
 /// All tokens of a server.
@@ -112,11 +113,6 @@ impl Token {
         let secret = Zeroizing::new(format!("{MARK}{}", *digits));
         let digest = Sha256::digest(secret.as_bytes()).into();
         Ok((secret, Self { name: checked(name)?, reader, digest }))
-    }
-
-    /// The digest of the secret, which a session is bound to.
-    pub(crate) fn digest(&self) -> &[u8; 32] {
-        &self.digest
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::ledger::{Entry, Ledger};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use throng_account::{Crowd, Probability};
 use throng_collection::{
     Account, BatchGuarantee, Budget, Collection, Influence, Release, Subjects,
@@ -35,7 +35,8 @@ use throng_wire::{Identity, Route};
 /// # Ok::<(), throng_server::Error>(())
 /// ```
 pub struct Analyzer {
-    course: Arc<Course>,
+    /// The course of this analyzer.
+    pub course: Arc<Course>,
     subjects: Subjects,
     ledger: Mutex<Ledger>,
     account: Mutex<Account>,
@@ -68,20 +69,12 @@ impl Analyzer {
         Ok(analyzer)
     }
 
-    /// The course of this analyzer.
-    pub fn course(&self) -> &Arc<Course> {
-        &self.course
-    }
-
     /// Does what is due next, and returns what it was.
     pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
-        self.course.advance(now, |step| match step {
-            Step::Process { first } => self.analyze(first),
+        self.course.advance(now, |step| {
             // An analyzer closes and hands over nothing; the rest is done already.
-            Step::Close { .. }
-            | Step::GiveUp { .. }
-            | Step::Shred { .. }
-            | Step::Destroy { .. } => Ok(()),
+            let Step::Process { first } = step else { return Ok(()) };
+            self.analyze(first)
         })
     }
 
@@ -108,7 +101,7 @@ impl Analyzer {
 
     /// The entries of the ledger, oldest first.
     pub fn ledger(&self) -> Vec<Entry> {
-        self.lock().entries().to_vec()
+        lock(&self.ledger).entries().to_vec()
     }
 
     /// The collection.
@@ -127,8 +120,8 @@ impl Analyzer {
             return Ok(());
         }
         let Some(entry) = self.charge(slot, reports)? else {
-            let why = Why::Budget;
-            return Ok(course.put(slot.at(Stage::Dropped { why, reports, shredded: false }), &[])?);
+            let dropped = slot.at(Stage::Dropped { why: Why::Budget, reports });
+            return Ok(course.put(dropped, &[])?);
         };
         let followed = self.follow(slot, &mut tally)?;
         let release = self.release(&opened, (reports, nonsense), &tally, &entry)?;
@@ -189,9 +182,9 @@ impl Analyzer {
         let promise = &self.collection().terms.promise;
         let honest = Crowd::honest(reports, promise.corrupt)?;
         // The ledger is read from disk: it may have the entry of a release that seemed to fail.
-        *self.lock() = read_ledger(&self.course)?;
+        *lock(&self.ledger) = read_ledger(&self.course)?;
         let mut account = lock(&self.account);
-        self.lock().charge(&mut account, promise.lifetime.0, slot.first, slot.last, honest)
+        lock(&self.ledger).charge(&mut account, promise.lifetime.0, slot.first, slot.last, honest)
     }
 
     /// Writes a release, its entry in the ledger and the tally to go on from, all in one commit.
@@ -205,7 +198,7 @@ impl Analyzer {
         let course = &self.course;
         let (text, row, key) = (release.to_json(), entry.to_row(), course.key(slot.first));
         // Entries are numbered in their order, which need not be that of epochs.
-        let place = RowKey::at(course.id, self.lock().entries().len() as u64);
+        let place = RowKey::at(course.id, lock(&self.ledger).entries().len() as u64);
         let mut changes = vec![
             Change::Put { table: Table::Ledger, key: &place, value: &row },
             Change::Put { table: Table::Releases, key: &key, value: text.as_bytes() },
@@ -213,7 +206,7 @@ impl Analyzer {
         if let Some(words) = followed {
             changes.push(Change::Put { table: Table::Tallies, key: &key, value: words });
         }
-        let written = course.put(slot.at(Stage::Released { shredded: false }), &changes);
+        let written = course.put(slot.at(Stage::Released), &changes);
         let mut kept = lock(&self.published);
         match kept.as_mut().filter(|_| written.is_ok()) {
             Some(all) => drop(all.insert(release.first, Arc::new(release))),
@@ -222,7 +215,7 @@ impl Analyzer {
         }
         drop(kept);
         written?;
-        self.lock().push(entry);
+        lock(&self.ledger).push(entry);
         self.write_head()
     }
 
@@ -246,12 +239,8 @@ impl Analyzer {
 
     /// Keeps the newest hash of the ledger outside its table.
     fn write_head(&self) -> Result<(), Error> {
-        let head = self.lock().head();
+        let head = lock(&self.ledger).head();
         Ok(self.course.store.blobs.write(&blob::head(self.course.id), &head)?)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Ledger> {
-        lock(&self.ledger)
     }
 }
 

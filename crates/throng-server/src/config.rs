@@ -161,12 +161,9 @@ pub(crate) fn table(text: &str, keys: &str) -> Result<Table, Error> {
 
 /// Refuses keys that are not among these. The prefix tells where the table is.
 pub(crate) fn only(prefix: &str, table: &Table, keys: &str) -> Result<(), Error> {
-    match table.keys().find(|key| keys.split(", ").all(|known| known != *key)) {
-        None => Ok(()),
-        Some(key) => {
-            Err(wrong(format!("{prefix}{key}"), format!("not known here; there is {keys}")))
-        }
-    }
+    let unknown = table.keys().find(|key| keys.split(", ").all(|known| known != *key));
+    let Some(key) = unknown else { return Ok(()) };
+    Err(wrong(format!("{prefix}{key}"), format!("not known here; there is {keys}")))
 }
 
 /// The error for a field that cannot be as it is, with a reason that names what would do.

@@ -32,6 +32,12 @@ pub enum Error {
     /// A board has fewer rounds.
     #[error("the board has no such round")]
     NoRound,
+    /// The body takes too long.
+    #[error("the body took too long to arrive")]
+    Slow,
+    /// The body ended early.
+    #[error("the body ended before its time")]
+    Cut,
     /// The round of the bulletin is not over, or not signed by everybody.
     #[error(
         "the bulletin is not out yet; it comes when the round is over and every party has signed"

@@ -25,7 +25,7 @@
 //!
 //! // Both make their keys of the first epoch.
 //! let mut keys = Vec::new();
-//! for course in [mix.course(), analyzer.course()] {
+//! for course in [&mix.course, &analyzer.course] {
 //!     course.keyring.publish(1_000, &mut rng)?;
 //!     keys.push(course.keyring.statement(0)?.key);
 //! }
@@ -42,14 +42,14 @@
 //! // The epoch ends. The mix takes off its layer and permutes; the analyzer signs for the batch.
 //! let deadline = route.schedule.deadline(0);
 //! mix.step(deadline, &mut rng)?;
-//! let mut outgoing = mix.outgoing()?.ok_or("a batch is ready")?;
+//! let mut outgoing = mix.outgoing(0)?.ok_or("a batch is ready")?;
 //! let mut records = Vec::new();
 //! outgoing.records.content.read_to_end(&mut records)?;
-//! let Intake::New(mut incoming) = analyzer.course().receive(outgoing.manifest)? else {
+//! let Intake::New(mut incoming) = analyzer.course.receive(outgoing.manifest)? else {
 //!     return Err("the batch is new to the analyzer".into());
 //! };
 //! incoming.write(&records)?;
-//! mix.delivered(outgoing.first, analyzer.course().keep(incoming)?)?;
+//! mix.delivered(0, analyzer.course.keep(incoming)?)?;
 //!
 //! // It opens, counts, charges the ledger and publishes.
 //! analyzer.step(deadline)?;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::sync::Mutex;
 use throng_mix::{Slot, Stage, Ticking, lock};
-use throng_wire::Route;
+use throng_wire::{Route, SignedManifest};
 
 /// Counters since the start of the server.
 pub(crate) struct Metrics {
@@ -122,18 +122,17 @@ fn reports_left(party: &Party) -> u64 {
 
 /// The number of reports of a slot, where it may be told because they are a crowd.
 pub(crate) fn reports(slot: &Slot, route: &Route, hop: u8) -> Option<u64> {
-    let quorum = route.quorum;
-    let (manifest, hop) = match &slot.stage {
-        Stage::Closing | Stage::Held { .. } | Stage::Released { .. } => return None,
-        Stage::Dropped { reports, .. } => {
-            return Some(*reports).filter(|reports| *reports >= quorum);
-        }
-        Stage::Received(manifest) => (manifest, hop),
-        Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => (manifest, hop + 1),
+    let count = |manifest: &SignedManifest, hop| {
+        manifest.unverified().records / route.shape.records_per_report(hop).max(1)
     };
-    let reports = manifest.unverified().records / route.shape.records_per_report(hop).max(1);
+    let reports = match &slot.stage {
+        Stage::Closing | Stage::Held { .. } | Stage::Released => return None,
+        Stage::Dropped { reports, .. } => *reports,
+        Stage::Received(manifest) => count(manifest, hop),
+        Stage::Sealed(manifest) | Stage::Delivered { manifest, .. } => count(manifest, hop + 1),
+    };
     // A dishonest mix may hand over fewer.
-    Some(reports).filter(|reports| *reports >= quorum)
+    Some(reports).filter(|reports| *reports >= route.quorum)
 }
 
 fn label(key: &str, value: impl Display) -> String {

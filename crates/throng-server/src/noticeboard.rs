@@ -37,7 +37,8 @@ use throng_wire::{Bag, Identity, Notice, Route, SignedNotice};
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Noticeboard {
-    course: Arc<Course>,
+    /// The course of this board.
+    pub course: Arc<Course>,
     /// The notices by their round; `None` if they have to be read from disk first.
     posted: Mutex<Option<Notices>>,
     /// The rounds that a mix says it dropped.
@@ -76,20 +77,12 @@ impl Noticeboard {
         Ok(opened)
     }
 
-    /// The course of this board.
-    pub fn course(&self) -> &Arc<Course> {
-        &self.course
-    }
-
     /// Does what is due next, and returns what it was.
     pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
-        self.course.advance(now, |step| match step {
-            Step::Process { first } => self.post(first),
+        self.course.advance(now, |step| {
             // An analyzer closes and hands over nothing; the rest is done already.
-            Step::Close { .. }
-            | Step::GiveUp { .. }
-            | Step::Shred { .. }
-            | Step::Destroy { .. } => Ok(()),
+            let Step::Process { first } = step else { return Ok(()) };
+            self.post(first)
         })
     }
 
@@ -102,8 +95,7 @@ impl Noticeboard {
             return Err(throng_wire::Error::Signature { what: "notice", party }.into());
         }
         let key = RowKey::signed(self.course.id, round, hop);
-        let put = Change::Put { table: Table::Countersignatures, key: &key, value: signature };
-        self.course.store.rows.commit(&[put])?;
+        self.course.store.rows.put(Table::Countersignatures, &key, signature)?;
         if let Some(posted) = self.posted()?.as_mut().and_then(|all| all.get_mut(&round)) {
             posted.signatures.insert(hop, *signature);
         }
@@ -187,8 +179,7 @@ impl Noticeboard {
         let own = notice.cosign(&course.identity);
         let (key, row) = (course.key(round), statement(&notice, &own));
         let put = Change::Put { table: Table::Notices, key: &key, value: &row };
-        let released = opened.slot.at(Stage::Released { shredded: false });
-        let written = course.put(released, &[put]);
+        let written = course.put(opened.slot.at(Stage::Released), &[put]);
         let mut posted = lock(&self.posted);
         match posted.as_mut().filter(|_| written.is_ok()) {
             Some(all) => drop(all.insert(round, NoticeRecord::new(course, notice, own))),

@@ -81,9 +81,9 @@ impl Party {
             }
         };
         let course = Arc::clone(match &duty {
-            Duty::Mix(mix) => mix.course(),
-            Duty::Count(analyzer) => analyzer.course(),
-            Duty::Post(noticeboard) => noticeboard.course(),
+            Duty::Mix(mix) => &mix.course,
+            Duty::Count(analyzer) => &analyzer.course,
+            Duty::Post(noticeboard) => &noticeboard.course,
         });
         Ok(Self {
             course,
@@ -227,11 +227,7 @@ impl Party {
         let route = self.route();
         let schedule = &route.schedule;
         let ahead = schedule.every.saturating_mul(schedule.window());
-        let epoch = match route.epoch_at(now) {
-            Some(epoch) => epoch,
-            None if now < schedule.start && schedule.start - now <= ahead => 0,
-            None => return None,
-        };
-        Some(schedule.window_of(epoch))
+        let soon = now < schedule.start && schedule.start - now <= ahead;
+        route.epoch_at(now).or(soon.then_some(0)).map(|epoch| schedule.window_of(epoch))
     }
 }

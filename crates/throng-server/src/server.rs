@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use throng_collection::{Board, Collection};
-use throng_mix::store::{Change, RowKey, Store, StoreError, Table};
+use throng_mix::store::{RowKey, Store, StoreError, Table};
 use throng_mix::{Limits, lock};
 use throng_wire::{CollectionId, Identity};
 use tokio::net::TcpListener;
@@ -302,7 +302,7 @@ impl Running {
         let _ = listening.await;
         while work.join_next().await.is_some() {}
         // Whatever was cut off lets go of the data directory within moments.
-        let given_up = Instant::now() + Duration::from_secs(node.limits.patience);
+        let given_up = Instant::now() + node.patience();
         let node = loop {
             match Arc::try_unwrap(node) {
                 Ok(alone) => break alone,
@@ -370,9 +370,7 @@ impl Node {
     /// runtime.
     pub fn writable_now(&self) -> bool {
         self.probed().unwrap_or_else(|| {
-            let key = &RowKey::default();
-            let put = Change::Put { table: Table::Probe, key, value: b"" };
-            let writable = self.store.rows.commit(&[put]).is_ok();
+            let writable = self.store.rows.put(Table::Probe, &RowKey::default(), b"").is_ok();
             let probed = Some((Instant::now(), writable));
             *lock(&self.probed) = probed;
             writable
@@ -389,6 +387,11 @@ impl Node {
     /// The present time in seconds since 1970.
     pub fn now(&self) -> u64 {
         self.clock.now()
+    }
+
+    /// The time that a client has for a request.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(self.limits.patience)
     }
 }
 

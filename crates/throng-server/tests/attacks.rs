@@ -221,7 +221,7 @@ fn a_batch_with_more_or_fewer_bytes_than_signed_is_not_taken() {
     let whole = batch.len();
     for batch in [&batch[..whole - 1], &batch[..whole - records[0].len()], &longer, &other] {
         assert!(matches!(network.hand_over(2, batch), Err(Error::Batch(_))));
-        assert!(network.mix(2).course().slots().is_empty());
+        assert!(network.mix(2).course.slots().is_empty());
     }
     network.hand_over(2, &batch).unwrap();
 }
@@ -266,8 +266,8 @@ fn a_crowd_that_is_one_short_is_never_released() {
             network.run();
         }
         assert!(network.counted().is_empty());
-        assert!(network.mix(1).outgoing().unwrap().is_none());
-        assert!(network.mix(2).course().slots().is_empty(), "nothing left the first mix");
+        assert!(network.mix(1).waiting().is_empty());
+        assert!(network.mix(2).course.slots().is_empty(), "nothing left the first mix");
     }
 }
 
@@ -380,13 +380,13 @@ fn a_copy_that_ends_late_leaves_nothing_behind() {
     let batch = forged(&network, 2, (0, 0), &records);
     let length = SignedManifest::length(&batch).unwrap();
     let signed = SignedManifest::decode(&batch[..length]).unwrap();
-    let Intake::New(mut slow) = network.analyzer().course().receive(signed).unwrap() else {
+    let Intake::New(mut slow) = network.analyzer().course.receive(signed).unwrap() else {
         panic!("nothing came yet");
     };
     let receipt = network.hand_over(3, &batch).unwrap();
     network.run();
     slow.write(&batch[length..]).unwrap();
-    assert_eq!(network.analyzer().course().keep(slow).unwrap(), receipt);
+    assert_eq!(network.analyzer().course.keep(slow).unwrap(), receipt);
     network.run();
     assert_eq!(network.counted(), [once(0..3)]);
     let blobs = network.nodes[2].store.store().blobs.names().unwrap();
@@ -445,7 +445,7 @@ fn a_batch_of_a_stranger_or_for_another_place_is_not_taken() {
     }
     let huge = |m: &mut Manifest| m.records = 1 << 50;
     assert!(matches!(try_with(&huge, 1, 2), Err(Error::TooLarge)));
-    assert!(network.mix(2).course().slots().is_empty());
+    assert!(network.mix(2).course.slots().is_empty());
     assert!(try_with(&same, 1, 2).is_ok());
 }
 
@@ -455,7 +455,7 @@ fn a_receipt_counts_for_its_batch_from_its_party_only() {
     network.upload(0, 0..3);
     network.close(0);
     network.settle(1);
-    let batch = wire(network.mix(1).outgoing().unwrap().unwrap());
+    let batch = wire(network.mix(1).outgoing(0).unwrap().unwrap());
     let length = SignedManifest::length(&batch).unwrap();
     let id = SignedManifest::decode(&batch[..length]).unwrap().unverified().id();
     for forged in [
@@ -464,7 +464,7 @@ fn a_receipt_counts_for_its_batch_from_its_party_only() {
         Receipt::sign(BatchId([0; 32]), 2, &identity(2)),
     ] {
         assert!(network.mix(1).delivered(0, forged).is_err());
-        assert!(network.mix(1).outgoing().unwrap().is_some());
+        assert!(network.mix(1).outgoing(0).unwrap().is_some());
     }
     network.run();
     assert_eq!(network.counted(), [once(0..3)]);
@@ -523,15 +523,15 @@ fn a_second_key_for_a_window_is_not_heard_and_no_second_directory_is_signed() {
     let mut network = Setup::default().network(28);
     let id = network.collection.id();
     let before = network.directory(0).unwrap();
-    let signature = network.mix(1).course().keyring.cosignature(0).unwrap();
+    let signature = network.mix(1).course.keyring.cosignature(0).unwrap();
     for _ in 0..2 {
         let other = LayerSecret::generate(&mut network.rng).public();
         let statement = KeyStatement::sign(id, 0, 2, other, &identity(2));
-        network.mix(1).course().keyring.learn(2, &statement).unwrap();
-        assert_eq!(network.mix(1).course().keyring.cosignature(0).unwrap(), signature);
+        network.mix(1).course.keyring.learn(2, &statement).unwrap();
+        assert_eq!(network.mix(1).course.keyring.cosignature(0).unwrap(), signature);
         network.nodes[0].restart().unwrap();
     }
-    let restarted = &network.mix(1).course().keyring;
+    let restarted = &network.mix(1).course.keyring;
     assert!(restarted.directory(0).is_err(), "others' signatures are asked for again");
     for hop in [2, 3] {
         restarted.collect(hop, 0, &before.cosign(&identity(hop))).unwrap();
@@ -540,7 +540,7 @@ fn a_second_key_for_a_window_is_not_heard_and_no_second_directory_is_signed() {
 
     // Somebody else's statement, or one for a window that has no keys here, is nothing.
     let other = LayerSecret::generate(&mut network.rng).public();
-    let keyring = &network.mix(1).course().keyring;
+    let keyring = &network.mix(1).course.keyring;
     let forged = KeyStatement::sign(id, 0, 2, other, &identity(3));
     assert!(keyring.learn(2, &forged).is_err());
     let far = KeyStatement::sign(id, 3, 2, other, &identity(2));
@@ -553,7 +553,7 @@ fn a_signature_of_another_directory_is_not_collected() {
     let mut directory = network.directory(0).unwrap();
     directory.keys.swap(0, 1);
     let foreign = directory.cosign(&identity(2));
-    assert!(network.mix(1).course().keyring.collect(2, 0, &foreign).is_err());
+    assert!(network.mix(1).course.keyring.collect(2, 0, &foreign).is_err());
 }
 
 /// Looks at everything that the first mix has on a real disk.
@@ -566,8 +566,8 @@ fn after_its_window_is_destroyed_no_key_is_left_that_opens_a_captured_report() {
     let collection = network.collection.clone();
     let route = Arc::new(Route::from(&*collection));
     let mix = Mix::open(store.clone(), route, identity(1), common::limits()).unwrap();
-    mix.course().keyring.publish(network.now, &mut network.rng).unwrap();
-    let secret = mix.course().keyring.secret(0).unwrap();
+    mix.course.keyring.publish(network.now, &mut network.rng).unwrap();
+    let secret = mix.course.keyring.secret(0).unwrap();
     let analyzer_key = network.keys(0)[1];
     let keys = [secret.public(), analyzer_key];
     let captured: Vec<_> = (0..3).map(|id| network.seal_to(0, &[id], &keys)).collect();
@@ -587,17 +587,17 @@ fn after_its_window_is_destroyed_no_key_is_left_that_opens_a_captured_report() {
     network.close(0);
     let step = || mix.step(collection.schedule.deadline(0), &mut common::generator(31)).unwrap();
     while step().is_some() {}
-    let outgoing = mix.outgoing().unwrap().unwrap();
+    let outgoing = mix.outgoing(0).unwrap().unwrap();
     let receipt = Receipt::sign(outgoing.manifest.unverified().id(), 2, &identity(2));
     mix.delivered(0, receipt).unwrap();
     while step().is_some() {}
-    assert!(mix.course().keyring.secret(0).is_none());
+    assert!(mix.course.keyring.secret(0).is_none());
     assert_eq!(store.secrets.names().unwrap().len(), 0);
     assert!(!holds(secret.as_bytes()) && !holds(hex(secret.as_bytes()).as_bytes()));
     assert!(!holds(&captured[0]) && !holds(&captured[0][..32]));
     // Nor does a window that is destroyed get keys again.
-    mix.course().keyring.publish(START, &mut network.rng).unwrap();
-    assert!(mix.course().keyring.secret(0).is_none());
+    mix.course.keyring.publish(START, &mut network.rng).unwrap();
+    assert!(mix.course.keyring.secret(0).is_none());
 }
 
 #[test]
@@ -618,7 +618,7 @@ fn when_all_is_over_no_party_has_a_key_a_batch_or_a_log() {
         }
     }
     assert!(network.mix(1).accept(0, &sent[0], START).is_err());
-    assert!(matches!(network.mix(1).course().keyring.statement(0), Err(Error::KeysDestroyed)));
+    assert!(matches!(network.mix(1).course.keyring.statement(0), Err(Error::KeysDestroyed)));
 }
 
 /// The keys of a party are destroyed while the batch of the mix before waits: the batch is given
@@ -632,8 +632,8 @@ fn a_batch_that_comes_too_late_is_refused_and_given_up() {
     network.upload(1, 10..13);
     network.close(0);
     network.settle(1);
-    let waiting = network.mix(1).outgoing().unwrap().unwrap();
-    assert_eq!(waiting.first, 0);
+    assert_eq!(network.mix(1).waiting(), [0]);
+    let waiting = network.mix(1).outgoing(0).unwrap().unwrap();
     network.now = network.collection.schedule.deadline(0) + common::DRAIN;
     network.settle(2);
     assert!(matches!(network.hand_over(2, &wire(waiting)), Err(Error::KeysDestroyed)));

@@ -113,9 +113,9 @@ impl World {
 
     fn course(&self, hop: u8) -> Option<&Course> {
         if hop == ANALYZER {
-            self.noticeboard.as_ref().map(|board| &**board.course())
+            self.noticeboard.as_ref().map(|board| &*board.course)
         } else {
-            self.mixes[usize::from(hop) - 1].as_ref().map(|mix| &**mix.course())
+            self.mixes[usize::from(hop) - 1].as_ref().map(|mix| &*mix.course)
         }
     }
 
@@ -186,7 +186,8 @@ impl World {
 
     fn deliver(&self, hop: u8) -> bool {
         let Some(mix) = &self.mixes[usize::from(hop) - 1] else { return false };
-        let Ok(Some(Outgoing { first, manifest, mut records })) = mix.outgoing() else {
+        let Some(&first) = mix.waiting().first() else { return false };
+        let Ok(Some(Outgoing { manifest, mut records })) = mix.outgoing(first) else {
             return false;
         };
         let mut bytes = Vec::new();
@@ -488,7 +489,7 @@ fn a_mix_signs_only_what_can_be_of_its_batch() {
     world.upload(1, &messages(1, CROWD - 1));
     world.close(1);
     while world.step(1).unwrap().is_some() {}
-    let stage = &world.mix(1).course().slots()[1].stage;
+    let stage = &world.mix(1).course.slots()[1].stage;
     assert!(matches!(stage, Stage::Dropped { why: Why::Short, .. }));
     let dropped = Notice { round: 1, reports: CROWD, messages: 6, ..notice };
     assert!(matches!(

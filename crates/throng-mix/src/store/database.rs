@@ -5,7 +5,7 @@ use super::{Change, RowKey, Rows, StoreError, Table};
 use crate::lock;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The database of a data directory.
 pub struct Database {
@@ -28,16 +28,12 @@ impl Database {
         connection.execute_batch(SCHEMA).map_err(&doing)?;
         Ok(Self { connection: Mutex::new(connection), _partial: partial })
     }
-
-    fn lock(&self) -> MutexGuard<'_, Connection> {
-        lock(&self.connection)
-    }
 }
 
 impl Rows for Database {
     fn under(&self, table: Table, prefix: &RowKey) -> Result<Vec<(RowKey, Vec<u8>)>, StoreError> {
         let doing = failed("reading the database");
-        let connection = self.lock();
+        let connection = lock(&self.connection);
         let mut select = connection.prepare_cached(SELECT).map_err(&doing)?;
         let rows = select.query_map([table.name(), prefix.as_str()], |row| {
             Ok((RowKey::stored(row.get(0)?), row.get(1)?))
@@ -47,7 +43,7 @@ impl Rows for Database {
 
     fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
         let doing = failed("writing the database");
-        let mut connection = self.lock();
+        let mut connection = lock(&self.connection);
         let behavior = TransactionBehavior::Immediate;
         let transaction = connection.transaction_with_behavior(behavior).map_err(&doing)?;
         for change in changes {

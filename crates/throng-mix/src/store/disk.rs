@@ -19,33 +19,49 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Opens a data directory, or makes it, and clears what was left unfinished.
-pub fn open(directory: &Path) -> Result<Store, StoreError> {
-    let doing = StoreError::io("opening the data directory");
-    files::private_directory(directory).map_err(&doing)?;
-    let lock = fs::OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(directory.join("lock"))
-        .map_err(&doing)?;
-    lock.try_lock().map_err(|error| match error {
-        fs::TryLockError::WouldBlock => StoreError::Misuse { what: IN_USE },
-        fs::TryLockError::Error(error) => StoreError::io("locking the data directory")(error),
-    })?;
-    let [logs, blobs, partial, secrets] =
-        ["logs", "blobs", "partial", "secrets"].map(|name| directory.join(name));
-    files::if_there(fs::remove_dir_all(&partial)).map_err(&doing)?;
-    for made in [&blobs, &partial] {
-        files::private_directory(made).map_err(&doing)?;
+impl Store {
+    /// Opens all four in a data directory, which is made if absent. One process at a time has it
+    /// open; what was left unfinished is cleared.
+    ///
+    /// ```
+    /// use throng_mix::store::Store;
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let store = Store::on_disk(directory.path())?;
+    /// store.secrets.put("key", b"secret")?;
+    /// assert!(Store::on_disk(directory.path()).is_err());
+    /// drop(store);
+    /// assert_eq!(Store::on_disk(directory.path())?.secrets.names()?, ["key"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_disk(directory: &Path) -> Result<Self, StoreError> {
+        let doing = StoreError::io("opening the data directory");
+        files::private_directory(directory).map_err(&doing)?;
+        let lock = fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(directory.join("lock"))
+            .map_err(&doing)?;
+        lock.try_lock().map_err(|error| match error {
+            fs::TryLockError::WouldBlock => StoreError::Misuse { what: IN_USE },
+            fs::TryLockError::Error(error) => StoreError::io("locking the data directory")(error),
+        })?;
+        let [logs, blobs, partial, secrets] =
+            ["logs", "blobs", "partial", "secrets"].map(|name| directory.join(name));
+        files::if_there(fs::remove_dir_all(&partial)).map_err(&doing)?;
+        for made in [&blobs, &partial] {
+            files::private_directory(made).map_err(&doing)?;
+        }
+        let partial =
+            Arc::new(Partial { directory: partial, used: AtomicU64::new(0), _lock: lock });
+        Ok(Store {
+            rows: Arc::new(Database::open(&directory.join("rows.sqlite"), Arc::clone(&partial))?),
+            logs: Arc::new(LogFiles::open(&logs, Arc::clone(&partial)).map_err(&doing)?),
+            secrets: Arc::new(SecretFiles::open(&secrets, Arc::clone(&partial))?),
+            blobs: Arc::new(BlobFiles { directory: blobs, partial }),
+        })
     }
-    let partial = Arc::new(Partial { directory: partial, used: AtomicU64::new(0), _lock: lock });
-    Ok(Store {
-        rows: Arc::new(Database::open(&directory.join("rows.sqlite"), Arc::clone(&partial))?),
-        logs: Arc::new(LogFiles::open(&logs, Arc::clone(&partial)).map_err(&doing)?),
-        secrets: Arc::new(SecretFiles::open(&secrets, Arc::clone(&partial))?),
-        blobs: Arc::new(BlobFiles { directory: blobs, partial }),
-    })
 }
 
 /// A directory of finished blobs.

@@ -1,6 +1,5 @@
 //! The tables and the names under which a server keeps things.
 
-use std::fmt;
 use throng_wire::{BatchId, CollectionId};
 
 /// The tables of a server.
@@ -123,12 +122,6 @@ impl RowKey {
     /// The hop, if the key has one.
     pub fn hop(&self) -> Option<u8> {
         self.0.split('/').nth(2)?.parse().ok()
-    }
-}
-
-impl fmt::Display for RowKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 /// The logs of a data directory.
 pub struct LogFiles {
     directory: PathBuf,
-    /// The logs that have been used.
-    used: RwLock<HashMap<LogName, Door>>,
+    /// The logs that have been used; `None` for one that takes no more records.
+    used: RwLock<HashMap<LogName, Option<Arc<Log>>>>,
     /// Held while a log ends, so that a second call returns no earlier than the first.
     ending: Mutex<()>,
     /// The last field, so that the directory is this process's own until its logs have ended.
@@ -31,28 +31,24 @@ impl LogFiles {
 
     /// The log, if it takes records.
     fn log(&self, name: &LogName, key: &LogKey) -> Result<Arc<Log>, StoreError> {
-        if let Some(door) = self.used().get(name) {
-            return door.log();
+        if let Some(log) = self.used().get(name) {
+            return log.clone().ok_or(StoreError::Closed);
         }
         let mut used = self.used_mut();
-        if let Some(door) = used.get(name) {
-            return door.log();
+        if let Some(log) = used.get(name) {
+            return log.clone().ok_or(StoreError::Closed);
         }
         let directory = self.directory(name);
-        let door = if directory.join(CLOSED).exists() {
-            Door::Closed
-        } else {
-            Door::Open(Arc::new(Log::open(&directory, key)?))
-        };
-        let log = door.log();
-        used.insert(*name, door);
-        log
+        let closed = directory.join(CLOSED).exists();
+        let log = if closed { None } else { Some(Arc::new(Log::open(&directory, key)?)) };
+        used.insert(*name, log.clone());
+        log.ok_or(StoreError::Closed)
     }
 
     /// Refuses records from now on, and waits for those that were taken.
     fn end(&self, name: &LogName) {
-        let door = self.used_mut().insert(*name, Door::Closed);
-        if let Some(Door::Open(log)) = door {
+        let log = self.used_mut().insert(*name, None);
+        if let Some(log) = log.flatten() {
             log.end();
         }
     }
@@ -61,11 +57,11 @@ impl LogFiles {
         self.directory.join(log.to_string())
     }
 
-    fn used(&self) -> RwLockReadGuard<'_, HashMap<LogName, Door>> {
+    fn used(&self) -> RwLockReadGuard<'_, HashMap<LogName, Option<Arc<Log>>>> {
         self.used.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn used_mut(&self) -> RwLockWriteGuard<'_, HashMap<LogName, Door>> {
+    fn used_mut(&self) -> RwLockWriteGuard<'_, HashMap<LogName, Option<Arc<Log>>>> {
         self.used.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,7 +85,7 @@ impl Logs for LogFiles {
     }
 
     fn read(&self, log: &LogName, key: &LogKey, visit: Visit<'_>) -> Result<(), StoreError> {
-        let open = self.used().get(log).and_then(|door| door.log().ok());
+        let open = self.used().get(log).cloned().flatten();
         match open {
             Some(log) => log.read(key, visit),
             None => log::read(&self.directory(log), key, None, visit),
@@ -107,21 +103,6 @@ impl Logs for LogFiles {
         self.used_mut().remove(log);
         files::if_there(fs::remove_dir_all(&doomed)).map_err(&doing)?;
         Ok(())
-    }
-}
-
-/// The state of a log that has been used.
-enum Door {
-    Open(Arc<Log>),
-    Closed,
-}
-
-impl Door {
-    fn log(&self) -> Result<Arc<Log>, StoreError> {
-        match self {
-            Self::Open(log) => Ok(Arc::clone(log)),
-            Self::Closed => Err(StoreError::Closed),
-        }
     }
 }
 

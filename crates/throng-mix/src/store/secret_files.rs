@@ -13,10 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use zeroize::Zeroizing;
 
-/// A directory of secrets, and one for those that are being written.
+/// A directory of secrets.
 pub struct SecretFiles {
     directory: PathBuf,
-    unfinished: PathBuf,
     /// Held while the files change, so that finding a name free and taking it are one step.
     changing: Mutex<()>,
     /// Keeps the directory this process's own while its secrets are open.
@@ -28,14 +27,8 @@ impl SecretFiles {
     pub fn open(directory: &Path, partial: Arc<Partial>) -> Result<Self, StoreError> {
         let doing = StoreError::io("opening the secrets");
         files::private_directory(directory).map_err(&doing)?;
-        let unfinished = directory.join(UNFINISHED);
-        shred(&unfinished).map_err(&doing)?;
-        Ok(Self {
-            directory: directory.to_owned(),
-            unfinished,
-            changing: Mutex::new(()),
-            _partial: partial,
-        })
+        shred(&directory.join(UNFINISHED)).map_err(&doing)?;
+        Ok(Self { directory: directory.to_owned(), changing: Mutex::new(()), _partial: partial })
     }
 }
 
@@ -49,10 +42,11 @@ impl Secrets for SecretFiles {
             files::sync_directory(&self.directory).map_err(&doing)?;
             return if equal(&kept, secret) { Ok(()) } else { Err(ANOTHER) };
         }
-        shred(&self.unfinished).map_err(&doing)?;
-        let mut file = files::private_file(&self.unfinished).map_err(&doing)?;
+        let unfinished = self.directory.join(UNFINISHED);
+        shred(&unfinished).map_err(&doing)?;
+        let mut file = files::private_file(&unfinished).map_err(&doing)?;
         file.write_all(secret).and_then(|()| file.sync_all()).map_err(&doing)?;
-        files::rename(&self.unfinished, &path).map_err(&doing)
+        files::rename(&unfinished, &path).map_err(&doing)
     }
 
     fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {

@@ -16,7 +16,7 @@
 //! under a key, whoever has seen the bytes of the first attempt.
 
 use super::{LogKey, StoreError, Visit, files};
-use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, Tag, UnboundKey};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -40,7 +40,7 @@ impl Segment {
         let key = cipher(key, &salt)?;
         let mut bytes = [MAGIC.as_slice(), &salt, &first.to_be_bytes(), &each].concat();
         let tag = seal(&key, 0, &bytes, &mut [])?;
-        bytes.extend_from_slice(&tag);
+        bytes.extend_from_slice(tag.as_ref());
         bytes.resize(SECTOR as usize, 0);
 
         let temporary = path.with_extension("new");
@@ -70,7 +70,7 @@ impl Segment {
         head[..8].copy_from_slice(&number.to_be_bytes());
         head[8..].copy_from_slice(&length_bytes(length)?);
         let tag = seal(&self.key, number, head, records)?;
-        block.extend_from_slice(&tag);
+        block.extend_from_slice(tag.as_ref());
         block.resize(padded(length) as usize, 0);
 
         let doing = StoreError::io("writing a log");
@@ -131,7 +131,10 @@ impl SegmentReader {
     /// off. A block that is missing on the way is damage.
     pub fn walk(&mut self, stop: Option<u64>, visit: Visit<'_>) -> Result<Option<u64>, StoreError> {
         let (mut number, mut records) = (self.first, Vec::new());
-        while stop.is_none_or(|stop| number < stop) && self.next(number, &mut records)? {
+        while stop.is_none_or(|stop| number < stop)
+            && self.block(self.at, &mut records)? == Some(number)
+        {
+            self.at += padded(records.len());
             if visit(&records).is_break() {
                 return Ok(None);
             }
@@ -142,16 +145,6 @@ impl SegmentReader {
             None => !self.more(&mut records)?,
         };
         if complete { Ok(Some(number)) } else { Err(DAMAGED) }
-    }
-
-    /// Reads the next block, which is `number`, into `records`; false if there is no such block, or
-    /// only a damaged one.
-    fn next(&mut self, number: u64, records: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let found = self.block(self.at, records)? == Some(number);
-        if found {
-            self.at += padded(records.len());
-        }
-        Ok(found)
     }
 
     /// True if an intact block follows.
@@ -201,14 +194,9 @@ fn cipher(key: &LogKey, salt: &[u8; 32]) -> Result<LessSafeKey, StoreError> {
     Ok(LessSafeKey::new(key))
 }
 
-fn seal(
-    key: &LessSafeKey,
-    number: u64,
-    aad: &[u8],
-    records: &mut [u8],
-) -> Result<[u8; TAG], StoreError> {
+fn seal(key: &LessSafeKey, number: u64, aad: &[u8], records: &mut [u8]) -> Result<Tag, StoreError> {
     let tag = key.seal_in_place_separate_tag(nonce(number), Aad::from(aad), records);
-    tag.map(|tag| array(tag.as_ref())).map_err(|_| UNSEALED)
+    tag.map_err(|_| UNSEALED)
 }
 
 fn nonce(number: u64) -> Nonce {

@@ -85,7 +85,7 @@ impl History {
             let stage = match outcome {
                 Err(why) => {
                     let reports = if why == Why::Short { 20 } else { reports };
-                    Stage::Dropped { why, reports, shredded: true }
+                    Stage::Dropped { why, reports }
                 }
                 Ok(total) => {
                     let honest = Crowd::honest(reports, collection.terms.promise.corrupt)?.get();
@@ -113,10 +113,10 @@ impl History {
                     rows.push((Table::Ledger, place, entry.to_row()));
                     rows.push((Table::Releases, key.clone(), release.to_json().into_bytes()));
                     ledger.push(entry);
-                    Stage::Released { shredded: true }
+                    Stage::Released
                 }
             };
-            let slot = Slot { first, last, input: Some(batch), stage };
+            let slot = Slot { first, last, input: Some(batch), stage, shredded: true };
             rows.push((Table::Slots, key, slot.to_row()));
         }
         rows.push((Table::Live, RowKey::of(id), self.live.to_string().into_bytes()));

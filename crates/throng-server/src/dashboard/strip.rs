@@ -40,10 +40,8 @@ impl Fate {
     pub fn of(slot: &Slot) -> Self {
         match slot.stage {
             Stage::Dropped { .. } => Self::Dropped,
-            Stage::Released { .. } | Stage::Delivered { .. } if slot.last > slot.first => {
-                Self::Merged
-            }
-            Stage::Released { .. } | Stage::Delivered { .. } => Self::Done,
+            Stage::Released | Stage::Delivered { .. } if slot.last > slot.first => Self::Merged,
+            Stage::Released | Stage::Delivered { .. } => Self::Done,
             _ => Self::Waiting,
         }
     }
@@ -190,15 +188,15 @@ mod tests {
     use super::*;
 
     fn slot(first: u64, last: u64, stage: Stage) -> Slot {
-        Slot { first, last, input: None, stage }
+        Slot { first, last, input: None, stage, shredded: false }
     }
 
     #[test]
     fn every_slot_is_counted_once_and_drops_with_their_reason() {
-        let dropped = |why| Stage::Dropped { why, reports: 3, shredded: true };
+        let dropped = |why| Stage::Dropped { why, reports: 3 };
         let slots = [
-            slot(0, 0, Stage::Released { shredded: true }),
-            slot(1, 2, Stage::Released { shredded: false }),
+            slot(0, 0, Stage::Released),
+            slot(1, 2, Stage::Released),
             slot(3, 3, dropped(Why::Short)),
             slot(4, 4, dropped(Why::Short)),
             slot(5, 5, dropped(Why::Budget)),

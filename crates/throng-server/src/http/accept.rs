@@ -36,7 +36,7 @@ pub(crate) async fn serve(
     node: Arc<Node>,
     stopping: CancellationToken,
 ) {
-    let patience = Duration::from_secs(node.limits.patience);
+    let patience = node.patience();
     let requests = node.limits.requests.min(MOST);
     let connections = requests * CONNECTIONS + SPARE;
     let room = Arc::new(Semaphore::new(connections));
@@ -131,12 +131,7 @@ impl Connections {
 
 fn builder(patience: Duration) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience)
-        .max_buf_size(HEADERS)
-        .keep_alive(true);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(HEADERS);
     builder
         .http2()
         .timer(TokioTimer::new())

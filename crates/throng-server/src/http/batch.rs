@@ -2,7 +2,7 @@
 
 use super::path::{Here, Place};
 use super::problem::Problem;
-use super::upload::next;
+use super::upload::{next, timely};
 use crate::Error;
 use crate::metrics::{RECEIVED, REPEATED};
 use crate::party::Party;
@@ -10,10 +10,8 @@ use crate::server::Node;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use std::sync::Arc;
-use std::time::Duration;
 use throng_mix::Intake;
 use throng_wire::{Receipt, SignedManifest};
-use tokio::time::timeout;
 
 /// `PUT /v1/collections/{id}/batches/{hop}/{first}/{last}`: manifest, signature and records in, the
 /// receipt out. The same batch again gets the same receipt.
@@ -23,33 +21,13 @@ pub async fn receive(
     place: Place,
     body: Body,
 ) -> Result<Vec<u8>, Problem> {
-    let taken = take(&node, &party, &place, body).await.map(|receipt| receipt.encode());
-    taken.map_err(|refusal| match refusal {
-        Refusal::Body(problem) => problem,
-        Refusal::Batch(error) => {
-            let problem = Problem::from(&error);
-            node.metrics.refused_batch(&party, &error, problem.name);
-            problem
-        }
-    })
-}
-
-/// The refusal of a batch, either for the way its body came or for its content.
-enum Refusal {
-    Body(Problem),
-    Batch(Error),
-}
-
-impl From<Problem> for Refusal {
-    fn from(problem: Problem) -> Self {
-        Self::Body(problem)
+    let taken = take(&node, &party, &place, body).await;
+    match &taken {
+        // The way in which a body comes says nothing of the batch.
+        Ok(_) | Err(Error::Slow | Error::Cut) => {}
+        Err(error) => node.metrics.refused_batch(&party, error, Problem::from(error).name),
     }
-}
-
-impl<E: Into<Error>> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Self::Batch(error.into())
-    }
+    Ok(taken?.encode())
 }
 
 async fn take(
@@ -57,16 +35,15 @@ async fn take(
     party: &Arc<Party>,
     place: &Place,
     body: Body,
-) -> Result<Receipt, Refusal> {
-    let patience = Duration::from_secs(node.limits.patience);
-    let mut body = Pieces { body, patience, held: Vec::new() };
+) -> Result<Receipt, Error> {
+    let mut body = Pieces { node, body, held: Vec::new() };
     // What costs nothing is looked at first, and a manifest has to come in one go.
     if place.hop != party.course.hop || place.hop == 1 {
         return Err(throng_mix::Error::WrongPlace.into());
     }
-    let manifest = timeout(patience, body.manifest()).await.unwrap_or(Err(Problem::SLOW.into()))?;
+    let manifest = timely(node, body.manifest()).await?;
     let said = manifest.unverified();
-    if (place.hop, place.first, place.last) != (party.course.hop, said.first, said.last) {
+    if (place.first, place.last) != (said.first, said.last) {
         let foreign = throng_wire::Error::Foreign { what: "batch", scope: "address" };
         return Err(throng_mix::Error::Batch(foreign).into());
     }
@@ -102,16 +79,16 @@ async fn take(
 }
 
 /// A body in pieces of a size that is worth writing.
-struct Pieces {
+struct Pieces<'a> {
+    /// The server whose patience each piece has to arrive.
+    node: &'a Node,
     body: Body,
-    /// The time that each piece may take to arrive.
-    patience: Duration,
     held: Vec<u8>,
 }
 
-impl Pieces {
+impl Pieces<'_> {
     /// Reads the manifest and the signature, which come before the records.
-    async fn manifest(&mut self) -> Result<SignedManifest, Refusal> {
+    async fn manifest(&mut self) -> Result<SignedManifest, Error> {
         loop {
             let length = SignedManifest::length(&self.held);
             if let Some(length) = length.filter(|length| *length <= self.held.len()) {
@@ -129,7 +106,7 @@ impl Pieces {
     }
 
     /// The next piece of the records; `None` at their end.
-    async fn piece(&mut self) -> Result<Option<Vec<u8>>, Problem> {
+    async fn piece(&mut self) -> Result<Option<Vec<u8>>, Error> {
         while self.held.len() < PIECE {
             match self.arrived().await? {
                 Some(bytes) => self.held.extend_from_slice(&bytes),
@@ -140,8 +117,8 @@ impl Pieces {
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }
 
-    async fn arrived(&mut self) -> Result<Option<Bytes>, Problem> {
-        timeout(self.patience, next(&mut self.body)).await.unwrap_or(Err(Problem::SLOW))
+    async fn arrived(&mut self) -> Result<Option<Bytes>, Error> {
+        timely(self.node, next(&mut self.body)).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::path::{Here, Number};
 use super::problem::Problem;
-use super::upload::whole;
+use super::upload::{timely, whole};
 use crate::Error;
 use crate::pieces::pieces;
 use crate::server::Node;
@@ -11,9 +11,7 @@ use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use std::sync::Arc;
-use std::time::Duration;
 use throng_mix::read_statement;
-use tokio::time::timeout;
 
 /// `GET /v1/collections/{id}/bulletins/{round}`: the notice, the signatures of all parties, and the
 /// bag. It is for everybody, and never changes. A mix has none, and says of a round that it dropped
@@ -26,8 +24,7 @@ pub async fn fetch(
     let (signed, bag) = node.blocking(move |_| party.bulletin(round)).await?;
     let head = signed.encode();
     let length = head.len() as u64 + bag.size;
-    let patience = Duration::from_secs(node.limits.patience);
-    let (body, feeding) = pieces(head, bag, AHEAD, patience);
+    let (body, feeding) = pieces(head, bag, AHEAD, node.patience());
     // It ends when the reader leaves, or is too slow.
     tokio::spawn(feeding);
     let media = (CONTENT_TYPE, "application/octet-stream".to_owned());
@@ -44,8 +41,7 @@ pub async fn countersign(
     Number(round): Number,
     body: Body,
 ) -> Result<Vec<u8>, Problem> {
-    let patience = Duration::from_secs(node.limits.patience);
-    let body = timeout(patience, whole(body, STATEMENT)).await.unwrap_or(Err(Problem::SLOW))?;
+    let body = timely(&node, whole(body, STATEMENT)).await?;
     let (notice, signature) = read_statement(&body).map_err(throng_mix::Error::Notice)?;
     if notice.round != round {
         let foreign = throng_wire::Error::Foreign { what: "notice", scope: "address" };

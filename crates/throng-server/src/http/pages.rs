@@ -6,7 +6,7 @@
 use super::guard::{Viewer, Visitor};
 use super::path::Here;
 use super::problem::Problem;
-use super::upload::whole;
+use super::upload::{timely, whole};
 use crate::dashboard::{self, Ask, Asset, Frame, Leaf, PAGES};
 use crate::server::Node;
 use axum::body::Body;
@@ -19,8 +19,6 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use axum::response::{Html, IntoResponse};
 use axum::routing::{MethodRouter, get};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::time::timeout;
 
 /// Every page of the dashboard, under its path.
 pub fn dashboard() -> Vec<(&'static str, MethodRouter<Arc<Node>>)> {
@@ -66,8 +64,7 @@ pub async fn csv(
     let name = format!("attachment; filename=\"{}.csv\"", party.id());
     let text = node.page(move |_| Ok(dashboard::csv(&party.analyzer()?.published()?))).await?;
     let media = "text/csv; charset=utf-8".to_owned();
-    let cache = (CACHE_CONTROL, "no-store".to_owned());
-    Ok(([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, name), cache], text))
+    Ok(([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, name)], text))
 }
 
 /// `GET /docs`: the contents of the book.
@@ -106,8 +103,7 @@ pub async fn login(
     body: Body,
 ) -> Result<Response<Body>, Problem> {
     own(&headers)?;
-    let patience = Duration::from_secs(node.limits.patience);
-    let form = timeout(patience, whole(body, FORM)).await.unwrap_or(Err(Problem::SLOW))?;
+    let form = timely(&node, whole(body, FORM)).await?;
     let token = zeroize::Zeroizing::new(field(&form, "token").unwrap_or_default());
     let to = local(field(&form, "next").as_deref());
     if let Some(cookie) = node.guard.begin(token.trim(), &headers, node.now()) {
@@ -138,8 +134,7 @@ pub struct Page(pub String);
 
 impl IntoResponse for Page {
     fn into_response(self) -> Response<Body> {
-        let head = [(CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, "no-store")];
-        (head, Html(self.0)).into_response()
+        ([(CONTENT_SECURITY_POLICY, POLICY)], Html(self.0)).into_response()
     }
 }
 
@@ -176,10 +171,8 @@ fn frame(node: &Node, visitor: Option<Visitor>, here: &'static str) -> Frame {
 /// Redirects to another address by GET.
 fn see(to: &str, cookie: Option<HeaderValue>) -> Response<Body> {
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/"));
-    let head = [(LOCATION, to), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    let cookie = cookie.map(|cookie| (SET_COOKIE, cookie));
-    let head: HeaderMap = head.into_iter().chain(cookie).collect();
-    (StatusCode::SEE_OTHER, head).into_response()
+    let cookie = cookie.map(|cookie| [(SET_COOKIE, cookie)]);
+    (StatusCode::SEE_OTHER, cookie, [(LOCATION, to)]).into_response()
 }
 
 /// The value of a field of a form.

@@ -29,13 +29,6 @@ impl Problem {
     /// The path takes other methods.
     pub const METHOD: Self =
         Self::fixed(StatusCode::METHOD_NOT_ALLOWED, "method", "this path takes another method");
-    /// The body takes too long.
-    pub const SLOW: Self =
-        Self::fixed(StatusCode::REQUEST_TIMEOUT, "slow", "the body took too long to arrive");
-    /// The body ended early.
-    pub const CUT: Self =
-        Self::fixed(StatusCode::BAD_REQUEST, "cut", "the body ended before its time");
-
     /// The request has no token, or none that is known.
     pub const TOKEN: Self = Self::fixed(
         StatusCode::UNAUTHORIZED,
@@ -86,6 +79,8 @@ impl From<&Error> for Problem {
             Error::Mix(Mix::Notice(_)) => (StatusCode::BAD_REQUEST, "notice"),
             Error::Mix(Mix::Busy) => (StatusCode::TOO_MANY_REQUESTS, "busy"),
             Error::Mix(Mix::Store(_)) => return Self::STORE,
+            Error::Slow => (StatusCode::REQUEST_TIMEOUT, "slow"),
+            Error::Cut => (StatusCode::BAD_REQUEST, "cut"),
             Error::IsBoard => (StatusCode::NOT_FOUND, "is-board"),
             Error::IsQuestion => (StatusCode::NOT_FOUND, "is-question"),
             Error::NoRound => (StatusCode::NOT_FOUND, "no-round"),
@@ -169,6 +164,8 @@ mod tests {
             (Mix::Busy.into(), 429, "busy"),
             (StoreError::Randomness.into(), 503, "store"),
             (wire().into(), 500, "internal"),
+            (Error::Slow, 408, "slow"),
+            (Error::Cut, 400, "cut"),
             (Error::IsBoard, 404, "is-board"),
             (Error::IsQuestion, 404, "is-question"),
             (Error::NoRound, 404, "no-round"),

@@ -4,6 +4,7 @@
 
 use super::path::{Here, Number};
 use super::problem::Problem;
+use crate::Error;
 use crate::party::Party;
 use crate::server::Node;
 use axum::body::{Body, Bytes, HttpBody};
@@ -11,7 +12,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::timeout;
 
 /// `POST /v1/collections/{id}/epochs/{epoch}/reports`: sealed reports back to back in, `202` and
@@ -22,27 +22,34 @@ pub async fn submit(
     Number(epoch): Number,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let taken = take(&node, &party, epoch, body).await;
+    let taken = take(&node, &party, epoch, body).await.map_err(Problem::from);
     node.metrics.upload(taken.as_ref().err().map(|problem| problem.name), node.now());
     taken.map(|()| StatusCode::ACCEPTED)
 }
 
-async fn take(node: &Node, party: &Party, epoch: u64, body: Body) -> Result<(), Problem> {
-    let patience = Duration::from_secs(node.limits.patience);
+async fn take(node: &Node, party: &Party, epoch: u64, body: Body) -> Result<(), Error> {
     let admitted = party.mix().and_then(|mix| Ok(mix.admit(epoch, node.now())?));
     let reading = async {
         match admitted {
             Ok(()) => whole(body, party.upload).await,
             // A refused body is read, so that the connection lives on, but not kept.
-            Err(error) => drained(body, party.upload).await.and(Err(error.into())),
+            Err(error) => drained(body, party.upload).await.and(Err(error)),
         }
     };
-    let reports = timeout(patience, reading).await.unwrap_or(Err(Problem::SLOW))?;
-    Ok(party.submit(epoch, &reports, node.now())?.await?)
+    let reports = timely(node, reading).await?;
+    party.submit(epoch, &reports, node.now())?.await
+}
+
+/// Waits for a body, or a part of it, for as long as a client may take.
+pub async fn timely<T>(
+    node: &Node,
+    reading: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    timeout(node.patience(), reading).await.unwrap_or(Err(Error::Slow))
 }
 
 /// Reads a body of at most `most` bytes without keeping it.
-async fn drained(mut body: Body, most: usize) -> Result<(), Problem> {
+async fn drained(mut body: Body, most: usize) -> Result<(), Error> {
     let mut left = most;
     while let Some(bytes) = next(&mut body).await? {
         left = left.checked_sub(bytes.len()).ok_or(throng_mix::Error::TooLarge)?;
@@ -51,7 +58,7 @@ async fn drained(mut body: Body, most: usize) -> Result<(), Problem> {
 }
 
 /// Reads the whole body, of at most `most` bytes.
-pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
+pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Error> {
     if body.size_hint().lower() > most as u64 {
         // Whoever is a little over should get the answer, not a broken connection.
         drained(body, most.saturating_add(LINGER)).await?;
@@ -73,10 +80,10 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Problem> {
 }
 
 /// Reads the next bytes of a body, if there are more.
-pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
+pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Error> {
     while let Some(frame) = body.frame().await {
         // Frames without data are trailers, which nobody asked for.
-        if let Ok(data) = frame.map_err(|_| Problem::CUT)?.into_data() {
+        if let Ok(data) = frame.map_err(|_| Error::Cut)?.into_data() {
             return Ok(Some(data));
         }
     }

@@ -5,16 +5,16 @@ use super::trouble::{Obstacle, Troubles};
 use super::{Task, Worker, pause};
 use crate::Error;
 use std::sync::Arc;
-use throng_mix::{Outgoing, Slot, Stage};
+use throng_mix::Outgoing;
 use throng_wire::Receipt;
 
 impl Worker {
     /// Hands batches over, for ever. A batch that the next party does not take holds up no other.
     pub async fn hand_over(self, peers: Peers) {
+        let Ok(mix) = self.party.mix() else { return };
         let mut troubles = Troubles::new(Task::HandOver, self.party.id());
         loop {
-            let sealed = |slot: &Slot| matches!(slot.stage, Stage::Sealed(_)).then_some(slot.first);
-            let waiting: Vec<u64> = self.party.course.slots().iter().filter_map(sealed).collect();
+            let waiting = mix.waiting();
             troubles.keep(&waiting);
             for first in waiting {
                 let Some(trouble) = troubles.due(first) else { continue };
@@ -27,8 +27,8 @@ impl Worker {
 
     async fn send(&self, peers: &Peers, first: u64) -> Result<(), Obstacle> {
         let (at, collection) = (Arc::clone(&self.party), self.party.id());
-        let outgoing = move |_: &_| Ok::<_, Error>(at.mix()?.outgoing_at(first)?);
-        let Some(Outgoing { manifest, records, .. }) = self.node.blocking(outgoing).await? else {
+        let outgoing = move |_: &_| Ok::<_, Error>(at.mix()?.outgoing(first)?);
+        let Some(Outgoing { manifest, records }) = self.node.blocking(outgoing).await? else {
             return Ok(());
         };
         let (next, last) = (self.party.course.hop + 1, manifest.unverified().last);

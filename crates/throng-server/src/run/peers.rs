@@ -5,7 +5,7 @@
 use crate::Error;
 use crate::config::wrong;
 use crate::pieces::pieces;
-use reqwest::{Body, Certificate, Client, Response, StatusCode, Url, redirect};
+use reqwest::{Body, Certificate, Client, RequestBuilder, StatusCode, Url, redirect};
 use std::net::IpAddr;
 use std::time::Duration;
 use throng_mix::store::Blob;
@@ -69,14 +69,12 @@ impl Peers {
 
     /// Asks for a short answer.
     pub async fn get(&self, url: &str, most: usize) -> Result<Vec<u8>, Failure> {
-        let response = self.http.get(url).timeout(self.patience).send().await;
-        short(response?, most).await
+        short(self.http.get(url).timeout(self.patience), most).await
     }
 
     /// Sends a few bytes and returns a short answer.
     pub async fn tell(&self, url: &str, bytes: Vec<u8>, most: usize) -> Result<Vec<u8>, Failure> {
-        let response = self.http.put(url).body(bytes).timeout(self.patience).send().await;
-        short(response?, most).await
+        short(self.http.put(url).body(bytes).timeout(self.patience), most).await
     }
 
     /// Sends a beginning and then a blob, without ever holding all of it, and returns a short
@@ -88,21 +86,16 @@ impl Peers {
         blob: Blob,
         most: usize,
     ) -> Result<Vec<u8>, Failure> {
-        let patience = self.patience;
-        let (body, feeding) = pieces(start, blob, AHEAD, patience);
-        let body = Body::wrap_stream(body);
-        let answer = async {
-            let response = self.http.put(url).body(body).send().await?;
-            short(response, most).await
-        };
+        let (body, feeding) = pieces(start, blob, AHEAD, self.patience);
+        let request = self.http.put(url).body(Body::wrap_stream(body));
         let stuck = async {
             // When all is sent, the other side still has to bring it to its disk.
             if feeding.await {
-                sleep(patience * WRITING).await;
+                sleep(self.patience * WRITING).await;
             }
         };
         select! {
-            answer = answer => answer,
+            answer = short(request, most) => answer,
             () = stuck => Err(Failure::Slow),
         }
     }
@@ -116,7 +109,9 @@ pub(crate) fn in_the_open(url: &str) -> bool {
     url.scheme() == "http" && !here
 }
 
-async fn short(mut response: Response, most: usize) -> Result<Vec<u8>, Failure> {
+/// Sends a request and returns the answer, which has at most this many bytes.
+async fn short(request: RequestBuilder, most: usize) -> Result<Vec<u8>, Failure> {
+    let mut response = request.send().await?;
     if response.status() != StatusCode::OK {
         return Err(Failure::Status(response.status().as_u16()));
     }

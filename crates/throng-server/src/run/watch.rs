@@ -8,13 +8,14 @@ use super::peers::{Failure, Peers};
 use crate::Role;
 use crate::party::Party;
 use crate::server::Node;
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{self, StreamExt};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use throng_mix::{Progress, lock};
 use throng_wire::CollectionId;
-use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// The last answers of the other parties.
@@ -77,45 +78,31 @@ pub async fn watch(node: Arc<Node>, peers: Peers) {
     }
 }
 
-async fn round(node: &Arc<Node>, peers: &Peers) {
+async fn round(node: &Node, peers: &Peers) {
     let others = node.parties.values().flat_map(|party| party.others());
-    let urls: BTreeSet<String> = others.map(|(_, party)| party.url.clone()).collect();
-    let health = urls.into_iter().map(Ask::Health);
+    let urls: BTreeSet<&str> = others.map(|(_, party)| party.url.as_str()).collect();
+    let health = urls.into_iter().map(|url| ask_health(node, peers, url).boxed());
     let own = node.parties.values().filter(|_| node.role == Role::Analyzer);
     let running = own.filter(|party| party.route().epoch_at(node.now()).is_some());
-    let asks: Vec<Ask> = health.chain(running.cloned().map(Ask::Progress)).collect();
-    for some in asks.chunks(AT_ONCE) {
-        let mut asking = JoinSet::new();
-        for ask in some {
-            asking.spawn(ask.clone().ask(Arc::clone(node), peers.clone()));
-        }
-        while asking.join_next().await.is_some() {}
-    }
+    let progress = running.map(|party| ask_progress(node, peers, party).boxed());
+    let asks: Vec<BoxFuture<'_, ()>> = health.chain(progress).collect();
+    stream::iter(asks).for_each_concurrent(AT_ONCE, |ask| ask).await;
 }
 
-#[derive(Clone)]
-enum Ask {
-    Health(String),
-    Progress(Arc<Party>),
+/// Asks a party whether it is there.
+async fn ask_health(node: &Node, peers: &Peers, url: &str) {
+    let answer = get(peers, &format!("{url}/healthz"), HEALTH).await;
+    node.watch.heard(url, answer.map(|_| ()), node.now());
 }
 
-impl Ask {
-    async fn ask(self, node: Arc<Node>, peers: Peers) {
-        match self {
-            Self::Health(url) => {
-                let answer = get(&peers, &format!("{url}/healthz"), HEALTH).await;
-                node.watch.heard(&url, answer.map(|_| ()), node.now());
-            }
-            Self::Progress(party) => {
-                let Some(mix) = party.route().chain.party(1) else { return };
-                let url = format!("{}/v1/collections/{}/status", mix.url, party.id());
-                // With tokens of its own the mix does not tell us.
-                let answer = get(&peers, &url, STATUS).await.ok();
-                let said = answer.and_then(|bytes| progress(&bytes));
-                node.watch.told(party.id(), said.filter(|said| said.crowd == party.route().quorum));
-            }
-        }
-    }
+/// Asks the first mix how far the running epoch is.
+async fn ask_progress(node: &Node, peers: &Peers, party: &Party) {
+    let Some(mix) = party.route().chain.party(1) else { return };
+    let url = format!("{}/v1/collections/{}/status", mix.url, party.id());
+    // With tokens of its own the mix does not tell us.
+    let answer = get(peers, &url, STATUS).await.ok();
+    let said = answer.and_then(|bytes| progress(&bytes));
+    node.watch.told(party.id(), said.filter(|said| said.crowd == party.route().quorum));
 }
 
 async fn get(peers: &Peers, url: &str, most: usize) -> Result<Vec<u8>, Failure> {

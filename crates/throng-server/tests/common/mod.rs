@@ -194,8 +194,8 @@ impl Network {
 
     /// Hands over what a mix has ready.
     pub fn deliver(&mut self, hop: u8) -> bool {
-        let Some(outgoing) = self.mix(hop).outgoing().unwrap() else { return false };
-        let first = outgoing.first;
+        let Some(&first) = self.mix(hop).waiting().first() else { return false };
+        let outgoing = self.mix(hop).outgoing(first).unwrap().unwrap();
         let receipt = self.hand_over(hop + 1, &wire(outgoing)).unwrap();
         self.mix(hop).delivered(first, receipt).unwrap();
         true
@@ -275,8 +275,8 @@ impl Member {
 impl Role {
     pub fn course(&self) -> &Course {
         match self {
-            Self::Mix(mix) => mix.course(),
-            Self::Analyzer(analyzer) => analyzer.course(),
+            Self::Mix(mix) => &mix.course,
+            Self::Analyzer(analyzer) => &analyzer.course,
         }
     }
 

@@ -399,10 +399,9 @@ impl World {
     /// Makes one hand-over, and returns true if anything came of it.
     fn deliver(&mut self, party: usize, which: usize, how: How) -> bool {
         let Some(Role::Mix(mix)) = &self.network.nodes[party].role else { return false };
-        let sealed = |slot: &Slot| matches!(slot.stage, Stage::Sealed(_)).then_some(slot.first);
-        let waiting: Vec<u64> = mix.course().slots().iter().filter_map(sealed).collect();
+        let waiting = mix.waiting();
         let Some(&first) = waiting.get(which % waiting.len().max(1)) else { return false };
-        let Ok(Some(outgoing)) = mix.outgoing_at(first) else { return false };
+        let Ok(Some(outgoing)) = mix.outgoing(first) else { return false };
         let batch = wire(outgoing);
         self.check_left(party as u8 + 1, first, &batch);
         let to = party + 1;
@@ -512,8 +511,8 @@ impl World {
         assert_eq!(releases.len(), entries.len(), "one entry per release");
         let rows: BTreeMap<String, Vec<u8>> = releases
             .into_iter()
-            .map(|(key, row)| (format!("releases/{key}"), row))
-            .chain(entries.into_iter().map(|(key, row)| (format!("ledger/{key}"), row)))
+            .map(|(key, row)| (format!("releases/{}", key.as_str()), row))
+            .chain(entries.into_iter().map(|(key, row)| (format!("ledger/{}", key.as_str()), row)))
             .collect();
         for (key, row) in &self.rows {
             assert_eq!(rows.get(key), Some(row), "what was published stays");
@@ -615,7 +614,7 @@ impl World {
         for node in &self.network.nodes {
             let (hop, role) = (node.hop, node.role());
             let slots = role.slots();
-            assert!(slots.iter().all(Slot::done), "hop {hop} is not done: {slots:?}");
+            assert!(slots.iter().all(|slot| slot.shredded), "hop {hop} is not done: {slots:?}");
             assert_eq!(node.store.store().secrets.names(), Ok(Vec::new()), "keys of hop {hop}");
             let blobs = node.store.store().blobs.names().unwrap();
             let left = blobs.iter().filter(|name| !name.contains(".head"));
@@ -653,7 +652,7 @@ impl World {
             let slot = slot.unwrap_or_else(|| panic!("report {id} vanished before hop {hop}"));
             match &slot.stage {
                 Stage::Delivered { .. } => {}
-                Stage::Released { .. } => {
+                Stage::Released => {
                     assert_eq!(counted, 1, "report {id} is not in its release");
                     let release = &self.releases[&slot.first];
                     assert_eq!(release["last"], slot.last);

@@ -145,8 +145,8 @@ fn whole_epoch() -> Result<(u64, usize, f64, f64)> {
     let mut rng = generator(0, 4);
     let route = Arc::new(Route::from(&*collection));
     let mix = Mix::open(store, route, identities[0].clone(), Limits::default())?;
-    mix.course().keyring.publish(0, &mut rng)?;
-    let first = mix.course().keyring.statement(0)?.key;
+    mix.course.keyring.publish(0, &mut rng)?;
+    let first = mix.course.keyring.statement(0)?.key;
     let keys = [first, secret(1).public(), secret(2).public()];
     let seal = Seal::new(&collection.shape(), collection.id(), 0, 0, &keys)?;
     eprintln!("sealing {reports} reports");
@@ -168,7 +168,7 @@ fn whole_epoch() -> Result<(u64, usize, f64, f64)> {
     let step = mix.step(collection.schedule.deadline(0), &mut rng)?;
     let time = start.elapsed().as_secs_f64();
     let memory = resident() - before;
-    let sealed = mix.outgoing()?.context("the crowd is large enough")?;
+    let sealed = mix.outgoing(0)?.context("the crowd is large enough")?;
     anyhow::ensure!(step == Some(Step::Close { first: 0, last: 0 }), "an epoch that closes");
     let mixed = sealed.manifest.unverified().records;
     Ok((mixed, each, mixed as f64 / time, (memory / mixed as f64).max(0.0).round()))
