@@ -14,7 +14,6 @@ use super::site::Survey;
 use super::time::Epochs;
 use crate::Error;
 use askama::Template;
-use curve::Curve;
 use picture::{Picture, budget, profile, trade_off};
 use throng_account::show::{Count, Lower, Upper};
 use throng_account::{Crowd, Delta, Epsilon};
@@ -30,23 +29,7 @@ pub(crate) fn privacy(
     frame: Frame,
 ) -> Result<String, Error> {
     let place = asked.place(&Query::parse(query));
-    // Without a curve the numbers are there all the same.
-    let curve = place.and_then(|place| {
-        let BatchGuarantee { epsilon, epochs, honest, .. } = asked.releases[place].guarantee;
-        let reached = epsilon.get() / epochs as f64;
-        curves.of(asked.collection.id(), &asked.collection.terms, honest, reached).ok()
-    });
-    page(asked, words, place, curve.as_deref(), frame)
-}
-
-fn page(
-    asked: &Survey,
-    words: &[String],
-    place: Option<usize>,
-    curve: Option<&Curve>,
-    frame: Frame,
-) -> Result<String, Error> {
-    let shown = place.map(|place| Guarantees::new(asked, &asked.releases[place], curve));
+    let shown = place.map(|place| Guarantees::new(asked, &asked.releases[place], curves));
     super::shown(&Page { frame, asked, words, place, shown: shown.transpose()? })
 }
 
@@ -65,9 +48,6 @@ struct Page<'a> {
 struct Guarantees<'a> {
     release: &'a Release,
     rows: [Row; 4],
-    liar: String,
-    /// A note on the reports that the curve is about, where they are not the usual ones.
-    about: &'static str,
     profile: Option<Picture>,
     /// The trade-off, and a sentence that says what it means.
     trade: Option<(Picture, String)>,
@@ -84,15 +64,16 @@ struct Row {
 }
 
 impl<'a> Guarantees<'a> {
-    fn new(asked: &Survey, release: &'a Release, curve: Option<&Curve>) -> Result<Self, Error> {
+    fn new(asked: &Survey, release: &'a Release, curves: &Curves) -> Result<Self, Error> {
         let terms = &asked.collection.terms;
-        let epochs = release.epochs();
-        let curve = curve.map(|curve| curve.together(epochs));
+        let BatchGuarantee { epsilon, epochs, honest, .. } = release.guarantee;
+        let reached = epsilon.get() / epochs as f64;
+        // Without a curve the numbers are there all the same.
+        let curve = curves.of(asked.collection.id(), terms, honest, reached).ok();
+        let curve = curve.map(|curve| curve.together(release.epochs()));
         Ok(Self {
             release,
             rows: rows(terms, release)?,
-            liar: liar(terms, release.influence.of_one),
-            about: about(terms, epochs),
             profile: curve.as_ref().map(|curve| profile(curve, terms, release)),
             trade: curve.as_ref().map(trade_off),
             budget: budget(&asked.ledger, &terms.promise),
@@ -175,8 +156,8 @@ fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
 }
 
 /// The largest effect of one liar on the result, in its unit.
-fn liar(terms: &Terms, influence: Option<f64>) -> String {
-    match (influence, terms.mechanism.question()) {
+fn liar(terms: &Terms, release: &Release) -> String {
+    match (release.influence.of_one, terms.mechanism.question()) {
         (None, _) => "any distance: one person who lies can make the result worthless".to_owned(),
         (Some(moves), Question::Real) => format!("at most {}", with_unit(Upper(moves), terms)),
         (Some(moves), _) => {
@@ -186,14 +167,14 @@ fn liar(terms: &Terms, influence: Option<f64>) -> String {
 }
 
 /// A note on the subject of the curves, where it is not one report.
-fn about(terms: &Terms, epochs: u64) -> &'static str {
+fn about(terms: &Terms, release: &Release) -> &'static str {
     match terms.spending() {
         Spending::Lifetime => "The curves are of all that one person ever sends.",
         Spending::Memoized => {
             "The curves are of one report by itself. Reports of one person hang together through \
              what the device remembers; what all of them cost is in the last row."
         }
-        Spending::PerEpoch if epochs > 1 => {
+        Spending::PerEpoch if release.epochs() > 1 => {
             "Several epochs were merged. The curves are of a person with a report in each of \
              them, by group privacy."
         }
@@ -281,11 +262,8 @@ mod tests {
         })
     }
 
-    fn rendered(
-        collection: &Collection,
-        releases: &[Arc<Release>],
-        place: Option<usize>,
-    ) -> String {
+    /// The page of the release whose first epoch this is.
+    fn rendered(collection: &Collection, releases: &[Arc<Release>], first: u64) -> String {
         let mut ledger = Ledger::open(&CollectionId::new([0; 32]), &[], None).unwrap();
         for (number, release) in releases.iter().enumerate() {
             let total = Epsilon::new(0.617_28 * (number + 1) as f64).unwrap();
@@ -295,15 +273,14 @@ mod tests {
         let ledger = ledger.entries().to_vec();
         let collection = Arc::new(collection.clone());
         let asked = Survey { collection, releases: releases.to_vec(), ledger };
-        let curve = place
-            .map(|_| Curve::new(&asked.collection.terms, Crowd::new(1_203).unwrap(), 0.9).unwrap());
         let frame = Frame::new(Role::Analyzer, false, None, "/");
-        page(&asked, &words, place, curve.as_ref(), frame).unwrap()
+        let query = format!("release={first}");
+        privacy(&asked, &words, &Curves::default(), &query, frame).unwrap()
     }
 
     #[test]
     fn without_a_release_the_promise_is_there() {
-        let html = rendered(&collection(Key::BitSum), &[], None);
+        let html = rendered(&collection(Key::BitSum), &[], 0);
         assert!(html.contains("It is &#60;safe&#62;.") && html.contains("Is it &#60;b&#62;?"));
         assert!(html.contains("Nothing has been released") && !html.contains("<table"));
     }
@@ -311,7 +288,7 @@ mod tests {
     #[test]
     fn the_numbers_of_the_release_are_there_rounded_outward() {
         let releases = [release(0, 0), release(1, 1), release(2, 2)];
-        let html = rendered(&collection(Key::BitSum), &releases, Some(1));
+        let html = rendered(&collection(Key::BitSum), &releases, 1);
         for part in [
             ">0.8766<",
             ">1,203<",
@@ -340,7 +317,7 @@ mod tests {
         merged.guarantee.local_floor = None;
         merged.guarantee.lower = None;
         merged.influence.of_one = None;
-        let html = rendered(&collection(Key::BurstCount), &[Arc::new(merged)], Some(0));
+        let html = rendered(&collection(Key::BurstCount), &[Arc::new(merged)], 0);
         for part in
             ["the value travels in clear inside the bag", "infinite", "by group privacy", "0–1"]
         {
