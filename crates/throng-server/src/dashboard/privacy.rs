@@ -17,7 +17,7 @@ use askama::Template;
 use picture::{Picture, budget, profile, trade_off};
 use throng_account::show::{Count, Lower, Upper};
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_collection::{BatchGuarantee, Promise, Release, Spent, Terms};
+use throng_collection::{BatchGuarantee, Release, Spent, Terms};
 use throng_mechanism::{Question, Spending};
 
 /// Renders the page for the release that the query names, or for the last one.
@@ -47,20 +47,12 @@ struct Page<'a> {
 /// The guarantees of one release.
 struct Guarantees<'a> {
     release: &'a Release,
-    rows: [Row; 4],
+    /// ε and δ if all who report are honest.
+    all_honest: (Epsilon, Delta),
     profile: Option<Picture>,
     /// The trade-off, and a sentence that says what it means.
     trade: Option<(Picture, String)>,
     budget: Option<Picture>,
-}
-
-/// One row of the guarantees: who must be honest, and what holds then.
-struct Row {
-    who: &'static str,
-    what: String,
-    /// ε and δ.
-    cost: [String; 2],
-    counted: String,
 }
 
 impl<'a> Guarantees<'a> {
@@ -73,7 +65,7 @@ impl<'a> Guarantees<'a> {
         let curve = curve.map(|curve| curve.together(release.epochs()));
         Ok(Self {
             release,
-            rows: rows(terms, release)?,
+            all_honest: if_all_honest(terms, release)?,
             profile: curve.as_ref().map(|curve| profile(curve, terms, release)),
             trade: curve.as_ref().map(trade_off),
             budget: budget(&asked.ledger, &terms.promise),
@@ -81,78 +73,15 @@ impl<'a> Guarantees<'a> {
     }
 }
 
-/// The guarantees, by who must be honest.
-fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
-    let Release { reports, guarantee, spent, .. } = release;
-    let Promise { corrupt, lifetime, .. } = terms.promise;
-    let epochs = release.epochs();
-    // For one epoch δ is the promised one, whoever is honest.
-    let all = if epochs == 1 {
-        (guarantee.if_all_honest, guarantee.delta)
-    } else {
-        BatchGuarantee::cost(terms, Spent { epochs, honest: Crowd::new(*reports)? })?
-    };
-    let others = if corrupt == 0.0 {
-        "none of the reports is theirs".to_owned()
-    } else {
-        format!("up to {} % of the reports are theirs", Lower(100.0 * corrupt))
-    };
-    let floor = guarantee.local_floor.map(Epsilon::get);
-    let cost = |epsilon: Epsilon, delta: Delta| {
-        [Upper(epsilon.get()).to_string(), Upper(delta.get()).to_string()]
-    };
-    Ok([
-        Row {
-            who: "One mix.",
-            what: format!(
-                "Everyone else may work together, and {others}. This release tells nearly the \
-                 same, whatever one person answered."
-            ),
-            cost: cost(guarantee.epsilon, guarantee.delta),
-            counted: Count(guarantee.honest.get()).to_string(),
-        },
-        Row {
-            who: "One mix, and all who report.",
-            what: "The same, with the whole crowd to hide in.".to_owned(),
-            cost: cost(all.0, all.1),
-            counted: Count(*reports).to_string(),
-        },
-        Row {
-            who: "Nobody.",
-            what: match (floor, terms.spending()) {
-                (None, _) => "None: the value travels in clear inside the bag.",
-                (Some(_), Spending::Lifetime) => {
-                    "All that a device ever sends is protected by the chance that it mixes in."
-                }
-                (Some(_), _) => {
-                    "Each report by itself is protected by the chance that the device mixes in."
-                }
-            }
-            .to_owned(),
-            cost: match floor {
-                None => ["infinite".to_owned(), "–".to_owned()],
-                Some(floor) => [Upper(floor).to_string(), "0".to_owned()],
-            },
-            counted: "–".to_owned(),
-        },
-        Row {
-            who: match terms.spending() {
-                Spending::Memoized => "Nobody, over all epochs so far.",
-                _ => "One mix, in every epoch so far.",
-            },
-            what: format!(
-                "All releases charged up to this one together tell nearly the same, whatever \
-                 {}. The lifetime allows for ε = {}.",
-                match terms.spending() {
-                    Spending::Memoized => "the one answer is that a person gives again and again",
-                    _ => "one person answered each time",
-                },
-                Upper(lifetime.0.get())
-            ),
-            cost: cost(spent.epsilon, spent.delta),
-            counted: "as released".to_owned(),
-        },
-    ])
+/// The cost of a release if all who report are honest. For one epoch δ is the promised one, whoever
+/// is honest.
+fn if_all_honest(terms: &Terms, release: &Release) -> Result<(Epsilon, Delta), Error> {
+    let (epochs, guarantee) = (release.epochs(), &release.guarantee);
+    if epochs == 1 {
+        return Ok((guarantee.if_all_honest, guarantee.delta));
+    }
+    let honest = Crowd::new(release.reports)?;
+    Ok(BatchGuarantee::cost(terms, Spent { epochs, honest })?)
 }
 
 /// The largest effect of one liar on the result, in its unit.
@@ -191,7 +120,7 @@ mod tests {
     use crate::{Ledger, Role};
     use std::sync::Arc;
     use throng_account::Theorem;
-    use throng_collection::{Budget, Collection, Influence, Prompt, example};
+    use throng_collection::{Budget, Collection, Influence, Promise, Prompt, example};
     use throng_mechanism::{Ask, Key};
     use throng_wire::{Below, Chain, CollectionId, Identity, Party, Schedule};
 
