@@ -150,8 +150,7 @@ impl Bar {
 
     /// The row in words.
     fn sentence(&self) -> String {
-        let ends =
-            self.interval().and_then(range).map_or(String::new(), |ends| format!(", {ends}"));
+        let ends = self.interval().map_or(String::new(), |ends| range(", ", ends));
         format!("{}: {}{ends}", self.label, self.shown())
     }
 

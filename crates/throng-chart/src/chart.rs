@@ -195,8 +195,8 @@ impl Chart {
         let points = series.points.iter().filter(|point| self.admits(**point));
         let (least, most) = extremes(points.map(|point| point.1))?;
         let [least, most, last] = [least, most, series.points[at].1].map(number);
-        let ends = series.band.get(at).and_then(|ends| range(*ends));
-        let ends = ends.map_or(String::new(), |ends| format!(", which may lie {ends}"));
+        let ends =
+            series.band.get(at).map_or(String::new(), |ends| range(", which may lie ", *ends));
         Some(format!("from {least} to {most}, the last {last}{ends}"))
     }
 }
@@ -220,18 +220,18 @@ impl Scale {
     }
 }
 
-/// An interval in words, if both its ends are numbers.
-pub(crate) fn range((low, high): (f64, f64)) -> Option<String> {
-    let (least, most) = (number(low.min(high)), number(low.max(high)));
-    (low.is_finite() && high.is_finite()).then(|| format!("from {least} to {most}"))
+/// An interval in words after others, or nothing unless both its ends are numbers.
+pub(crate) fn range(after: &str, (low, high): (f64, f64)) -> String {
+    if !low.is_finite() || !high.is_finite() {
+        return String::new();
+    }
+    format!("{after}from {} to {}", number(low.min(high)), number(low.max(high)))
 }
 
 /// The least and the greatest of some values.
-fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values.fold(None, |ends, value| {
-        let (least, most) = ends.unwrap_or((value, value));
-        Some((least.min(value), most.max(value)))
-    })
+pub(crate) fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let ends = values.map(|value| (value, value));
+    ends.reduce(|(least, most), (value, _)| (least.min(value), most.max(value)))
 }
 
 /// A CSV field, quoted where RFC 4180 asks for it.

@@ -1,6 +1,6 @@
 //! The content of an axis: the interval, its pixels, and ticks at round numbers.
 
-use crate::chart::Scale;
+use crate::chart::{Scale, extremes};
 use crate::text::{RAISED, TEXT, px, widest, width};
 use std::ops::Range;
 
@@ -31,24 +31,24 @@ impl Span {
         (from, to): (f64, f64),
     ) -> Self {
         let span = |(lo, hi): (f64, f64)| Self { scale, lo, hi, from, to };
-        let asked = bounds(range.into_iter().flat_map(<[f64; 2]>::from), scale);
         // A narrower interval is rounding noise about a constant and has no ticks to tell apart.
         let wide =
-            |(lo, hi): (f64, f64)| hi - lo > (lo.abs().max(hi.abs()) * RESOLUTION).max(SMALLEST);
-        if wide(asked) {
+            |(lo, hi): &(f64, f64)| hi - lo > (lo.abs().max(hi.abs()) * RESOLUTION).max(SMALLEST);
+        let asked = bounds(range.into_iter().flat_map(<[f64; 2]>::from), scale);
+        if let Some(asked) = asked.filter(wide) {
             return span(asked);
         }
         let about = |value: f64, room: f64| (value - room, value + room);
         let fitted = match (bounds(values, scale), scale) {
-            (data, _) if wide(data) => data,
-            ((f64::INFINITY, _), Scale::Log) => (1.0, 10.0),
-            ((f64::INFINITY, _), Scale::Linear | Scale::Whole) => (0.0, 1.0),
-            ((value, _), Scale::Log) => (value / 2.0, value * 2.0),
-            ((value, _), Scale::Whole) => about(value, (value.abs() * 1e-9).max(1.0)),
-            ((value, _), Scale::Linear) if value.abs() > SMALLEST => {
+            (Some(data), _) if wide(&data) => data,
+            (None, Scale::Log) => (1.0, 10.0),
+            (None, Scale::Linear | Scale::Whole) => (0.0, 1.0),
+            (Some((value, _)), Scale::Log) => (value / 2.0, value * 2.0),
+            (Some((value, _)), Scale::Whole) => about(value, (value.abs() * 1e-9).max(1.0)),
+            (Some((value, _)), Scale::Linear) if value.abs() > SMALLEST => {
                 about(value, value.abs() / 2.0)
             }
-            ((value, _), Scale::Linear) => about(value, 1.0),
+            (Some((value, _)), Scale::Linear) => about(value, 1.0),
         };
         if scale == Scale::Whole { span(fitted) } else { span(fitted).rounded() }
     }
@@ -189,12 +189,10 @@ impl Tick {
 }
 
 /// The least and the greatest of the values that the scale admits.
-fn bounds(values: impl IntoIterator<Item = f64>, scale: Scale) -> (f64, f64) {
+fn bounds(values: impl IntoIterator<Item = f64>, scale: Scale) -> Option<(f64, f64)> {
     let least = if scale == Scale::Log { 1.0 / HUGE } else { -HUGE };
     let values = values.into_iter().filter(|value| scale.admits(*value));
-    let values = values.map(|value| value.clamp(least, HUGE));
-    let none = (f64::INFINITY, f64::NEG_INFINITY);
-    values.fold(none, |(lo, hi), value| (lo.min(value), hi.max(value)))
+    extremes(values.map(|value| value.clamp(least, HUGE)))
 }
 
 /// The finest round step, 1, 2 or 5 times a power of ten, with few enough of them in a width. The

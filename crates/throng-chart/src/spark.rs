@@ -32,8 +32,8 @@ pub fn sparkline(points: &[(f64, f64, f64)]) -> String {
 fn drawn(points: &[(f64, f64, f64)]) -> Option<String> {
     let at = points.iter().rposition(|point| point.0.is_finite())?;
     let (value, low, high) = points[at];
-    let ends = range((low, high)).map_or(String::new(), |ends| format!(", {ends}"));
-    let title = escape(&format!("{} values, the last {}{ends}", points.len(), number(value)));
+    let (last, ends) = (number(value), range(", ", (low, high)));
+    let title = escape(&format!("{} values, the last {last}{ends}", points.len()));
 
     let values = points.iter().enumerate().map(|(at, point)| (at as f64, point.0)).collect();
     let band = points.iter().map(|point| (point.1, point.2)).collect();

@@ -31,7 +31,7 @@ mod time;
 
 pub(crate) use book::{Leaf, book};
 pub(crate) use csv::csv;
-pub(crate) use planner::Planner;
+pub(crate) use planner::Desk;
 pub(crate) use privacy::Curves;
 pub(crate) use site::Ask;
 
@@ -42,8 +42,10 @@ use board::{ROUNDS, board};
 use collection::collection;
 use operations::operations;
 use overview::overview;
+use planner::planner;
 use privacy::privacy;
 use sha2::{Digest, Sha256};
+use site::{Rounds, Survey};
 use status::status;
 use std::sync::LazyLock;
 use throng_wire::hex;
@@ -73,16 +75,17 @@ pub(crate) static PAGES: [Page; 6] = [
         overview(&ask.site()?, ask.query, frame)
     }),
     Page::of_collection("/collections/{id}", |ask, frame| {
-        collection(ask.now, &ask.asked()?, ask.query, frame)
+        collection(ask.now, &Survey::of(ask.party()?)?, ask.query, frame)
     }),
     Page::of_collection("/collections/{id}/privacy", |ask, frame| {
-        privacy(&ask.asked()?, ask.words()?, ask.curves, ask.query, frame)
+        let party = ask.party()?;
+        privacy(&Survey::of(party)?, party.words(), &ask.node.curves, ask.query, frame)
     }),
     Page::in_menu("Operations", "/operations", Role::Analyzer, Reader::Operator, |ask, frame| {
         operations(&ask.site()?, &ask.machine(), frame)
     }),
     Page::in_menu("Planner", "/planner", Role::Analyzer, Reader::Viewer, |ask, frame| {
-        ask.planner.page(ask.query, frame)
+        planner(&ask.node.planner, ask.query, frame)
     }),
 ];
 
@@ -119,8 +122,9 @@ impl Page {
 
     /// Renders it. Everything about a board is on one page.
     pub fn render(&self, ask: &Ask<'_>, frame: Frame) -> Result<String, Error> {
-        if ask.is_board() {
-            return board(&ask.rounds()?, ask.words()?, ask.file()?, frame);
+        if let Some(party) = ask.party.filter(|party| party.question().is_none()) {
+            let rounds = Rounds::of(party, ask.now, ROUNDS)?;
+            return board(&rounds, party.words(), party.file(), frame);
         }
         (self.show)(ask, frame)
     }

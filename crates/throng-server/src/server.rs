@@ -7,7 +7,7 @@
 //! ```
 
 use crate::config::{in_file, read_file, wrong};
-use crate::dashboard::{Curves, Planner};
+use crate::dashboard::{Curves, Desk};
 use crate::http::{Guard, serve, tls};
 use crate::metrics::Metrics;
 use crate::party::{Party, Topic};
@@ -170,7 +170,7 @@ pub(crate) struct Node {
     pub limits: Limits,
     pub metrics: Metrics,
     pub guard: Guard,
-    pub planner: Planner,
+    pub planner: Arc<Desk>,
     pub curves: Curves,
     /// The last answers of the other parties.
     pub watch: Watch,
@@ -239,7 +239,7 @@ impl Server {
             limits,
             metrics: Metrics::default(),
             guard,
-            planner: Planner::default(),
+            planner: Arc::default(),
             curves: Curves::default(),
             watch: Watch::default(),
             desk: Arc::new(Semaphore::new(PAGES)),

@@ -23,18 +23,16 @@ pub(crate) enum Leaf {
 /// The page or picture at this path.
 pub(crate) fn book(path: &str, frame: Frame) -> Result<Leaf, Problem> {
     let address = format!("/docs/{path}");
-    if let Some((_, source)) =
-        LEAVES.iter().find(|(file, _)| is_picture(file) && url(file) == address)
-    {
+    if let Some((_, source)) = PICTURES.iter().find(|(file, _)| url(file) == address) {
         return Ok(Leaf::Picture(source));
     }
-    let here = PAGES.iter().find(|page| page.url == address).ok_or(Problem::NO_PATH)?;
-    Ok(Leaf::Page(shown(&Book { frame, here, parts: parts() })?))
+    let here = pages().find(|page| page.url == address).ok_or(Problem::NO_PATH)?;
+    Ok(Leaf::Page(shown(&Book { frame, here })?))
 }
 
 /// The address of the proof of a guarantee: a section of `docs/privacy.md` by its number.
 pub(crate) fn proof(section: u8) -> String {
-    let page = PAGES.iter().find(|page| page.file == "docs/privacy.md");
+    let page = pages().find(|page| page.url == "/docs/privacy.md");
     let mut sections = page.iter().flat_map(|page| &page.chapter.sections);
     let found = sections.find(|(_, title)| title.starts_with(&format!("{section}. ")));
     found.map_or("/docs/privacy.md".to_owned(), |(id, _)| format!("/docs/privacy.md#{id}"))
@@ -42,7 +40,6 @@ pub(crate) fn proof(section: u8) -> String {
 
 /// A page of the book.
 struct Page {
-    file: &'static str,
     url: String,
     chapter: Chapter,
 }
@@ -52,30 +49,20 @@ struct Page {
 struct Book {
     frame: Frame,
     here: &'static Page,
-    parts: Vec<(&'static str, Vec<&'static Page>)>,
 }
 
-/// All pages, in the order of the list, once somebody has asked for one.
-static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| {
-    let pages = LEAVES.iter().filter(|(file, _)| !is_picture(file));
-    let page = |(file, source): &(&'static str, &'static str)| {
-        let chapter = chapter(source, |to| target(file, to));
-        Page { file, url: url(file), chapter }
+/// The pages of each part, once somebody has asked for one.
+static PARTS: LazyLock<[(&str, Vec<Page>); 3]> = LazyLock::new(|| {
+    let page = |(file, source): &File| Page {
+        url: url(file),
+        chapter: chapter(source, |to| target(file, to)),
     };
-    pages.map(page).collect()
+    CONTENTS.map(|(name, files)| (name, files.iter().map(page).collect()))
 });
 
-/// The contents, part by part.
-fn parts() -> Vec<(&'static str, Vec<&'static Page>)> {
-    let part = |name, within: fn(&str) -> bool| {
-        (name, PAGES.iter().filter(|page| within(page.file)).collect::<Vec<_>>())
-    };
-    let parts = [
-        part("The book", |file| file.starts_with("docs/") && !file.starts_with(MECHANISMS)),
-        part("Mechanisms", |file| file.starts_with(MECHANISMS)),
-        part("The project", |file| !file.starts_with("docs/")),
-    ];
-    parts.into_iter().filter(|(_, pages)| !pages.is_empty()).collect()
+/// All pages, in the order of the contents.
+fn pages() -> impl Iterator<Item = &'static Page> {
+    PARTS.iter().flat_map(|(_, pages)| pages)
 }
 
 /// The path at which a file of the repository is served.
@@ -91,7 +78,7 @@ fn target(file: &str, to: &str) -> Option<String> {
     if to.starts_with('#') || to.starts_with("https://") {
         return Some(to.to_owned());
     }
-    let (path, place) = to.split_once('#').map_or((to, None), |(path, place)| (path, Some(place)));
+    let (path, place) = to.split_at(to.find('#').unwrap_or(to.len()));
     let mut steps: Vec<&str> = file.split('/').collect();
     steps.pop();
     for step in path.split('/') {
@@ -102,24 +89,24 @@ fn target(file: &str, to: &str) -> Option<String> {
         }
     }
     let path = steps.join("/");
-    let (found, _) = LEAVES.iter().find(|(file, _)| *file == path)?;
-    Some(place.map_or_else(|| url(found), |place| format!("{}#{place}", url(found))))
+    let mut files = CONTENTS.iter().flat_map(|(_, files)| *files).chain(PICTURES);
+    files.any(|(file, _)| *file == path).then(|| url(&path) + place)
 }
 
-fn is_picture(file: &str) -> bool {
-    file.rsplit_once('.').is_some_and(|(_, kind)| kind == "svg")
-}
+/// A path in the repository and what is in the file.
+type File = (&'static str, &'static str);
 
-const MECHANISMS: &str = "docs/mechanisms/";
-
-macro_rules! leaves {
+macro_rules! files {
     ($($file:literal)*) => {
         &[$(($file, include_str!(concat!("../../../../", $file)))),*]
     };
 }
 
-/// Every file, in the order of the contents.
-const LEAVES: &[(&str, &str)] = leaves![
+/// The parts of the book, each with its files in the order of the contents.
+const CONTENTS: [(&str, &[File]); 3] =
+    [("The book", BOOK), ("Mechanisms", MECHANISMS), ("The project", PROJECT)];
+
+const BOOK: &[File] = files![
     "docs/README.md"
     "docs/concepts.md"
     "docs/tutorial.md"
@@ -135,6 +122,9 @@ const LEAVES: &[(&str, &str)] = leaves![
     "docs/decisions.md"
     "docs/faq.md"
     "docs/glossary.md"
+];
+
+const MECHANISMS: &[File] = files![
     "docs/mechanisms/README.md"
     "docs/mechanisms/counts.md"
     "docs/mechanisms/sums.md"
@@ -142,11 +132,17 @@ const LEAVES: &[(&str, &str)] = leaves![
     "docs/mechanisms/strings.md"
     "docs/mechanisms/selection-and-queries.md"
     "docs/mechanisms/time.md"
+];
+
+const PROJECT: &[File] = files![
     "README.md"
     "ARCHITECTURE.md"
     "SECURITY.md"
     "CONTRIBUTING.md"
     "CHANGELOG.md"
+];
+
+const PICTURES: &[File] = files![
     "docs/flow.svg"
     "docs/diagrams/analyzer-sees.svg"
     "docs/diagrams/choosing.svg"
@@ -197,18 +193,18 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut found = BTreeSet::new();
         on_disk(&root, "docs", &mut found);
-        let listed = LEAVES.iter().map(|(file, _)| (*file).to_owned());
-        let listed: BTreeSet<String> = listed.filter(|file| file.starts_with("docs/")).collect();
-        assert_eq!(listed, found, "add what is missing to LEAVES");
+        let listed = [BOOK, MECHANISMS, PICTURES].concat();
+        let listed: BTreeSet<String> = listed.iter().map(|(file, _)| (*file).to_owned()).collect();
+        assert_eq!(listed, found, "add what is missing to a list of files");
     }
 
     #[test]
     fn every_page_is_there_with_the_contents_beside_it() {
-        for page in &*PAGES {
+        for page in pages() {
             let html = text(page.url.strip_prefix("/docs/").unwrap()).unwrap();
-            assert!(html.contains("aria-current=\"page\">"), "{}", page.file);
-            assert!(!page.chapter.title.is_empty(), "{}", page.file);
-            assert!(!page.chapter.html.contains("style="), "{}", page.file);
+            assert!(html.contains("aria-current=\"page\">"), "{}", page.url);
+            assert!(!page.chapter.title.is_empty(), "{}", page.url);
+            assert!(!page.chapter.html.contains("style="), "{}", page.url);
         }
         assert!(text("flow.svg").unwrap().starts_with("<svg"));
         for path in ["", "../README.md", "privacy", "project/flow.svg", "man/throng.1"] {
@@ -219,7 +215,7 @@ mod tests {
     #[test]
     fn every_link_of_the_book_leads_somewhere() {
         let mut dead = Vec::new();
-        for page in &*PAGES {
+        for page in pages() {
             for part in page.chapter.html.split(" href=\"").skip(1) {
                 let to = part.split('"').next().unwrap();
                 let (url, place) = match to.split_once('#') {
@@ -227,14 +223,13 @@ mod tests {
                     Some((url, place)) => (url, place),
                     None => (to, ""),
                 };
-                let there = PAGES.iter().find(|page| page.url == url);
+                let there = pages().find(|page| page.url == url);
                 let known = there.is_some_and(|page| {
                     place.is_empty() || page.chapter.html.contains(&format!(" id=\"{place}\""))
                 });
-                let picture =
-                    LEAVES.iter().any(|(file, _)| is_picture(file) && super::url(file) == url);
+                let picture = PICTURES.iter().any(|(file, _)| super::url(file) == url);
                 if !known && !picture && !to.starts_with("https://") {
-                    dead.push(format!("{}: {to}", page.file));
+                    dead.push(format!("{}: {to}", page.url));
                 }
             }
         }

@@ -10,7 +10,6 @@ use askama::Template;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::Display;
-use std::sync::Arc;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
 use throng_collection::{Answer, Release, Subject, Terms};
@@ -129,39 +128,32 @@ impl View<'_> {
         }
     }
 
-    /// A line over epochs, if there is one to draw.
+    /// A line over epochs, or over periods, if there is one to draw.
     fn story(&self) -> Option<Story> {
-        let release = self.release()?;
-        let label = match self.terms.mechanism.kind() {
-            Kind::State => {
-                let dot = |answer: &Answer| {
-                    let Subject::Period(period) = answer.what else { return None };
-                    let when = answer.what.to_string();
-                    Some(Dot { first: period, last: period, when, answer: answer.clone() })
-                };
-                let dots = self.estimates(release).iter().filter_map(dot).collect();
-                return Some(self.line(release, "period", "Say yes", dots));
+        let (place, all) = (self.place?, &self.asked.releases[..]);
+        let (name, over, releases) = match self.terms.mechanism.kind() {
+            // One release has the whole line.
+            Kind::State => ("Say yes", "period", &all[place..=place]),
+            Kind::Bit => ("Said yes", "epoch", all),
+            Kind::Real => ("Mean", "epoch", all),
+            Kind::Category | Kind::Attributes | Kind::Text => {
+                (self.query.get("label")?, "epoch", all)
             }
-            Kind::Bit | Kind::Real => None,
-            Kind::Category | Kind::Attributes | Kind::Text => Some(self.query.get("label")?),
         };
-        let dot = |release: &Arc<Release>| {
-            let estimates = self.estimates(release);
-            let mut about = estimates.iter().filter(|answer| match (label, &answer.what) {
-                (None, _) => true,
-                (Some(label), Subject::Label(known)) => **known == *label,
-                (Some(_), _) => false,
-            });
-            let Release { first, last, .. } = **release;
-            let when = format!("epoch {}", Epochs(first, last));
-            Some(Dot { first, last, when, answer: about.next()?.clone() })
-        };
-        let dots: Vec<Dot> = self.asked.releases.iter().filter_map(dot).collect();
-        let name = label.unwrap_or(match release.estimates.first().map(|answer| &answer.what) {
-            Some(Subject::Mean) => "Mean",
-            _ => "Said yes",
-        });
-        (!dots.is_empty()).then(|| self.line(release, "epoch", name, dots))
+        let mut dots = Vec::new();
+        for release in releases {
+            for answer in &*self.estimates(release) {
+                let (first, last) = match &answer.what {
+                    Subject::Period(period) => (*period, *period),
+                    Subject::Label(label) if **label != *name => continue,
+                    _ => (release.first, release.last),
+                };
+                let when = format!("{over} {}", Epochs(first, last));
+                dots.push(Dot { first, last, when, answer: answer.clone() });
+            }
+        }
+        let unknown = dots.is_empty() && self.has_answers();
+        (!unknown).then(|| self.line(&all[place], over, name, dots))
     }
 
     fn line(&self, release: &Release, over: &str, name: &str, dots: Vec<Dot>) -> Story {

@@ -15,10 +15,10 @@ pub(crate) fn csv(releases: &[Arc<Release>]) -> String {
                 table,
                 "{first},{last},{reports},{},{},{},{},{},{},{},{},{}",
                 field(&answer.what.to_string()),
-                Exact(answer.value),
-                Exact(answer.standard_error),
-                Exact(answer.low),
-                Exact(answer.high),
+                exact(answer.value),
+                exact(answer.standard_error),
+                exact(answer.low),
+                exact(answer.high),
                 release.confidence.get(),
                 guarantee.epsilon.get(),
                 guarantee.delta.get(),
@@ -38,12 +38,8 @@ fn field(text: &str) -> String {
 }
 
 /// A number that reads back to the same bits, or nothing if it is not finite.
-struct Exact(f64);
-
-impl std::fmt::Display for Exact {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_finite() { write!(f, "{:?}", self.0) } else { Ok(()) }
-    }
+fn exact(number: f64) -> String {
+    if number.is_finite() { format!("{number:?}") } else { String::new() }
 }
 
 const HEAD: &str = "first_epoch,last_epoch,reports,label,value,standard_error,low,high,confidence,\

@@ -3,7 +3,7 @@
 //! Nothing here is about one report, or about fewer than a crowd: losses are told as published
 //! releases tell them, and slots are counted as whole batches.
 
-use super::site::{Machine, Outcome, Place, Site};
+use super::site::{Machine, Outcome, Place, Site, Survey};
 use super::strip::Fate;
 use super::time::{Epochs, Span};
 use super::{Frame, shown};
@@ -69,11 +69,7 @@ impl Place {
     /// The messages that each party left out, in all releases and in the newest. A board tells what
     /// it shows and not what was left out.
     fn left(&self) -> Option<Vec<Losses<'_>>> {
-        let releases = match &self.outcome {
-            Outcome::Released(asked) => &asked.releases[..],
-            Outcome::HandedOver => &[],
-            Outcome::Posted(_) => return None,
-        };
+        let Outcome::Released(Survey { releases, .. }) = &self.outcome else { return None };
         let parties = self.route.chain.parties().enumerate().filter(|_| !releases.is_empty());
         let losses = parties.map(|(place, (hop, party))| {
             let analyzer = hop == self.route.chain.hops();
@@ -117,7 +113,7 @@ mod tests {
     use super::*;
     use crate::Role;
     use crate::dashboard::overview::overview;
-    use crate::dashboard::site::{Keys, Survey};
+    use crate::dashboard::site::Keys;
     use crate::dashboard::status::status;
     use std::collections::BTreeMap;
     use throng_collection::example;

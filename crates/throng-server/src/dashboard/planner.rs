@@ -8,35 +8,32 @@
 mod choice;
 mod desk;
 
+pub(crate) use desk::Desk;
+
 use super::query::Query;
 use super::{Frame, shown};
 use crate::Error;
 use askama::Template;
 use choice::{Choice, DIALS};
-use desk::Desk;
+use desk::Found;
+use std::sync::Arc;
 use std::time::Duration;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Bar, Bars};
 use throng_collection::report_bytes;
 use throng_mechanism::{Ask, Key, Kind, Mechanism, Offer, Plan, Question};
 
-/// The planner, with the answers it gave before.
-#[derive(Default)]
-pub(crate) struct Planner(Desk);
-
-impl Planner {
-    /// Renders the page, or only the answer if the query has `part`.
-    pub fn page(&self, query: &str, frame: Frame) -> Result<String, Error> {
-        // Whoever sends the form without a script waits for the whole answer.
-        let script = query.is_empty();
-        let query = Query::parse(query);
-        let choice = Choice::parse(&query);
-        let patience = if query.part() || script { GLANCE } else { WAIT };
-        let ask = choice.ask()?;
-        let found = self.0.look(&ask, patience);
-        let page = Page { frame, answer: Answer::new(ask, found), choice };
-        if query.part() { shown(&page.as_answer()) } else { shown(&page) }
-    }
+/// Renders the page, or only the answer if the query has `part`.
+pub(crate) fn planner(desk: &Arc<Desk>, query: &str, frame: Frame) -> Result<String, Error> {
+    // Whoever sends the form without a script waits for the whole answer.
+    let script = query.is_empty();
+    let query = Query::parse(query);
+    let choice = Choice::parse(&query);
+    let patience = if query.part() || script { GLANCE } else { WAIT };
+    let ask = choice.ask()?;
+    let found = desk.look(&ask, patience);
+    let page = Page::new(frame, choice, ask, found);
+    if query.part() { shown(&page.as_answer()) } else { shown(&page) }
 }
 
 #[derive(Template)]
@@ -44,10 +41,6 @@ impl Planner {
 struct Page {
     frame: Frame,
     choice: Choice,
-    answer: Answer,
-}
-
-struct Answer {
     ask: Ask,
     plan: Plan,
     chart: String,
@@ -57,14 +50,14 @@ struct Answer {
     waiting: Vec<&'static str>,
 }
 
-impl Answer {
-    fn new(ask: Ask, found: Vec<(Key, Option<desk::Offers>)>) -> Self {
+impl Page {
+    fn new(frame: Frame, choice: Choice, ask: Ask, found: Found) -> Self {
         let unknown = found.iter().filter(|(_, found)| found.is_none());
         let waiting = unknown.map(|(key, _)| key.name()).collect();
         let known = found.into_iter().filter_map(|(key, found)| Some((key, found?)));
         let plan = Plan::of(&ask, known, bytes);
         let (chart, beyond) = picture(&plan);
-        Self { ask, plan, chart, beyond, waiting }
+        Self { frame, choice, ask, plan, chart, beyond, waiting }
     }
 
     /// The best mechanism, and the reason why it is the best.
@@ -109,7 +102,7 @@ fn picture(plan: &Plan) -> (String, Vec<String>) {
         rows: near.into_iter().map(bar).collect(),
         most: 20,
     };
-    if bars.rows.is_empty() { (String::new(), beyond) } else { (bars.page("errors"), beyond) }
+    (bars.page("errors"), beyond)
 }
 
 /// The question in words.
@@ -176,8 +169,7 @@ mod tests {
         let choice = Choice::parse(&Query::parse(query));
         let ask = choice.ask().unwrap();
         let found = ask.question.keys().iter().map(|key| (*key, found(*key))).collect();
-        let page = Page { frame: frame(), answer: Answer::new(ask, found), choice };
-        page.as_answer().render().unwrap()
+        Page::new(frame(), choice, ask, found).as_answer().render().unwrap()
     }
 
     #[test]
@@ -197,7 +189,7 @@ mod tests {
     #[test]
     fn the_page_holds_what_was_chosen_and_the_numbers_of_the_plan() {
         let query = "value=attributes&n=20000&size=8&corrupt=0.1&epsilon_step=7";
-        let html = Planner::default().page(query, frame()).unwrap();
+        let html = planner(&Arc::default(), query, frame()).unwrap();
         let ask = Choice::parse(&Query::parse(query)).ask().unwrap();
         let offer = &Plan::new(&ask, bytes).offers[0];
         assert!(html.contains(&format!(">{}<", Near(offer.standard_error))), "{html}");

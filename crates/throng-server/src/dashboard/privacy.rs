@@ -14,11 +14,10 @@ use super::site::Survey;
 use super::time::Epochs;
 use crate::Error;
 use askama::Template;
-use curve::Curve;
 use picture::{Picture, budget, profile, trade_off};
 use throng_account::show::{Count, Lower, Upper};
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_collection::{BatchGuarantee, Disclosure, Promise, Release, Terms};
+use throng_collection::{BatchGuarantee, Disclosure, Release, Terms};
 use throng_mechanism::{Question, Spending};
 
 /// Renders the page for the release that the query names, or for the last one.
@@ -30,23 +29,7 @@ pub(crate) fn privacy(
     frame: Frame,
 ) -> Result<String, Error> {
     let place = asked.place(&Query::parse(query));
-    // Without a curve the numbers are there all the same.
-    let curve = place.and_then(|place| {
-        let BatchGuarantee { epsilon, epochs, honest, .. } = asked.releases[place].guarantee;
-        let reached = epsilon.get() / epochs as f64;
-        curves.of(asked.collection.id(), &asked.collection.terms, honest, reached).ok()
-    });
-    page(asked, words, place, curve.as_deref(), frame)
-}
-
-fn page(
-    asked: &Survey,
-    words: &[String],
-    place: Option<usize>,
-    curve: Option<&Curve>,
-    frame: Frame,
-) -> Result<String, Error> {
-    let shown = place.map(|place| Guarantees::new(asked, &asked.releases[place], curve));
+    let shown = place.map(|place| Guarantees::new(asked, &asked.releases[place], curves));
     super::shown(&Page { frame, asked, words, place, shown: shown.transpose()? })
 }
 
@@ -64,35 +47,25 @@ struct Page<'a> {
 /// The guarantees of one release.
 struct Guarantees<'a> {
     release: &'a Release,
-    rows: [Row; 4],
-    liar: String,
-    /// A note on the reports that the curve is about, where they are not the usual ones.
-    about: &'static str,
+    /// ε and δ if all who report are honest.
+    all_honest: (Epsilon, Delta),
     profile: Option<Picture>,
     /// The trade-off, and a sentence that says what it means.
     trade: Option<(Picture, String)>,
     budget: Option<Picture>,
 }
 
-/// One row of the guarantees: who must be honest, and what holds then.
-struct Row {
-    who: &'static str,
-    what: String,
-    /// ε and δ.
-    cost: [String; 2],
-    counted: String,
-}
-
 impl<'a> Guarantees<'a> {
-    fn new(asked: &Survey, release: &'a Release, curve: Option<&Curve>) -> Result<Self, Error> {
+    fn new(asked: &Survey, release: &'a Release, curves: &Curves) -> Result<Self, Error> {
         let terms = &asked.collection.terms;
-        let epochs = release.epochs();
-        let curve = curve.map(|curve| curve.together(epochs));
+        let BatchGuarantee { epsilon, epochs, honest, .. } = release.guarantee;
+        let reached = epsilon.get() / epochs as f64;
+        // Without a curve the numbers are there all the same.
+        let curve = curves.of(asked.collection.id(), terms, honest, reached).ok();
+        let curve = curve.map(|curve| curve.together(release.epochs()));
         Ok(Self {
             release,
-            rows: rows(terms, release)?,
-            liar: liar(terms, release.influence.of_one),
-            about: about(terms, epochs),
+            all_honest: if_all_honest(terms, release)?,
             profile: curve.as_ref().map(|curve| profile(curve, terms, release)),
             trade: curve.as_ref().map(trade_off),
             budget: budget(&asked.ledger, &terms.promise),
@@ -100,83 +73,20 @@ impl<'a> Guarantees<'a> {
     }
 }
 
-/// The guarantees, by who must be honest.
-fn rows(terms: &Terms, release: &Release) -> Result<[Row; 4], Error> {
-    let Release { reports, guarantee, spent, .. } = release;
-    let Promise { corrupt, lifetime, .. } = terms.promise;
-    let epochs = release.epochs();
-    // For one epoch δ is the promised one, whoever is honest.
-    let all = if epochs == 1 {
-        (guarantee.if_all_honest, guarantee.delta)
-    } else {
-        BatchGuarantee::cost(terms, Disclosure { epochs, honest: Crowd::new(*reports)? })?
-    };
-    let others = if corrupt == 0.0 {
-        "none of the reports is theirs".to_owned()
-    } else {
-        format!("up to {} % of the reports are theirs", Lower(100.0 * corrupt))
-    };
-    let floor = guarantee.local_floor.map(Epsilon::get);
-    let cost = |epsilon: Epsilon, delta: Delta| {
-        [Upper(epsilon.get()).to_string(), Upper(delta.get()).to_string()]
-    };
-    Ok([
-        Row {
-            who: "One mix.",
-            what: format!(
-                "Everyone else may work together, and {others}. This release tells nearly the \
-                 same, whatever one person answered."
-            ),
-            cost: cost(guarantee.epsilon, guarantee.delta),
-            counted: Count(guarantee.honest.get()).to_string(),
-        },
-        Row {
-            who: "One mix, and all who report.",
-            what: "The same, with the whole crowd to hide in.".to_owned(),
-            cost: cost(all.0, all.1),
-            counted: Count(*reports).to_string(),
-        },
-        Row {
-            who: "Nobody.",
-            what: match (floor, terms.spending()) {
-                (None, _) => "None: the value travels in clear inside the bag.",
-                (Some(_), Spending::Lifetime) => {
-                    "All that a device ever sends is protected by the chance that it mixes in."
-                }
-                (Some(_), _) => {
-                    "Each report by itself is protected by the chance that the device mixes in."
-                }
-            }
-            .to_owned(),
-            cost: match floor {
-                None => ["infinite".to_owned(), "–".to_owned()],
-                Some(floor) => [Upper(floor).to_string(), "0".to_owned()],
-            },
-            counted: "–".to_owned(),
-        },
-        Row {
-            who: match terms.spending() {
-                Spending::Memoized => "Nobody, over all epochs so far.",
-                _ => "One mix, in every epoch so far.",
-            },
-            what: format!(
-                "All releases charged up to this one together tell nearly the same, whatever \
-                 {}. The lifetime allows for ε = {}.",
-                match terms.spending() {
-                    Spending::Memoized => "the one answer is that a person gives again and again",
-                    _ => "one person answered each time",
-                },
-                Upper(lifetime.0.get())
-            ),
-            cost: cost(spent.epsilon, spent.delta),
-            counted: "as released".to_owned(),
-        },
-    ])
+/// The cost of a release if all who report are honest. For one epoch δ is the promised one, whoever
+/// is honest.
+fn if_all_honest(terms: &Terms, release: &Release) -> Result<(Epsilon, Delta), Error> {
+    let (epochs, guarantee) = (release.epochs(), &release.guarantee);
+    if epochs == 1 {
+        return Ok((guarantee.if_all_honest, guarantee.delta));
+    }
+    let honest = Crowd::new(release.reports)?;
+    Ok(BatchGuarantee::cost(terms, Disclosure { epochs, honest })?)
 }
 
 /// The largest effect of one liar on the result, in its unit.
-fn liar(terms: &Terms, influence: Option<f64>) -> String {
-    match (influence, terms.mechanism.question()) {
+fn liar(terms: &Terms, release: &Release) -> String {
+    match (release.influence.of_one, terms.mechanism.question()) {
         (None, _) => "any distance: one person who lies can make the result worthless".to_owned(),
         (Some(moves), Question::Real) => format!("at most {}", with_unit(Upper(moves), terms)),
         (Some(moves), _) => {
@@ -186,14 +96,14 @@ fn liar(terms: &Terms, influence: Option<f64>) -> String {
 }
 
 /// A note on the subject of the curves, where it is not one report.
-fn about(terms: &Terms, epochs: u64) -> &'static str {
+fn about(terms: &Terms, release: &Release) -> &'static str {
     match terms.spending() {
         Spending::Lifetime => "The curves are of all that one person ever sends.",
         Spending::Memoized => {
             "The curves are of one report by itself. Reports of one person hang together through \
              what the device remembers; what all of them cost is in the last row."
         }
-        Spending::PerEpoch if epochs > 1 => {
+        Spending::PerEpoch if release.epochs() > 1 => {
             "Several epochs were merged. The curves are of a person with a report in each of \
              them, by group privacy."
         }
@@ -210,7 +120,7 @@ mod tests {
     use crate::{Ledger, Role};
     use std::sync::Arc;
     use throng_account::Theorem;
-    use throng_collection::{Budget, Collection, Influence, Prompt, example};
+    use throng_collection::{Budget, Collection, Influence, Promise, Prompt, example};
     use throng_mechanism::{Ask, Key};
     use throng_wire::{Below, Chain, CollectionId, Identity, Party, Schedule};
 
@@ -281,11 +191,8 @@ mod tests {
         })
     }
 
-    fn rendered(
-        collection: &Collection,
-        releases: &[Arc<Release>],
-        place: Option<usize>,
-    ) -> String {
+    /// The page of the release whose first epoch this is.
+    fn rendered(collection: &Collection, releases: &[Arc<Release>], first: u64) -> String {
         let mut ledger = Ledger::open(&CollectionId::new([0; 32]), &[], None).unwrap();
         for (number, release) in releases.iter().enumerate() {
             let total = Epsilon::new(0.617_28 * (number + 1) as f64).unwrap();
@@ -295,15 +202,14 @@ mod tests {
         let ledger = ledger.entries().to_vec();
         let collection = Arc::new(collection.clone());
         let asked = Survey { collection, releases: releases.to_vec(), ledger };
-        let curve = place
-            .map(|_| Curve::new(&asked.collection.terms, Crowd::new(1_203).unwrap(), 0.9).unwrap());
         let frame = Frame::new(Role::Analyzer, false, None, "/");
-        page(&asked, &words, place, curve.as_ref(), frame).unwrap()
+        let query = format!("release={first}");
+        privacy(&asked, &words, &Curves::default(), &query, frame).unwrap()
     }
 
     #[test]
     fn without_a_release_the_promise_is_there() {
-        let html = rendered(&collection(Key::BitSum), &[], None);
+        let html = rendered(&collection(Key::BitSum), &[], 0);
         assert!(html.contains("It is &#60;safe&#62;.") && html.contains("Is it &#60;b&#62;?"));
         assert!(html.contains("Nothing has been released") && !html.contains("<table"));
     }
@@ -311,7 +217,7 @@ mod tests {
     #[test]
     fn the_numbers_of_the_release_are_there_rounded_outward() {
         let releases = [release(0, 0), release(1, 1), release(2, 2)];
-        let html = rendered(&collection(Key::BitSum), &releases, Some(1));
+        let html = rendered(&collection(Key::BitSum), &releases, 1);
         for part in [
             ">0.8766<",
             ">1,203<",
@@ -340,7 +246,7 @@ mod tests {
         merged.guarantee.local_floor = None;
         merged.guarantee.lower = None;
         merged.influence.of_one = None;
-        let html = rendered(&collection(Key::BurstCount), &[Arc::new(merged)], Some(0));
+        let html = rendered(&collection(Key::BurstCount), &[Arc::new(merged)], 0);
         for part in
             ["the value travels in clear inside the bag", "infinite", "by group privacy", "0–1"]
         {

@@ -1,15 +1,14 @@
 //! Everything that pages show, as plain data: they are functions of it, and never ask the server.
 //!
 //! ```text
-//! Ask       what is asked for; gives a page the data it is made of
+//! Ask       what is asked for, of which server
 //! Site      the time, every collection here, who answers
 //! Place     one collection: its route, batches and keys, and what was published
 //! Machine   how this server itself is
 //! ```
 //!
-//! This is the one place where the dashboard meets the running server.
+//! Here, and in the table of pages, the dashboard meets the running server.
 
-use super::{Curves, Planner, ROUNDS};
 use crate::metrics::{ALARMS, BATCHES_REFUSED, CONFLICT, FAILURES, reports};
 use crate::party::Party;
 use crate::run::{Health, Task};
@@ -23,25 +22,17 @@ use throng_wire::{Notice, Route};
 
 /// A request to see a page.
 pub(crate) struct Ask<'a> {
-    node: &'a Node,
+    /// The server.
+    pub node: &'a Node,
     /// The collection in the path.
-    party: Option<&'a Party>,
+    pub party: Option<&'a Party>,
     /// The query.
     pub query: &'a str,
     /// The present time in seconds since 1970.
     pub now: u64,
-    /// The curves that were drawn before.
-    pub curves: &'a Curves,
-    /// The plans that were made before.
-    pub planner: &'a Planner,
 }
 
 impl<'a> Ask<'a> {
-    /// A request to this server, about one of its collections if the path names one.
-    pub fn new(node: &'a Node, party: Option<&'a Party>, query: &'a str) -> Self {
-        Self { node, party, query, now: node.now(), curves: &node.curves, planner: &node.planner }
-    }
-
     /// All collections, with the last round of each board.
     pub fn site(&self) -> Result<Site, Error> {
         let (node, now) = (self.node, self.now);
@@ -63,32 +54,8 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// True if the collection in the path is a board.
-    pub fn is_board(&self) -> bool {
-        self.party.is_some_and(|party| party.question().is_none())
-    }
-
-    /// The question in the path and its releases.
-    pub fn asked(&self) -> Result<Survey, Error> {
-        Survey::of(self.party()?)
-    }
-
-    /// The board in the path and its last rounds.
-    pub fn rounds(&self) -> Result<Rounds, Error> {
-        Rounds::of(self.party()?, self.now, ROUNDS)
-    }
-
-    /// The promise in plain words.
-    pub fn words(&self) -> Result<&'a [String], Error> {
-        Ok(self.party()?.words())
-    }
-
-    /// The file that everyone holds.
-    pub fn file(&self) -> Result<String, Error> {
-        Ok(self.party()?.file())
-    }
-
-    fn party(&self) -> Result<&'a Party, Error> {
+    /// The collection in the path of a page that is about one.
+    pub fn party(&self) -> Result<&'a Party, Error> {
         Ok(self.party.ok_or(throng_mix::Error::UnknownCollection)?)
     }
 }
@@ -191,7 +158,7 @@ pub(crate) struct Survey {
 
 impl Survey {
     /// Reads a question at its analyzer; elsewhere this is an error.
-    fn of(party: &Party) -> Result<Self, Error> {
+    pub fn of(party: &Party) -> Result<Self, Error> {
         let analyzer = party.analyzer()?;
         Ok(Self {
             collection: Arc::clone(analyzer.collection()),
@@ -223,7 +190,7 @@ pub(crate) struct Round {
 
 impl Rounds {
     /// Reads a board at its analyzer; elsewhere this is an error.
-    fn of(party: &Party, now: u64, most: usize) -> Result<Self, Error> {
+    pub fn of(party: &Party, now: u64, most: usize) -> Result<Self, Error> {
         let (board, route) = (party.noticeboard()?, party.route());
         let notices = board.notices()?.into_iter();
         let notices: BTreeMap<u64, (Notice, usize)> =

@@ -13,9 +13,9 @@ impl fmt::Display for Moment {
             return f.write_str("never");
         }
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(self.0);
-        let text = humantime::format_rfc3339_seconds(time).to_string();
-        let (day, rest) = text.split_once('T').unwrap_or((&text, ""));
-        write!(f, "{day} {}", rest.get(..5).unwrap_or(rest))
+        let text = humantime::format_rfc3339_seconds(time).to_string().replace('T', " ");
+        // The year 9999 has as many letters as every other; those of the seconds are cut off.
+        write!(f, "{text:.16}")
     }
 }
 

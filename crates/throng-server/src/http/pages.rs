@@ -51,7 +51,10 @@ async fn page(
     }
     let frame = frame(&node, Some(visitor), page.under());
     let query = query.unwrap_or_default();
-    let render = move |node: &Node| page.render(&Ask::new(node, party.as_deref(), &query), frame);
+    let render = move |node: &Node| {
+        let ask = Ask { node, party: party.as_deref(), query: &query, now: node.now() };
+        page.render(&ask, frame)
+    };
     Ok(Page(node.page(render).await?))
 }
 

@@ -1,8 +1,6 @@
 //! Markdown to HTML: anchors as on GitHub, tables that scroll, nothing inline, no raw HTML.
 
-use pulldown_cmark::{
-    Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
-};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use std::collections::BTreeMap;
 
 /// A page that can be shown.
@@ -47,12 +45,14 @@ pub fn chapter(source: &str, target: impl Fn(&str) -> Option<String>) -> Chapter
                 }
             }
             Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
-            event => out.push(writer.cell(event).map_or_else(|| event.clone(), raw)),
+            event => out.push(event.clone()),
         }
     }
     html::push_html(&mut page.html, out.into_iter());
-    // An empty header cell is no header.
-    page.html = page.html.replace("<th scope=\"col\"></th>", "<td></td>");
+    // Text has neither `<` nor `>`, so that all of these are markup.
+    for (written, shown) in TABLES {
+        page.html = page.html.replace(written, shown);
+    }
     page
 }
 
@@ -63,10 +63,6 @@ struct Writer {
     anchors: BTreeMap<String, u32>,
     /// For each link or picture that is open, whether it is kept.
     kept: Vec<bool>,
-    /// The alignment of the columns of a table.
-    columns: Vec<Alignment>,
-    column: usize,
-    head: bool,
 }
 
 impl Writer {
@@ -96,42 +92,6 @@ impl Writer {
         }
         self.kept.pop().unwrap_or(false).then_some(event)
     }
-
-    /// A part of a table, with classes in place of styles.
-    fn cell(&mut self, event: &Event) -> Option<String> {
-        Some(match event {
-            Event::Start(Tag::Table(columns)) => {
-                self.columns.clone_from(columns);
-                "<div class=\"scroll\" tabindex=\"0\"><table class=\"data\">\n".into()
-            }
-            Event::Start(Tag::TableHead) => {
-                (self.head, self.column) = (true, 0);
-                "<thead><tr>".into()
-            }
-            Event::End(TagEnd::TableHead) => {
-                self.head = false;
-                "</tr></thead><tbody>\n".into()
-            }
-            Event::Start(Tag::TableRow) => {
-                self.column = 0;
-                "<tr>".into()
-            }
-            Event::End(TagEnd::TableRow) => "</tr>\n".into(),
-            Event::Start(Tag::TableCell) => {
-                let right = self.columns.get(self.column) == Some(&Alignment::Right);
-                self.column += 1;
-                let class = if right { " class=\"num\"" } else { "" };
-                if self.head {
-                    format!("<th scope=\"col\"{class}>")
-                } else {
-                    format!("<td{class}>")
-                }
-            }
-            Event::End(TagEnd::TableCell) => if self.head { "</th>" } else { "</td>" }.into(),
-            Event::End(TagEnd::Table) => "</tbody></table></div>\n".into(),
-            _ => return None,
-        })
-    }
 }
 
 /// The text of the heading that begins here.
@@ -159,6 +119,19 @@ fn language(kind: &CodeBlockKind) -> String {
 fn raw<'a>(markup: impl Into<String>) -> Event<'a> {
     Event::Html(markup.into().into())
 }
+
+/// The markup of tables as it is written, and as pages show it: scrolling, with classes in place of
+/// styles. An empty header cell is no header.
+const TABLES: [(&str, &str); 8] = [
+    ("<table>", "<div class=\"scroll\" tabindex=\"0\"><table class=\"data\">\n"),
+    ("</table>", "</table></div>"),
+    ("<th>", "<th scope=\"col\">"),
+    ("<th style", "<th scope=\"col\" style"),
+    (" style=\"text-align: right\">", " class=\"num\">"),
+    (" style=\"text-align: center\">", ">"),
+    (" style=\"text-align: left\">", ">"),
+    ("<th scope=\"col\"></th>", "<td></td>"),
+];
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,9 @@
 //! A desk where mechanisms are calibrated: two at a time for the whole server, each ask once, with
 //! bounds on everything that waits.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use throng_mechanism::{Ask, Error, Key, Offer};
@@ -12,12 +12,12 @@ use throng_mix::lock;
 /// The offers of a mechanism, or the reason why it has none.
 pub type Offers = Result<Vec<Offer>, Error>;
 
+/// Every mechanism that fits a question, with its answer once that is known.
+pub type Found = Vec<(Key, Option<Offers>)>;
+
 /// The answers that are known, and the work that is under way.
 #[derive(Default)]
-pub struct Desk(Arc<Shared>);
-
-#[derive(Default)]
-struct Shared {
+pub(crate) struct Desk {
     state: Mutex<State>,
     /// Signals that an answer was found.
     news: Condvar,
@@ -25,9 +25,8 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    known: BTreeMap<Id, Offers>,
-    /// The names of the known answers, oldest first.
-    order: VecDeque<Id>,
+    /// The known answers, newest first.
+    known: VecDeque<(Job, Offers)>,
     lanes: [Lane; 2],
     /// The number of requests that wait for an answer.
     waiting: usize,
@@ -42,27 +41,23 @@ struct Lane {
     /// True if there is a thread.
     busy: bool,
     /// The job that is under way.
-    at: Option<Id>,
+    at: Option<Job>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct Job {
-    id: Id,
     ask: Ask,
     key: Key,
 }
 
-/// The name of an ask and a key, as text because fractional numbers have no total order.
-type Id = String;
-
 impl Desk {
     /// The answers that are known for every mechanism that fits the question, after waiting for at
     /// most `patience`.
-    pub fn look(&self, ask: &Ask, patience: Duration) -> Vec<(Key, Option<Offers>)> {
+    pub fn look(self: &Arc<Self>, ask: &Ask, patience: Duration) -> Found {
         let until = Instant::now() + patience;
-        let jobs: Vec<Job> = ask.question.keys().iter().map(|key| Job::new(ask, *key)).collect();
-        let mut state = self.0.lock();
-        let missing = |state: &State| jobs.iter().any(|job| !state.known.contains_key(&job.id));
+        let jobs = Job::all(ask);
+        let mut state = lock(&self.state);
+        let missing = |state: &State| jobs.iter().any(|job| state.answer(job).is_none());
         if missing(&state) {
             state.queue(&jobs);
             (0..state.lanes.len()).for_each(|lane| self.run(&mut state, lane));
@@ -72,48 +67,42 @@ impl Desk {
             while missing(&state)
                 && let Some(left) = until.checked_duration_since(Instant::now())
             {
-                let woken = self.0.news.wait_timeout(state, left);
+                let woken = self.news.wait_timeout(state, left);
                 (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
             }
             state.waiting -= 1;
         }
-        jobs.into_iter().map(|job| (job.key, state.known.get(&job.id).cloned())).collect()
+        jobs.iter().map(|job| (job.key, state.answer(job).cloned())).collect()
     }
 
     /// Starts the thread of a lane, unless there is one or nothing to do.
-    fn run(&self, state: &mut State, lane: usize) {
+    fn run(self: &Arc<Self>, state: &mut State, lane: usize) {
         if state.lanes[lane].busy || state.lanes[lane].queue.is_empty() {
             return;
         }
-        let shared = Arc::clone(&self.0);
+        let desk = Arc::clone(self);
         let thread = thread::Builder::new().name("planner".into());
         // Without a thread the queue stays, and the next one who asks tries again.
-        if thread.spawn(move || shared.work(lane)).is_ok() {
+        if thread.spawn(move || desk.work(lane)).is_ok() {
             state.lanes[lane].busy = true;
         }
     }
-}
 
-impl Shared {
     /// Works through a lane until it is empty.
     fn work(&self, lane: usize) {
         loop {
-            let mut state = self.lock();
-            let Some(Job { id, ask, key }) = state.lanes[lane].queue.pop_front() else {
+            let mut state = lock(&self.state);
+            let Some(job) = state.lanes[lane].queue.pop_front() else {
                 (state.lanes[lane].busy, state.lanes[lane].at) = (false, None);
                 return;
             };
-            state.lanes[lane].at = Some(id.clone());
+            state.lanes[lane].at = Some(job.clone());
             drop(state);
-            let found = catch_unwind(AssertUnwindSafe(|| ask.offers(key)));
+            let found = catch_unwind(AssertUnwindSafe(|| job.ask.offers(job.key)));
             let found = found.unwrap_or(Err(Error::NotAsked { why: "it could not be calibrated" }));
-            self.lock().keep(id, found);
+            lock(&self.state).keep(job, found);
             self.news.notify_all();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }
 
@@ -121,32 +110,33 @@ impl State {
     /// Puts the jobs that are not known in front of the queues. Those that fall off the ends are
     /// asked for again if somebody still wants them.
     fn queue(&mut self, jobs: &[Job]) {
-        for job in jobs.iter().rev().filter(|job| !self.known.contains_key(&job.id)) {
+        for job in jobs.iter().rev() {
+            let known = self.answer(job).is_some();
             let lane = &mut self.lanes[usize::from(job.key.row().slow)];
-            if lane.at.as_ref() == Some(&job.id) {
+            if known || lane.at.as_ref() == Some(job) {
                 continue;
             }
-            lane.queue.retain(|other| other.id != job.id);
+            lane.queue.retain(|other| other != job);
             lane.queue.push_front(job.clone());
             lane.queue.truncate(QUEUE);
         }
     }
 
-    fn keep(&mut self, id: Id, found: Offers) {
-        if self.known.insert(id.clone(), found).is_none() {
-            self.order.push_back(id);
-        }
-        while self.order.len() > KNOWN
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.known.remove(&oldest);
-        }
+    fn keep(&mut self, job: Job, found: Offers) {
+        self.known.push_front((job, found));
+        self.known.truncate(KNOWN);
+    }
+
+    /// The answer to a job, if it is known.
+    fn answer(&self, job: &Job) -> Option<&Offers> {
+        self.known.iter().find(|(known, _)| known == job).map(|(_, found)| found)
     }
 }
 
 impl Job {
-    fn new(ask: &Ask, key: Key) -> Self {
-        Self { id: format!("{key} {ask:?}"), ask: ask.clone(), key }
+    /// One for every mechanism that fits the question.
+    fn all(ask: &Ask) -> Vec<Self> {
+        ask.question.keys().iter().map(|key| Self { ask: ask.clone(), key: *key }).collect()
     }
 }
 
@@ -170,10 +160,10 @@ mod tests {
 
     #[test]
     fn what_is_found_is_what_the_planner_finds_and_is_kept() {
-        let desk = Desk::default();
+        let desk = Arc::new(Desk::default());
         let ask = ask("value=real&n=10000&max_messages=4");
         let bytes = |mechanism: &Mechanism| mechanism.messages() as u64;
-        let all = |found: Vec<(Key, Option<Offers>)>| -> Option<Vec<(Key, Offers)>> {
+        let all = |found: Found| -> Option<Vec<(Key, Offers)>> {
             found.into_iter().map(|(key, found)| Some((key, found?))).collect()
         };
         let found = all(desk.look(&ask, Duration::from_mins(10))).unwrap();
@@ -186,16 +176,15 @@ mod tests {
         let mut state = State::default();
         for n in 0..500 {
             let ask = ask(&format!("n={}", 1_000 + n));
-            let jobs: Vec<Job> =
-                ask.question.keys().iter().map(|key| Job::new(&ask, *key)).collect();
+            let jobs = Job::all(&ask);
             state.queue(&jobs);
             state.queue(&jobs);
             assert!(state.lanes.iter().all(|lane| lane.queue.len() <= QUEUE));
             assert!(state.lanes.iter().all(|lane| lane.queue[0].ask == ask));
             for job in jobs {
-                state.keep(job.id, Err(Error::NotAsked { why: "" }));
+                state.keep(job, Err(Error::NotAsked { why: "" }));
             }
         }
-        assert_eq!((state.known.len(), state.order.len()), (KNOWN, KNOWN));
+        assert_eq!(state.known.len(), KNOWN);
     }
 }
