@@ -17,13 +17,16 @@ use throng_collection::{Collection, Subjects};
 use throng_mechanism::Values;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 
 /// Clients, two mixes, an analyzer: from values to a release, and the first mix alone under load.
 pub fn end_to_end() -> Result<Report> {
     let (raw, fresh) = (all_cores(agreements), all_cores(fresh_keys));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let chain = LocalChain::start(terms(CLIENTS, 2, (2.0, 1e-5))?, 2).await?;
+    let mut terms = terms(CLIENTS)?;
+    terms.promise.epochs = 2;
+    terms.promise.lifetime = terms.lifetime(1, None)?;
+    Runtime::new()?.block_on(async {
+        let chain = LocalChain::start(terms, 2).await?;
         let report = measure(&chain, raw, fresh).await;
         chain.stop().await;
         report
