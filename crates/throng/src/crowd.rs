@@ -99,23 +99,20 @@ impl Job {
             Ok::<_, anyhow::Error>((clients, reports))
         })
         .await??;
-        let reported = reports.len() as u64;
-        if bulk {
-            let (places, reports): (Vec<usize>, Vec<Report>) = reports.into_iter().unzip();
-            uploader.upload_many(&reports).await?;
-            for (place, report) in places.into_iter().zip(&reports) {
-                clients[place].1.acknowledge(report)?;
-            }
-            return Ok((clients, reported));
-        }
+        let (reported, each) = (reports.len() as u64, if bulk { TOGETHER } else { 1 });
         let mut uploads = JoinSet::new();
-        for (place, report) in reports {
+        let mut reports = reports.into_iter().peekable();
+        while reports.peek().is_some() {
+            let (places, some): (Vec<usize>, Vec<Report>) = reports.by_ref().take(each).unzip();
             let uploader = uploader.clone();
-            uploads.spawn(async move { uploader.upload(&report).await.map(|()| (place, report)) });
+            uploads
+                .spawn(async move { uploader.upload_many(&some).await.map(|()| (places, some)) });
         }
         while let Some(done) = uploads.join_next().await {
-            let (place, report) = done??;
-            clients[place].1.acknowledge(&report)?;
+            let (places, some) = done??;
+            for (place, report) in places.into_iter().zip(&some) {
+                clients[place].1.acknowledge(report)?;
+            }
         }
         Ok((clients, reported))
     }
