@@ -94,19 +94,15 @@ fn fitted(FittedMechanism { key, wish }: &FittedMechanism) -> Result<Report> {
     let ask = wish.about(*key)?;
     let mechanism = ask.calibrate(*key)?;
     let delta = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
-    let half_width =
-        mechanism.half_width(ask.reports as f64, Probability::new("confidence", 0.95)?);
+    let n = ask.reports as f64;
+    let half_width = mechanism.half_width(n, Probability::new("confidence", 0.95)?);
     let floor = or_infinity(mechanism.local_floor());
     let floor = Printable::bounded(floor, "infinite: a report by itself shows the value");
     let mut report = wish
         .promise
         .header(key.name())
         .line("delta_upper", "delta, at most", Upper(delta))
-        .line(
-            "standard_error",
-            "standard error",
-            Near(mechanism.standard_error(ask.reports as f64)),
-        )
+        .line("standard_error", "standard error", Near(mechanism.standard_error(n)))
         .line("half_width", "95 % interval, to each side", Near(half_width))
         .line("messages", "messages per report", mechanism.messages())
         .line("local_floor", "local floor", floor);

@@ -60,11 +60,8 @@ fn prepare(request: &mut Simulate, seed: u64) -> Result<(Mechanism, Column)> {
     {
         (request.values.low, request.values.high) = (terms.question.low, terms.question.high);
     }
-    let key = match (&collection, request.mechanism) {
-        (Some(collection), _) => collection.mechanism.key(),
-        (None, Some(key)) => key,
-        (None, None) => bail!("name a mechanism or give --collection"),
-    };
+    let key = collection.as_ref().map(|terms| terms.mechanism.key()).or(request.mechanism);
+    let key = key.context("name a mechanism or give --collection")?;
     let column = match &request.values.values {
         Some(_) if request.wish.n.is_some() && request.values.weights.is_none() => {
             bail!("--n goes with --weights; without them every row of the file is one user");
@@ -72,16 +69,13 @@ fn prepare(request: &mut Simulate, seed: u64) -> Result<(Mechanism, Column)> {
         Some(file) => Some(request.values.read(file, key.kind(), request.wish.n)?),
         None => None,
     };
-    let n = match (&column, &collection, request.wish.n) {
-        (Some(column), ..) => column.values.len() as u64,
-        (None, _, Some(n)) => n,
-        (None, Some(collection), None) => collection.promise.crowd.get(),
-        (None, None, None) => bail!("--n is needed: how many users?"),
-    };
+    let read = column.as_ref().map(|column| column.values.len() as u64);
+    let promised = collection.as_ref().map(|terms| terms.promise.crowd.get());
+    let n = read.or(request.wish.n).or(promised).context("--n is needed: how many users?")?;
     let mut wish = request.wish.with(n);
     wish.limits.size = wish.limits.size.or_else(|| column.as_ref().and_then(Column::size));
     let mechanism = match collection {
-        Some(collection) => collection.mechanism,
+        Some(terms) => terms.mechanism,
         None => wish.about(key)?.calibrate(key)?,
     };
     let made_up = || synthetic(mechanism.question(), n, &mut generator(seed, u64::MAX));
