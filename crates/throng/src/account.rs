@@ -3,7 +3,7 @@
 use crate::args::{Account, Amplify, ByKey, CrowdArgs, FlipArgs, Plain, Query, Randomizer};
 use crate::collection::read_terms;
 use crate::report::{Printable, Report, finite};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::Path;
 use throng_account::profile::{
@@ -187,10 +187,7 @@ fn amplify(asked: &Amplify) -> Result<Report> {
 
 fn compose(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> Result<Report> {
     let (reports, local, delta) = (crowd.crowd()?, Epsilon::new(epsilon0)?, Delta::new(delta)?);
-    if rounds == 0 {
-        let range = "1 or more";
-        return Err(Error::OutOfRange { name: "rounds", value: 0.0, range }.into());
-    }
+    ensure!(rounds > 0, Error::OutOfRange { name: "rounds", value: 0.0, range: "1 or more" });
     let found = shuffled_rounds(reports, local, rounds, delta)?;
     // The same rounds by the rules of thumb: half of delta for the rounds, half for composing.
     let each = Delta::new(0.5 * delta.get() / rounds as f64)?;

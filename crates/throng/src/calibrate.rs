@@ -45,12 +45,10 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 .line("standard_error", "standard error, at most", Upper(noise.hypot(rounding)))
                 .line("local_floor", "local floor of a report", floor))
         }
+        // Two categories have an exact account of their own.
+        Calibrate::KaryResponse { promise, k: 2 } => binary_response(&promise, "kary-response"),
         Calibrate::KaryResponse { promise, k } => {
             let (crowd, epsilon, delta) = promise.parts()?;
-            // Two categories have an exact account of their own.
-            if k == 2 {
-                return binary_response(&promise, "kary-response");
-            }
             let found = calibrate::kary_response(crowd, k, epsilon, delta)?;
             let local = or_infinity(found.mechanism.pure());
             let report = promise.header("kary-response").line("k", "categories", k);

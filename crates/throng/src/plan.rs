@@ -24,6 +24,8 @@ pub fn run(request: &Request) -> Result<Report> {
     let heavy = ask.question.kind() == Kind::Category;
     let offers = plan.offers.iter().enumerate();
     let options: Vec<_> = offers.map(|(i, offer)| option(offer, i == 0, heavy)).collect();
+    let refusal =
+        |(key, why): &(Key, Error)| json!({"mechanism": key.name(), "why": why.to_string()});
     let mut report = Report::default()
         .line("n", "reports", ask.reports)
         .line("honest", "honest reports counted on", ask.crowd.get())
@@ -61,10 +63,6 @@ pub fn run(request: &Request) -> Result<Report> {
         report = report.line("collection", "collection", file.display().to_string());
     }
     Ok(report)
-}
-
-fn refusal((key, why): &(Key, Error)) -> Value {
-    json!({"mechanism": key.name(), "why": why.to_string()})
 }
 
 /// One mechanism, calibrated; `heavy` shows people its error for a common category too.

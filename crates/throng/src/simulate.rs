@@ -5,7 +5,7 @@ use crate::collection::read_terms;
 use crate::parallel::{generator, seed, spread};
 use crate::report::{Printable, Report, digits};
 use crate::values::{Column, synthetic};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
@@ -18,9 +18,7 @@ use throng_mechanism::{
 
 /// Runs the simulation and compares.
 pub fn run(mut request: Simulate) -> Result<Report> {
-    if request.repeat == 0 {
-        bail!("--repeat must be 1 or more");
-    }
+    ensure!(request.repeat > 0, "--repeat must be 1 or more");
     let seed = seed(request.seed)?;
     let confidence = Probability::new("confidence", request.confidence)?;
     let (mechanism, column) = prepare(&mut request, seed)?;
@@ -194,9 +192,8 @@ impl Outcome {
     /// The error after projecting every run onto possible counts. The raw estimates stay as they
     /// are.
     fn post_processed(&self, report: Report) -> Result<Report> {
-        if self.mechanism.kind() != Kind::Category {
-            bail!("--norm-sub is for histograms, where counts sum to n");
-        }
+        let sums_to_n = self.mechanism.kind() == Kind::Category;
+        ensure!(sums_to_n, "--norm-sub is for histograms, where counts sum to n");
         let square = |run: &Vec<Estimate>| {
             let raw: Vec<f64> = run.iter().map(|estimate| estimate.value).collect();
             let projected = norm_sub(&raw, self.values.len() as f64);

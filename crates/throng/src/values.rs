@@ -1,7 +1,7 @@
 //! The values of a simulation: a column of a file, or made up.
 
 use crate::args::ValuesArgs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use chacha20::ChaCha12Rng;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,16 +34,14 @@ impl ValuesArgs {
                 format!("{} has no column {name}; it has {}", file.display(), head.join(", "))
             })
         };
-        if self.column.is_empty() {
-            bail!("--column is needed: one of {}", head.join(", "));
-        }
-        if rows.is_empty() {
-            bail!("{} has no rows", file.display());
-        }
+        ensure!(!self.column.is_empty(), "--column is needed: one of {}", head.join(", "));
+        ensure!(!rows.is_empty(), "{} has no rows", file.display());
         let places: Vec<usize> = self.column.iter().map(|c| place(c)).collect::<Result<_>>()?;
-        if places.len() > 1 && !matches!(kind, Kind::Attributes | Kind::State) {
-            bail!("several columns are for attributes and periods only");
-        }
+        let several = matches!(kind, Kind::Attributes | Kind::State);
+        ensure!(
+            several || places.len() == 1,
+            "several columns are for attributes and periods only"
+        );
         let copies = match (self.weights.as_deref().map(place).transpose()?, n) {
             (None, _) => vec![1; rows.len()],
             (Some(place), Some(n)) => apportion(&weights(&rows, place)?, n),
