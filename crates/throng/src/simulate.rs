@@ -76,7 +76,10 @@ fn prepare(request: &mut Simulate, seed: u64) -> Result<(Mechanism, Column)> {
         Some(terms) => terms.mechanism,
         None => wish.about(key)?.calibrate(key)?,
     };
-    let made_up = || synthetic(mechanism.question(), n, &mut generator(seed, u64::MAX));
+    let made_up = || {
+        let values = synthetic(mechanism.question(), n, &mut generator(seed, u64::MAX));
+        Column { values, names: Vec::new() }
+    };
     let column = column.unwrap_or_else(made_up);
     Ok((mechanism, column))
 }
@@ -340,11 +343,8 @@ fn is_found(estimate: &Estimate) -> bool {
 impl Column {
     /// Categories, attributes or periods that the values have.
     fn size(&self) -> Option<u64> {
-        match &self.values {
-            Values::Categories(_) => Some(self.names.len() as u64),
-            Values::Rows { width, .. } => Some(*width as u64),
-            _ => None,
-        }
+        let sized = matches!(self.values, Values::Categories(_) | Values::Rows { .. });
+        sized.then_some(self.names.len() as u64)
     }
 }
 
