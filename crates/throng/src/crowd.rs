@@ -56,8 +56,8 @@ impl Job {
         Ok(sent)
     }
 
-    /// Some of the clients: seals off the runtime, since it is the clients' arithmetic, then sends
-    /// all at once.
+    /// Seals for some of the clients off the runtime, since that is their arithmetic, then sends all
+    /// at once.
     async fn part(self, mut clients: Vec<(usize, Client)>) -> Result<(Vec<(usize, Client)>, u64)> {
         let Self { values, directory, uploader, epoch, seed, bulk } = self;
         let (mut clients, reports) = tokio::task::spawn_blocking(move || {
