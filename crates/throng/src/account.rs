@@ -115,7 +115,8 @@ fn split_and_mix(
     size: u32,
     query: &Query,
 ) -> Result<Report> {
-    let (epsilon, delta, honest) = (Epsilon::new(epsilon)?, Delta::new(delta)?, crowd.crowd()?);
+    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+    let honest = crowd.crowd()?;
     let mechanism = SplitAndMix::fragile(honest, epsilon, delta, size)?;
     let profile = mechanism.profile(honest)?;
     Ok(known(crowd.header("split-and-mix"), &*profile, query)?

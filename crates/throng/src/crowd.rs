@@ -78,7 +78,8 @@ impl Job {
             Ok::<_, anyhow::Error>((clients, reports))
         })
         .await??;
-        let (reported, each) = (reports.len() as u64, if bulk { TOGETHER } else { 1 });
+        let reported = reports.len() as u64;
+        let each = if bulk { TOGETHER } else { 1 };
         let mut uploads = JoinSet::new();
         let mut reports = reports.into_iter().peekable();
         while reports.peek().is_some() {
