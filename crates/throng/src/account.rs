@@ -1,11 +1,11 @@
 //! `throng account`: how private is it?
 
-mod plain;
-
-use crate::args::{Account, Amplify, ByKey, CrowdArgs, FlipArgs, Query, Randomizer};
-use crate::report::{Printable, Report};
-use anyhow::{Context, Result};
+use crate::args::{Account, Amplify, ByKey, CrowdArgs, FlipArgs, Plain, Query, Randomizer};
+use crate::collection::read_terms;
+use crate::report::{Printable, Report, finite};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use std::path::Path;
 use throng_account::profile::{
     Amplification, BitSum, Blanket, Bound, Longitudinal, Rappor, TwoMessageCount,
 };
@@ -14,6 +14,7 @@ use throng_account::show::{Lower, Near, Upper};
 use throng_account::spend::{closed_form, shuffled_rounds};
 use throng_account::tradeoff::TradeOff;
 use throng_account::{Crowd, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem};
+use throng_mechanism::{Claims, Protocol, SplitAndMix};
 
 /// Answers one query.
 pub fn run(query: Account) -> Result<Report> {
@@ -21,11 +22,11 @@ pub fn run(query: Account) -> Result<Report> {
         Account::BitSum { crowd, noise, query, alpha } => bit_sum(&crowd, &noise, &query, &alpha),
         Account::TwoMessageCount { crowd, p, query } => two_message_count(&crowd, p, &query),
         Account::RealSum { crowd, noise, r, query } => real_sum(&crowd, &noise, r, &query),
-        Account::Plain(ByKey(query)) => plain::run(query),
+        Account::Plain(ByKey(query)) => plain(query),
         Account::SplitAndMix { crowd, noise_epsilon, noise_delta, size, query } => {
-            plain::split_and_mix(&crowd, (noise_epsilon, noise_delta), size, &query)
+            split_and_mix(&crowd, noise_epsilon, noise_delta, size, &query)
         }
-        Account::Collection { file, n, query } => plain::collection(&file, n, &query),
+        Account::Collection { file, n, query } => collection(&file, n, &query),
         Account::Amplify(query) => amplify(&query),
         Account::Compose { crowd, epsilon0, delta, rounds } => {
             compose(&crowd, epsilon0, delta, rounds)
@@ -44,7 +45,7 @@ fn bit_sum(crowd: &CrowdArgs, noise: &FlipArgs, query: &Query, alpha: &[f64]) ->
         .header("bit-sum")
         .line("lambda", "lambda", Near(noise.lambda.unwrap_or(protocol.lambda())))
         .line("flip", "flip probability", Near(protocol.flip()));
-    let mut report = floored(answer(report, &protocol, query)?.0, &protocol);
+    let mut report = known(report, &protocol, query)?;
     if let Some(delta) = query.delta {
         report = match published::bit_sum_closed(reports, protocol.lambda(), Delta::new(delta)?) {
             Ok(epsilon) => {
@@ -73,8 +74,7 @@ fn two_message_count(crowd: &CrowdArgs, p: f64, query: &Query) -> Result<Report>
     let protocol = TwoMessageCount::new(crowd.crowd()?, Probability::new("p", p)?);
     let least = Upper(protocol.least_delta());
     let report = crowd.header("two-message-count").line("p", "p", Near(p));
-    let report = report.line("delta_least", "least delta of any epsilon", least);
-    Ok(floored(answer(report, &protocol, query)?.0, &protocol))
+    known(report.line("delta_least", "least delta of any epsilon", least), &protocol, query)
 }
 
 fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> Result<Report> {
@@ -93,6 +93,45 @@ fn real_sum(crowd: &CrowdArgs, noise: &FlipArgs, r: u64, query: &Query) -> Resul
         }
         Err(why) => report.field("epsilon_per_bit_published", why.to_string()),
     })
+}
+
+/// A mechanism that is fully described by a profile.
+fn plain(asked: Plain) -> Result<Report> {
+    let Plain { key, crowd, mut settings, flip, query } = asked;
+    let inquiry = key.row().inquiry.context("a profile does not say all of this mechanism")?;
+    let honest = crowd.crowd()?;
+    if let Some(flip) = flip {
+        settings.flip = flip.flip(crowd.n)?;
+    }
+    let profile = (inquiry.profile)(&settings, honest)?;
+    known(crowd.header(key.name()), &*profile, &query)
+}
+
+/// The promise that the shares of a sum give a crowd.
+fn split_and_mix(
+    crowd: &CrowdArgs,
+    epsilon: f64,
+    delta: f64,
+    size: u32,
+    query: &Query,
+) -> Result<Report> {
+    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+    let honest = crowd.crowd()?;
+    let mechanism = SplitAndMix::fragile(honest, epsilon, delta, size)?;
+    let profile = mechanism.profile(honest)?;
+    Ok(known(crowd.header("split-and-mix"), &*profile, query)?
+        .line("messages", "messages per report", mechanism.messages())
+        .note("One liar, or one lost message, ruins the sum."))
+}
+
+/// The mechanism of a file, whichever it is.
+fn collection(file: &Path, n: Option<u64>, query: &Query) -> Result<Report> {
+    let terms = read_terms(file)?;
+    let n = n.unwrap_or(terms.promise.crowd.get());
+    let crowd = CrowdArgs { n, corrupt: 0.0 };
+    let profile = terms.mechanism.profile(crowd.crowd()?)?;
+    let (report, ..) = answer(crowd.header(terms.mechanism.key().name()), &*profile, query)?;
+    Ok(report.field("local_floor", finite(or_infinity(terms.mechanism.local_floor()))))
 }
 
 /// A randomizer in a crowd, beside what holds for every randomizer with the same ε₀.
@@ -149,10 +188,7 @@ fn amplify(asked: &Amplify) -> Result<Report> {
 
 fn compose(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> Result<Report> {
     let (reports, local, delta) = (crowd.crowd()?, Epsilon::new(epsilon0)?, Delta::new(delta)?);
-    if rounds == 0 {
-        let range = "1 or more";
-        return Err(Error::OutOfRange { name: "rounds", value: 0.0, range }.into());
-    }
+    ensure!(rounds > 0, Error::OutOfRange { name: "rounds", value: 0.0, range: "1 or more" });
     let found = shuffled_rounds(reports, local, rounds, delta)?;
     // The same rounds by the rules of thumb: half of delta for the rounds, half for composing.
     let each = Delta::new(0.5 * delta.get() / rounds as f64)?;
@@ -207,6 +243,13 @@ fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> Result<Repor
         .note("A whole life, level included, is one report of a randomizer that everybody shares."))
 }
 
+/// Adds the answer of a profile, and what one report keeps by itself.
+fn known(report: Report, profile: &dyn Profile, query: &Query) -> Result<Report> {
+    let (report, ..) = answer(report, profile, query)?;
+    let floor = Printable::bounded(or_infinity(profile.pure()), "infinity");
+    Ok(report.line("local_floor", "local floor", floor))
+}
+
 /// Adds δ at ε, or ε at δ, with its lower bound; returns the two as well.
 fn answer(report: Report, profile: &dyn Profile, query: &Query) -> Result<(Report, Epsilon, f64)> {
     if let Some(delta) = query.delta {
@@ -242,12 +285,6 @@ fn provenance(report: Report, theorem: Theorem) -> Report {
         .field("neighbours", "replace-one")
         .line("theorem", "by", theorem.name())
         .field("source", theorem.source())
-}
-
-/// Adds what one report keeps by itself.
-fn floored(report: Report, profile: &dyn Profile) -> Report {
-    let floor = Printable::bounded(or_infinity(profile.pure()), "infinity");
-    report.line("local_floor", "local floor", floor)
 }
 
 /// Adds bounds on one ε, each with its name and source, in a table whose first column is `head`.

@@ -1,7 +1,7 @@
 //! Turns arguments into questions for the planner.
 
 use crate::args::{CrowdArgs, Limits, LooseWish, Promise, Wish};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use throng_account::{Crowd, Delta, Epsilon, Error};
 use throng_mechanism::{Ask, Key, Kind, Question};
 
@@ -19,9 +19,8 @@ impl Wish {
     fn ask(&self, kind: Kind, most: u64) -> Result<Ask> {
         let Self { promise, limits } = self;
         let question = limits.question(kind)?;
-        if promise.epsilon == 0.0 {
-            return Err(Error::OutOfRange { name: "epsilon", value: 0.0, range: "above 0" }.into());
-        }
+        let zero = Error::OutOfRange { name: "epsilon", value: 0.0, range: "above 0" };
+        ensure!(promise.epsilon != 0.0, zero);
         // Who is corrupt and who is missing may be different people.
         let remaining = Crowd::remaining(promise.crowd.n, limits.dropout)?;
         let crowd = Crowd::honest(remaining.get(), promise.crowd.corrupt)?;
@@ -63,11 +62,8 @@ impl Limits {
             },
             Kind::Attributes => {
                 let (count, range) = (size("attributes")?, "at most 10000 attributes");
-                if count > 10_000 {
-                    return Err(
-                        Error::OutOfRange { name: "size", value: count.into(), range }.into()
-                    );
-                }
+                let many = Error::OutOfRange { name: "size", value: count.into(), range };
+                ensure!(count <= 10_000, many);
                 Question::Attributes { count }
             }
             Kind::State => {

@@ -3,16 +3,14 @@
 use crate::args::Audit as Request;
 use crate::parallel::{generator, seed, spread};
 use crate::report::{Report, Rows, digits};
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use throng_account::Delta;
 use throng_account::show::{Lower, Near, Upper};
 use throng_mechanism::{Attack, Audit, Finding};
 
 /// Runs both worlds many times and compares what can be told apart with what is claimed.
 pub fn run(request: &Request) -> Result<Report> {
-    if request.runs < 100 {
-        bail!("--runs must be 100 or more");
-    }
+    ensure!(request.runs >= 100, "--runs must be 100 or more");
     let seed = seed(request.seed)?;
     let failure = Delta::new(1.0 - request.confidence)?;
     let ask = request.wish.about(request.mechanism)?;

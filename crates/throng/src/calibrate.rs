@@ -45,12 +45,10 @@ pub fn run(request: Calibrate) -> Result<Report> {
                 .line("standard_error", "standard error, at most", Upper(noise.hypot(rounding)))
                 .line("local_floor", "local floor of a report", floor))
         }
+        // Two categories have an exact account of their own.
+        Calibrate::KaryResponse { promise, k: 2 } => binary_response(&promise, "kary-response"),
         Calibrate::KaryResponse { promise, k } => {
             let (crowd, epsilon, delta) = promise.parts()?;
-            // Two categories have an exact account of their own.
-            if k == 2 {
-                return binary_response(&promise, "kary-response");
-            }
             let found = calibrate::kary_response(crowd, k, epsilon, delta)?;
             let local = or_infinity(found.mechanism.pure());
             let report = promise.header("kary-response").line("k", "categories", k);
@@ -94,19 +92,15 @@ fn fitted(FittedMechanism { key, wish }: &FittedMechanism) -> Result<Report> {
     let ask = wish.about(*key)?;
     let mechanism = ask.calibrate(*key)?;
     let delta = mechanism.profile(ask.crowd)?.delta(ask.epsilon).upper;
-    let half_width =
-        mechanism.half_width(ask.reports as f64, Probability::new("confidence", 0.95)?);
+    let n = ask.reports as f64;
+    let half_width = mechanism.half_width(n, Probability::new("confidence", 0.95)?);
     let floor = or_infinity(mechanism.local_floor());
     let floor = Printable::bounded(floor, "infinite: a report by itself shows the value");
     let mut report = wish
         .promise
         .header(key.name())
         .line("delta_upper", "delta, at most", Upper(delta))
-        .line(
-            "standard_error",
-            "standard error",
-            Near(mechanism.standard_error(ask.reports as f64)),
-        )
+        .line("standard_error", "standard error", Near(mechanism.standard_error(n)))
         .line("half_width", "95 % interval, to each side", Near(half_width))
         .line("messages", "messages per report", mechanism.messages())
         .line("local_floor", "local floor", floor);

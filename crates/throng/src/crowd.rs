@@ -8,42 +8,33 @@ use throng_mechanism::Values;
 use throng_wire::SignedDirectory;
 use tokio::task::JoinSet;
 
-/// Clients, one for each value, who take part epoch after epoch.
-pub struct Population {
-    clients: Vec<Client>,
-    seed: Option<u64>,
+/// The reports of one epoch: what everyone says, and to whom.
+#[derive(Clone)]
+pub struct Job {
+    /// The values, one for each client.
+    pub values: Arc<Values>,
+    /// The keys to seal with.
+    pub directory: Arc<SignedDirectory>,
+    /// The way to the first mix.
+    pub uploader: Arc<Uploader>,
+    /// The number of the epoch.
+    pub epoch: u64,
+    /// The seed, for simulations that can be repeated: each client has its own generator, seeded by
+    /// this, its place and the epoch; or by the operating system if there is none.
+    pub seed: Option<u64>,
+    /// True if many reports share a request, false if each has a request of its own.
+    pub bulk: bool,
 }
 
-impl Population {
-    /// A population of these clients. Each has its own generator, seeded by the operating system
-    /// or, for simulations that can be repeated, by `seed`, the client's place and the epoch.
-    pub fn new(clients: Vec<Client>, seed: Option<u64>) -> Self {
-        Self { clients, seed }
-    }
-
-    /// Everyone reports the value of the same place, and waits for the answer: each by a request of
-    /// its own, or many in one if `bulk`. A bar says how far it is. A client that has delivered its
-    /// report for the epoch already does nothing. Returns how many reported now.
-    pub async fn report(
-        &mut self,
-        values: &Arc<Values>,
-        epoch: u64,
-        directory: &Arc<SignedDirectory>,
-        uploader: &Arc<Uploader>,
-        bulk: bool,
-    ) -> Result<u64> {
-        let bar = bar(self.clients.len() as u64, "sealing and sending", SPEED);
-        let job = Job {
-            values: values.clone(),
-            directory: directory.clone(),
-            uploader: uploader.clone(),
-            seed: self.seed,
-            epoch,
-            bulk,
-        };
-        let mut waiting = std::mem::take(&mut self.clients).into_iter().enumerate();
+impl Job {
+    /// Every client reports the value of the same place, and waits for the answer. A bar says how
+    /// far it is. A client that has delivered its report for the epoch already does nothing. Returns
+    /// how many reported now.
+    pub async fn run(&self, clients: &mut Vec<Client>) -> Result<u64> {
+        let bar = bar(clients.len() as u64, "sealing and sending", SPEED);
+        let mut waiting = std::mem::take(clients).into_iter().enumerate();
         let mut under_way = JoinSet::new();
-        let mut back = Vec::with_capacity(values.len());
+        let mut back = Vec::with_capacity(self.values.len());
         let (mut sent, lanes) = (0, 2 * cores());
         loop {
             while under_way.len() < lanes {
@@ -51,36 +42,24 @@ impl Population {
                 if some.is_empty() {
                     break;
                 }
-                under_way.spawn(job.clone().run(some));
+                under_way.spawn(self.clone().part(some));
             }
             let Some(done) = under_way.join_next().await else { break };
-            let (clients, reported) = done.context("a client's task")??;
+            let (some, reported) = done.context("a client's task")??;
             sent += reported;
-            bar.inc(clients.len() as u64);
-            back.extend(clients);
+            bar.inc(some.len() as u64);
+            back.extend(some);
         }
         bar.finish_and_clear();
         back.sort_by_key(|(place, _)| *place);
-        self.clients = back.into_iter().map(|(_, client)| client).collect();
+        clients.extend(back.into_iter().map(|(_, client)| client));
         Ok(sent)
     }
-}
 
-/// One task of an epoch, which seals and sends for some of the clients.
-#[derive(Clone)]
-struct Job {
-    values: Arc<Values>,
-    directory: Arc<SignedDirectory>,
-    uploader: Arc<Uploader>,
-    seed: Option<u64>,
-    epoch: u64,
-    bulk: bool,
-}
-
-impl Job {
-    /// Seals off the runtime, since it is the clients' arithmetic, then sends all at once.
-    async fn run(self, mut clients: Vec<(usize, Client)>) -> Result<(Vec<(usize, Client)>, u64)> {
-        let Self { values, directory, uploader, seed, epoch, bulk } = self;
+    /// Seals for some of the clients off the runtime, since that is their arithmetic, then sends all
+    /// at once.
+    async fn part(self, mut clients: Vec<(usize, Client)>) -> Result<(Vec<(usize, Client)>, u64)> {
+        let Self { values, directory, uploader, epoch, seed, bulk } = self;
         let (mut clients, reports) = tokio::task::spawn_blocking(move || {
             let mut reports = Vec::with_capacity(clients.len());
             for (at, (place, client)) in clients.iter_mut().enumerate() {
@@ -100,22 +79,20 @@ impl Job {
         })
         .await??;
         let reported = reports.len() as u64;
-        if bulk {
-            let (places, reports): (Vec<usize>, Vec<Report>) = reports.into_iter().unzip();
-            uploader.upload_many(&reports).await?;
-            for (place, report) in places.into_iter().zip(&reports) {
-                clients[place].1.acknowledge(report)?;
-            }
-            return Ok((clients, reported));
-        }
+        let each = if bulk { TOGETHER } else { 1 };
         let mut uploads = JoinSet::new();
-        for (place, report) in reports {
+        let mut reports = reports.into_iter().peekable();
+        while reports.peek().is_some() {
+            let (places, some): (Vec<usize>, Vec<Report>) = reports.by_ref().take(each).unzip();
             let uploader = uploader.clone();
-            uploads.spawn(async move { uploader.upload(&report).await.map(|()| (place, report)) });
+            uploads
+                .spawn(async move { uploader.upload_many(&some).await.map(|()| (places, some)) });
         }
         while let Some(done) = uploads.join_next().await {
-            let (place, report) = done??;
-            clients[place].1.acknowledge(&report)?;
+            let (places, some) = done??;
+            for (place, report) in places.into_iter().zip(&some) {
+                clients[place].1.acknowledge(report)?;
+            }
         }
         Ok((clients, reported))
     }

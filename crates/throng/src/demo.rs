@@ -9,7 +9,7 @@ mod tell;
 pub use story::Story;
 
 use crate::args::{Cli, Demo};
-use crate::crowd::Population;
+use crate::crowd::Job;
 use crate::local::LocalChain;
 use crate::parallel::seed;
 use crate::report::Report;
@@ -85,7 +85,7 @@ impl Scene<'_> {
         let uploader = Arc::new(Uploader::new(collection)?);
         let watch = Watch::new(self.chain)?;
         let clients = (0..self.people.clients).map(|_| Client::new(collection.clone()));
-        let mut population = Population::new(clients.collect::<Result<_, _>>()?, noise);
+        let mut clients = clients.collect::<Result<_, _>>()?;
         let mut releases = Vec::new();
         let mut truth = Vec::new();
         let mut sending = Duration::ZERO;
@@ -95,8 +95,10 @@ impl Scene<'_> {
             let directory = Arc::new(self.chain.directory(&uploader, epoch).await?);
             let values = Arc::new(self.people.values(epoch));
             truth = self.people.truth(&values, epoch);
+            let uploader = uploader.clone();
+            let job = Job { values, directory, uploader, epoch, seed: noise, bulk: false };
             let start = Instant::now();
-            population.report(&values, epoch, &directory, &uploader, false).await?;
+            job.run(&mut clients).await?;
             let taken = start.elapsed();
             sending += taken;
             if epoch == 0 {

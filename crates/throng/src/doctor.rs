@@ -45,7 +45,7 @@ pub fn run(request: &Doctor) -> Result<Report> {
 async fn examine(request: &Doctor) -> Findings {
     let mut findings = Findings::default();
     if let (Some(file), Some(role)) = (&request.config, request.role) {
-        party::examine(file, role.into(), request.wait.is_some(), &mut findings).await;
+        party::examine(file, role, request.wait.is_some(), &mut findings).await;
     }
     if let Some(file) = &request.collection {
         client::examine(file, &mut findings).await;

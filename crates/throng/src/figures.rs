@@ -3,6 +3,8 @@
 mod errors;
 mod sample_size;
 
+pub use errors::errors_against_crowd;
+
 use crate::report::Report;
 use anyhow::{Context, Result};
 use std::fs;
@@ -339,7 +341,7 @@ fn sampled(xs: &[f64], y: impl Fn(f64) -> Option<f64>) -> Vec<(f64, f64)> {
 }
 
 /// Adds a point to the series of this name, which begins with its first point.
-pub fn add_point(series: &mut Vec<Series>, name: &str, stroke: Stroke, point: (f64, f64)) {
+fn add_point(series: &mut Vec<Series>, name: &str, stroke: Stroke, point: (f64, f64)) {
     match series.iter_mut().find(|series| series.name == name) {
         Some(series) => series.points.push(point),
         None => series.push(Series::new(name, stroke, vec![point])),

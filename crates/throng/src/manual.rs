@@ -15,24 +15,19 @@ pub fn write(out: &Path) -> Result<Report> {
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let mut throng = Cli::command().disable_help_subcommand(true);
     throng.build();
-    let mut pages = Vec::new();
-    collect(&throng, &mut pages);
-    for command in &pages {
-        let file = out.join(Man::new(command.clone()).get_filename());
-        fs::write(&file, render(command)?)
-            .with_context(|| format!("cannot write {}", file.display()))?;
-    }
     Ok(Report::default()
-        .line("pages", "manual pages written", pages.len())
+        .line("pages", "manual pages written", write_pages(&throng, out)?)
         .line("directory", "directory", out.display().to_string())
         .note(format!("Read one with: man -l {}", out.join("throng.1").display())))
 }
 
-fn collect(command: &Command, pages: &mut Vec<Command>) {
-    pages.push(command.clone());
-    for part in command.get_subcommands() {
-        collect(part, pages);
-    }
+/// Writes the page of a command and those of its parts, and returns how many there are.
+fn write_pages(command: &Command, out: &Path) -> Result<usize> {
+    let file = out.join(Man::new(command.clone()).get_filename());
+    let page = render(command)?;
+    fs::write(&file, page).with_context(|| format!("cannot write {}", file.display()))?;
+    let parts = command.get_subcommands().map(|part| write_pages(part, out));
+    Ok(1 + parts.sum::<Result<usize>>()?)
 }
 
 /// The sections that clap knows, and the examples of `--help` under the heading that manuals use.

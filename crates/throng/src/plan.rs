@@ -3,16 +3,14 @@
 use crate::account::or_infinity;
 use crate::args::Plan as Request;
 use crate::collection::{draft, write_new};
-use crate::figures::{add_point, log_chart};
+use crate::figures::errors_against_crowd;
 use crate::report::{Printable, Report, digits};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::fs;
-use throng_account::Crowd;
 use throng_account::show::{Near, Upper};
-use throng_chart::{Chart, Series, Stroke};
 use throng_collection::report_bytes;
-use throng_mechanism::{Ask, Error, Key, Kind, Mechanism, Offer, Plan};
+use throng_mechanism::{Error, Key, Kind, Mechanism, Offer, Plan};
 
 /// Calibrates everything that applies and recommends one.
 pub fn run(request: &Request) -> Result<Report> {
@@ -26,6 +24,8 @@ pub fn run(request: &Request) -> Result<Report> {
     let heavy = ask.question.kind() == Kind::Category;
     let offers = plan.offers.iter().enumerate();
     let options: Vec<_> = offers.map(|(i, offer)| option(offer, i == 0, heavy)).collect();
+    let refusal =
+        |(key, why): &(Key, Error)| json!({"mechanism": key.name(), "why": why.to_string()});
     let mut report = Report::default()
         .line("n", "reports", ask.reports)
         .line("honest", "honest reports counted on", ask.crowd.get())
@@ -51,7 +51,9 @@ pub fn run(request: &Request) -> Result<Report> {
         report = report.note(format!("Not {key}: {why}."));
     }
     if let Some(file) = &request.plot {
-        let chart = errors_against_crowd(&ask)?;
+        let [epsilon, delta] = [ask.epsilon.get(), ask.delta.get()].map(Upper).map(digits);
+        let title = format!("Standard error at ε = {epsilon}, δ = {delta}");
+        let chart = errors_against_crowd(&ask, title)?;
         fs::write(file, chart.svg()).with_context(|| format!("cannot write {}", file.display()))?;
         report = report.line("plot", "plot", file.display().to_string());
     }
@@ -61,10 +63,6 @@ pub fn run(request: &Request) -> Result<Report> {
         report = report.line("collection", "collection", file.display().to_string());
     }
     Ok(report)
-}
-
-fn refusal((key, why): &(Key, Error)) -> Value {
-    json!({"mechanism": key.name(), "why": why.to_string()})
 }
 
 /// One mechanism, calibrated; `heavy` shows people its error for a common category too.
@@ -94,34 +92,4 @@ pub fn bytes(mechanism: &Mechanism) -> u64 {
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// Standard error against n, for the question at this promise.
-pub fn errors_against_crowd(ask: &Ask) -> Result<Chart> {
-    let mut series: Vec<Series> = Vec::new();
-    let share = ask.crowd.get() as f64 / ask.reports as f64;
-    for decade in 3..=8 {
-        let reports = 10_f64.powi(decade);
-        eprintln!("n = {reports}");
-        let honest = Crowd::new((reports * share).floor() as u64)?;
-        let here = ask.clone().with_reports(reports as u64).with_honest(honest);
-        let plan = Plan::new(&here, bytes);
-        for offer in &plan.offers {
-            let key = offer.mechanism.key();
-            let name = match offer.mechanism.messages() {
-                messages if messages > 1 && key.row().slow => format!("{key}, {messages} messages"),
-                // Lengths that grow with n are one curve.
-                _ => key.to_string(),
-            };
-            add_point(&mut series, &name, Stroke::Solid, (reports, offer.heavy_error));
-        }
-        for (name, error) in [("central model", plan.central), ("local model", plan.local)] {
-            if let Some(error) = error {
-                add_point(&mut series, name, Stroke::Dashed, (reports, error));
-            }
-        }
-    }
-    let [epsilon, delta] = [ask.epsilon.get(), ask.delta.get()].map(|bound| digits(Upper(bound)));
-    let title = format!("Standard error at ε = {epsilon}, δ = {delta}");
-    Ok(log_chart(title, ("reports, n", "standard error"), series))
 }

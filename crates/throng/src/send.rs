@@ -2,7 +2,7 @@
 
 use crate::args::{Send, ValuesArgs};
 use crate::collection::text_of;
-use crate::crowd::Population;
+use crate::crowd::Job;
 use crate::report::Report;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -21,7 +21,7 @@ pub fn run(request: &Send) -> Result<Report> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let epoch = open_epoch(request, &collection, now)?;
     let values = values(request, &collection)?;
-    let clients = clients(request, &collection, values.len())?;
+    let mut clients = clients(request, &collection, values.len())?;
     let count = clients.len() as u64;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let sent = runtime.block_on(async {
@@ -34,8 +34,9 @@ pub fn run(request: &Send) -> Result<Report> {
             let mix = collection.chain.mixes.first().map_or("", |mix| &mix.url);
             format!("no keys from {mix} (throng doctor --collection {} says why)", file.display())
         })?);
-        let mut population = Population::new(clients, None);
-        population.report(&Arc::new(values), epoch, &directory, &uploader, true).await
+        let values = Arc::new(values);
+        let job = Job { values, directory, uploader, epoch, seed: None, bulk: true };
+        job.run(&mut clients).await
     })?;
     Ok(Report::default()
         .line("collection", "collection", collection.id().to_string())

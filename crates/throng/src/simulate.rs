@@ -5,7 +5,7 @@ use crate::collection::read_terms;
 use crate::parallel::{generator, seed, spread};
 use crate::report::{Printable, Report, digits};
 use crate::values::{Column, synthetic};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
@@ -18,9 +18,7 @@ use throng_mechanism::{
 
 /// Runs the simulation and compares.
 pub fn run(mut request: Simulate) -> Result<Report> {
-    if request.repeat == 0 {
-        bail!("--repeat must be 1 or more");
-    }
+    ensure!(request.repeat > 0, "--repeat must be 1 or more");
     let seed = seed(request.seed)?;
     let confidence = Probability::new("confidence", request.confidence)?;
     let (mechanism, column) = prepare(&mut request, seed)?;
@@ -60,11 +58,8 @@ fn prepare(request: &mut Simulate, seed: u64) -> Result<(Mechanism, Column)> {
     {
         (request.values.low, request.values.high) = (terms.question.low, terms.question.high);
     }
-    let key = match (&collection, request.mechanism) {
-        (Some(collection), _) => collection.mechanism.key(),
-        (None, Some(key)) => key,
-        (None, None) => bail!("name a mechanism or give --collection"),
-    };
+    let key = collection.as_ref().map(|terms| terms.mechanism.key()).or(request.mechanism);
+    let key = key.context("name a mechanism or give --collection")?;
     let column = match &request.values.values {
         Some(_) if request.wish.n.is_some() && request.values.weights.is_none() => {
             bail!("--n goes with --weights; without them every row of the file is one user");
@@ -72,19 +67,19 @@ fn prepare(request: &mut Simulate, seed: u64) -> Result<(Mechanism, Column)> {
         Some(file) => Some(request.values.read(file, key.kind(), request.wish.n)?),
         None => None,
     };
-    let n = match (&column, &collection, request.wish.n) {
-        (Some(column), ..) => column.values.len() as u64,
-        (None, _, Some(n)) => n,
-        (None, Some(collection), None) => collection.promise.crowd.get(),
-        (None, None, None) => bail!("--n is needed: how many users?"),
-    };
+    let read = column.as_ref().map(|column| column.values.len() as u64);
+    let promised = collection.as_ref().map(|terms| terms.promise.crowd.get());
+    let n = read.or(request.wish.n).or(promised).context("--n is needed: how many users?")?;
     let mut wish = request.wish.with(n);
     wish.limits.size = wish.limits.size.or_else(|| column.as_ref().and_then(Column::size));
     let mechanism = match collection {
-        Some(collection) => collection.mechanism,
+        Some(terms) => terms.mechanism,
         None => wish.about(key)?.calibrate(key)?,
     };
-    let made_up = || synthetic(mechanism.question(), n, &mut generator(seed, u64::MAX));
+    let made_up = || {
+        let values = synthetic(mechanism.question(), n, &mut generator(seed, u64::MAX));
+        Column { values, names: Vec::new() }
+    };
     let column = column.unwrap_or_else(made_up);
     Ok((mechanism, column))
 }
@@ -200,9 +195,8 @@ impl Outcome {
     /// The error after projecting every run onto possible counts. The raw estimates stay as they
     /// are.
     fn post_processed(&self, report: Report) -> Result<Report> {
-        if self.mechanism.kind() != Kind::Category {
-            bail!("--norm-sub is for histograms, where counts sum to n");
-        }
+        let sums_to_n = self.mechanism.kind() == Kind::Category;
+        ensure!(sums_to_n, "--norm-sub is for histograms, where counts sum to n");
         let square = |run: &Vec<Estimate>| {
             let raw: Vec<f64> = run.iter().map(|estimate| estimate.value).collect();
             let projected = norm_sub(&raw, self.values.len() as f64);
@@ -349,11 +343,8 @@ fn is_found(estimate: &Estimate) -> bool {
 impl Column {
     /// Categories, attributes or periods that the values have.
     fn size(&self) -> Option<u64> {
-        match &self.values {
-            Values::Categories(_) => Some(self.names.len() as u64),
-            Values::Rows { width, .. } => Some(*width as u64),
-            _ => None,
-        }
+        let sized = matches!(self.values, Values::Categories(_) | Values::Rows { .. });
+        sized.then_some(self.names.len() as u64)
     }
 }
 

@@ -56,7 +56,7 @@ fn change(request: &Request, access: &mut Access) -> Result<Option<Zeroizing<Str
             if access.tokens().iter().any(|token| token.name == *name) {
                 bail!("{file} has a token named {name}; choose another name, or --revoke it first");
             }
-            let (secret, token) = Token::generate(name, role.into())?;
+            let (secret, token) = Token::generate(name, role)?;
             access.add(token)?;
             Ok(Some(secret))
         }

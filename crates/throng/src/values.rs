@@ -1,7 +1,7 @@
 //! The values of a simulation: a column of a file, or made up.
 
 use crate::args::ValuesArgs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use chacha20::ChaCha12Rng;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use throng_mechanism::{Kind, Question, Range, Values, sample};
 pub struct Column {
     /// The values.
     pub values: Values,
-    /// The names of the categories, attributes or strings.
+    /// The names of the categories or attributes.
     pub names: Vec<String>,
 }
 
@@ -34,12 +34,8 @@ impl ValuesArgs {
                 format!("{} has no column {name}; it has {}", file.display(), head.join(", "))
             })
         };
-        if self.column.is_empty() {
-            bail!("--column is needed: one of {}", head.join(", "));
-        }
-        if rows.is_empty() {
-            bail!("{} has no rows", file.display());
-        }
+        ensure!(!self.column.is_empty(), "--column is needed: one of {}", head.join(", "));
+        ensure!(!rows.is_empty(), "{} has no rows", file.display());
         let places: Vec<usize> = self.column.iter().map(|c| place(c)).collect::<Result<_>>()?;
         if places.len() > 1 && !matches!(kind, Kind::Attributes | Kind::State) {
             bail!("several columns are for attributes and periods only");
@@ -152,7 +148,7 @@ fn weights(rows: &[Row], place: usize) -> Result<Vec<f64>> {
 
 /// Invented values of `n` users: three in ten say yes, numbers are spread evenly, categories and
 /// strings follow Zipf's law, attributes get rarer, and states begin at a random period.
-pub fn synthetic(question: Question, n: u64, rng: &mut ChaCha12Rng) -> Column {
+pub fn synthetic(question: Question, n: u64, rng: &mut ChaCha12Rng) -> Values {
     let n = n as usize;
     // The place of everybody's value in a list of `kinds`.
     let zipf = |kinds: usize| {
@@ -160,16 +156,14 @@ pub fn synthetic(question: Question, n: u64, rng: &mut ChaCha12Rng) -> Column {
         let counts = apportion(&weights, n as u64).into_iter().enumerate();
         counts.flat_map(|(kind, count)| vec![kind; count as usize])
     };
-    let mut names = Vec::new();
-    let values = match question {
+    match question {
         Question::Bit => Values::Bits((0..n).map(|i| i * 10 < n * 3).collect()),
         Question::Real => Values::Reals((0..n).map(|i| (i as f64 + 0.5) / n as f64).collect()),
         Question::Category { size } => {
             Values::Categories(zipf(size as usize).map(|kind| kind as u32).collect())
         }
         Question::Text { .. } => {
-            names = (0..100).map(|kind| format!("string-{kind}")).collect();
-            Values::Texts(zipf(100).map(|kind| names[kind].clone()).collect())
+            Values::Texts(zipf(100).map(|kind| format!("string-{kind}")).collect())
         }
         Question::Attributes { count } => {
             let width = count as usize;
@@ -185,8 +179,7 @@ pub fn synthetic(question: Question, n: u64, rng: &mut ChaCha12Rng) -> Column {
             }
             Values::Rows { bits, width }
         }
-    };
-    Column { values, names }
+    }
 }
 
 /// Whole numbers in proportion to weights that add up to `total`, by largest remainders.

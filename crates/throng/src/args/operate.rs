@@ -1,6 +1,7 @@
 //! Arguments of an operator's commands around the servers: a check-up and tokens.
 
-use clap::{Args, ValueEnum};
+use super::plan::one_of;
+use clap::Args;
 use std::path::PathBuf;
 use throng_server::{Reader, Role};
 
@@ -15,32 +16,14 @@ pub struct Doctor {
     #[arg(long, requires = "role")]
     pub config: Option<PathBuf>,
     /// What that party is
-    #[arg(long, requires = "config", value_enum)]
-    pub role: Option<RoleArg>,
+    #[arg(long, requires = "config", value_parser = one_of(ROLES))]
+    pub role: Option<Role>,
     /// A collection file: what a client needs of its chain
     #[arg(long)]
     pub collection: Option<PathBuf>,
     /// The servers should be running: ask again until all is well, for at most so many seconds
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
-}
-
-/// The role of a party.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum RoleArg {
-    /// It takes reports or batches
-    Mix,
-    /// It publishes releases
-    Analyzer,
-}
-
-impl From<RoleArg> for Role {
-    fn from(role: RoleArg) -> Self {
-        match role {
-            RoleArg::Mix => Self::Mix,
-            RoleArg::Analyzer => Self::Analyzer,
-        }
-    }
 }
 
 /// The tokens of those who may read.
@@ -50,8 +33,8 @@ impl From<RoleArg> for Role {
   throng token --revoke grafana --file tokens.toml")]
 pub struct Token {
     /// What it allows
-    #[arg(long, value_enum, required_unless_present = "revoke")]
-    pub role: Option<ReaderArg>,
+    #[arg(long, value_parser = one_of(READERS), required_unless_present = "revoke")]
+    pub role: Option<Reader>,
     /// Whose it is
     #[arg(long, required_unless_present = "revoke")]
     pub name: Option<String>,
@@ -63,20 +46,14 @@ pub struct Token {
     pub revoke: Option<String>,
 }
 
-/// The rights of a token.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum ReaderArg {
-    /// To see results
-    Viewer,
-    /// To see operations, status and metrics too
-    Operator,
-}
+/// The roles of a party.
+const ROLES: [(&str, Role, &str); 2] = [
+    ("mix", Role::Mix, "It takes reports or batches"),
+    ("analyzer", Role::Analyzer, "It publishes releases"),
+];
 
-impl From<ReaderArg> for Reader {
-    fn from(reader: ReaderArg) -> Self {
-        match reader {
-            ReaderArg::Viewer => Self::Viewer,
-            ReaderArg::Operator => Self::Operator,
-        }
-    }
-}
+/// The rights of a token.
+const READERS: [(&str, Reader, &str); 2] = [
+    ("viewer", Reader::Viewer, "To see results"),
+    ("operator", Reader::Operator, "To see operations, status and metrics too"),
+];

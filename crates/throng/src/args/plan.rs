@@ -218,18 +218,28 @@ pub(super) fn key(text: &str) -> Result<Key, String> {
 
 /// The kinds of values, each with a word of help.
 pub(super) fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let value = |kind: Kind| {
-        PossibleValue::new(kind.name()).help(match kind {
+    one_of(Kind::ALL.map(|kind| {
+        let help = match kind {
             Kind::Bit => "Yes or no",
             Kind::Real => "A bounded number",
             Kind::Category => "One of --size categories",
             Kind::Text => "A string; --size is the number of Bloom filter bits",
             Kind::Attributes => "--size yes-or-no attributes, of which the commonest is asked for",
             Kind::State => "Yes or no in each of --size periods, with at most --changes changes",
-        })
-    };
-    let named = |name: String| Kind::named(&name).ok_or("not a kind of value");
-    PossibleValuesParser::new(Kind::ALL.map(value)).try_map(named)
+        };
+        (kind.name(), kind, help)
+    }))
+}
+
+/// One of some values, each given by its name and listed with a word of help.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, T, &'static str); N],
+) -> impl TypedValueParser<Value = T> {
+    let listed = values.map(|(name, _, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(listed).try_map(move |given| {
+        let value = values.into_iter().find(|(name, ..)| *name == given);
+        value.map(|(_, value, _)| value).ok_or("not one of the values")
+    })
 }
 
 /// Mechanisms whose calibration has more to say, in commands of their own.

@@ -1,6 +1,7 @@
 //! `throng bench seal|mix|shuffle`: what the chain is made of, each beside a limit of the same run.
 
 use super::rate::{all_cores, millions, one_and_all, repeat};
+use crate::collection::draft;
 use crate::parallel::{cores, generator, on};
 use crate::report::{Printable, Report};
 use anyhow::{Context, Result};
@@ -10,13 +11,13 @@ use std::sync::Arc;
 use std::time::Instant;
 use throng_account::show::Near;
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_collection::{Collection, Promise, Prompt, Terms};
+use throng_collection::{Collection, Terms};
 use throng_mechanism::{Ask, Key, Question};
 use throng_mix::store::Store;
 use throng_mix::{Limits, Mix, Shuffler, Step};
 use throng_wire::{
-    AgreementKey, Below, Binding, Chain, CollectionId, Identity, LAYER, LayerPublic, LayerSecret,
-    Opener, Party, Route, Schedule, Seal, Shape,
+    AgreementKey, Binding, CollectionId, LAYER, LayerPublic, LayerSecret, Opener, Route, Schedule,
+    Seal, Shape, example,
 };
 
 /// Measures the work of a client: whole reports through two mixes.
@@ -68,17 +69,14 @@ pub fn mix() -> Result<Report> {
         sealed.extend(layer.seal(&vec![0; len - LAYER], &mut rng)?);
     }
     let (mut opened, mut ok) = (vec![0; count * (len - LAYER)], vec![false; count]);
-    let mut opening = |threads| {
-        repeat(count as u64, || {
-            let opening = opener.open_batch(&sealed, len, &mut opened, &mut ok, threads);
-            opening.expect("lengths that fit");
-        })
-    };
     // In turns, so that other work on the machine slows both.
     let (mut raw, mut open) = (0.0_f64, 0.0_f64);
     for _ in 0..5 {
         raw = raw.max(all_cores(agreements));
-        open = open.max(opening(cores()));
+        open = open.max(repeat(count as u64, || {
+            let opening = opener.open_batch(&sealed, len, &mut opened, &mut ok, cores());
+            opening.expect("lengths that fit");
+        }));
     }
     let (reports, bytes, rate, memory) = whole_epoch()?;
     Ok(Report::default()
@@ -138,13 +136,17 @@ pub fn shuffle() -> Result<Report> {
 /// One epoch at the first mix: reports, bytes of each, reports a second, bytes of memory for each.
 fn whole_epoch() -> Result<(u64, usize, f64, f64)> {
     let reports = 40_000_u64;
-    let identities: Vec<Identity> = (0..3_u8).map(|i| Identity::from_seed(&[i + 1; 32])).collect();
-    let collection = Arc::new(collection(reports, &identities)?);
+    let collection = Collection {
+        terms: terms(reports)?,
+        schedule: Schedule { start: 0, ..example::schedule() },
+        chain: example::chain_through(&["north", "south"]),
+    };
     let directory = tempfile::tempdir()?;
     let store = Store::on_disk(directory.path())?;
     let mut rng = generator(0, 4);
-    let route = Arc::new(Route::from(&*collection));
-    let mix = Mix::open(store, route, identities[0].clone(), Limits::default())?;
+    let route = Arc::new(Route::from(&collection));
+    let [identity, _] = example::identities();
+    let mix = Mix::open(store, route, identity, Limits::default())?;
     mix.course.keyring.publish(0, &mut rng)?;
     let first = mix.course.keyring.statement(0)?.key;
     let keys = [first, secret(1).public(), secret(2).public()];
@@ -174,27 +176,11 @@ fn whole_epoch() -> Result<(u64, usize, f64, f64)> {
     Ok((mixed, each, mixed as f64 / time, (memory / mixed as f64).max(0.0).round()))
 }
 
-fn collection(reports: u64, identities: &[Identity]) -> Result<Collection> {
-    let party = |i: usize| Party {
-        name: format!("party {i}"),
-        url: "http://127.0.0.1:1".into(),
-        identity: identities[i].public(),
-    };
-    Ok(Collection {
-        terms: terms(reports, 1, (1.0, 1e-6))?,
-        schedule: Schedule { start: 0, every: 3_600, grace: 0, below: Below::Expire },
-        chain: Chain { mixes: vec![party(0), party(1)], analyzer: party(2) },
-    })
-}
-
-/// Whether it works, asked of `reports` users, of whom half are counted on.
-pub fn terms(reports: u64, epochs: u64, (epsilon, delta): (f64, f64)) -> Result<Terms> {
-    let lifetime = (Epsilon::new(epsilon)?, Delta::new(delta)?);
+/// A count among `reports` users, of whom half are counted on, made once.
+pub fn terms(reports: u64) -> Result<Terms> {
     let (epsilon, delta, crowd) = (Epsilon::new(1.0)?, Delta::new(1e-6)?, Crowd::new(reports / 2)?);
     let ask = Ask::new(Question::Bit, crowd, epsilon, delta).with_reports(reports);
-    let mechanism = ask.calibrate(Key::BitSum)?;
-    let promise = Promise { epsilon, delta, crowd, corrupt: 0.0, epochs, lifetime };
-    Ok(Terms { question: Prompt::new("Does it work?"), promise, mechanism })
+    Ok(draft(&ask, ask.calibrate(Key::BitSum)?, 0.0))
 }
 
 /// X25519 agreements a second of one thread.

@@ -163,11 +163,7 @@ fn encode_for(mechanism: &Mechanism, seed: u64) -> f64 {
 fn words_per_second() -> f64 {
     let mut rng = generator(0, 0);
     repeat(4096, || {
-        let mut sum = 0;
-        for _ in 0..4096 {
-            sum ^= rng.next_u64();
-        }
-        black_box(sum);
+        black_box((0..4096).fold(0, |sum, _| sum ^ rng.next_u64()));
     })
 }
 

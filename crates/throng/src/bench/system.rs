@@ -2,7 +2,7 @@
 
 use super::chain::{agreements, fresh_keys, ratio, terms};
 use super::rate::all_cores;
-use crate::crowd::Population;
+use crate::crowd::Job;
 use crate::local::LocalChain;
 use crate::parallel::{cores, generator};
 use crate::report::{Report, Rows};
@@ -17,13 +17,16 @@ use throng_collection::{Collection, Subjects};
 use throng_mechanism::Values;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 
 /// Clients, two mixes, an analyzer: from values to a release, and the first mix alone under load.
 pub fn end_to_end() -> Result<Report> {
     let (raw, fresh) = (all_cores(agreements), all_cores(fresh_keys));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let chain = LocalChain::start(terms(CLIENTS, 2, (2.0, 1e-5))?, 2).await?;
+    let mut terms = terms(CLIENTS)?;
+    terms.promise.epochs = 2;
+    terms.promise.lifetime = terms.lifetime(1, None)?;
+    Runtime::new()?.block_on(async {
+        let chain = LocalChain::start(terms, 2).await?;
         let report = measure(&chain, raw, fresh).await;
         chain.stop().await;
         report
@@ -36,10 +39,11 @@ async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
     chain.begin(0);
     let directory = Arc::new(chain.directory(&uploader, 0).await?);
     let clients = (0..CLIENTS).map(|_| Client::new(collection.clone()));
-    let mut population = Population::new(clients.collect::<Result<_, _>>()?, None);
+    let mut clients = clients.collect::<Result<_, _>>()?;
     let values = Arc::new(Values::Bits((0..CLIENTS).map(|i| i % 3 == 0).collect()));
+    let job = Job { values, directory, uploader, epoch: 0, seed: None, bulk: false };
     let start = Instant::now();
-    population.report(&values, 0, &directory, &uploader, false).await?;
+    job.run(&mut clients).await?;
     let sent = start.elapsed();
     chain.end(0);
     released(chain).await?;
@@ -47,7 +51,7 @@ async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
 
     // The second epoch is left open: what is accepted is on disk, and nothing else happens.
     chain.begin(1);
-    chain.directory(&uploader, 1).await?;
+    chain.directory(&job.uploader, 1).await?;
     let each = collection.shape().report_bytes();
     let single = accepted(collection, each, 128).await?;
     let many = (64 << 10) / each;

@@ -124,11 +124,9 @@ impl Setting {
                 (Question::Real, Key::SlicedSum, Values::Reals(numbers), truth)
             }
             Problem::Histogram => {
-                let categories: Vec<u32> = (0..n as u32).map(|i| i % CELLS).collect();
-                let mut truth = vec![0.0; CELLS as usize];
-                for &category in &categories {
-                    truth[category as usize] += 1.0;
-                }
+                let categories = (0..n as u32).map(|i| i % CELLS).collect();
+                let holders = |cell| (cell..users).step_by(CELLS as usize).len() as f64;
+                let truth = (0..CELLS as usize).map(holders).collect();
                 let question = Question::Category { size: CELLS };
                 (question, Key::AdditiveHistogram, Values::Categories(categories), truth)
             }
