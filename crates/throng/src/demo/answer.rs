@@ -3,7 +3,7 @@
 use super::story::Story;
 use crate::report::{Report, digits};
 use crate::results::{bound_and_crowd, nobody_honest, published};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use throng_account::show::{Near, Upper};
 use throng_collection::{Answer, Collection, Release, Subject};
@@ -17,7 +17,7 @@ pub struct EpochResult {
     estimates: Vec<Comparison>,
     /// The estimate that stands for the whole: the first that is asked for, the last of a line over
     /// time, or the name found most often.
-    top: Option<Comparison>,
+    top: Comparison,
 }
 
 /// The truth about something, and the estimate of it.
@@ -44,16 +44,15 @@ impl EpochResult {
             estimates.sort_by(|a, b| value(b).total_cmp(&value(a)));
         }
         let top = if story == Story::Aircraft { estimates.last() } else { estimates.first() };
-        let commonest = || truth.first().map(|(what, _)| beside(what, None));
-        let top = top.cloned().or_else(commonest);
+        let top = top.cloned().unwrap_or_else(|| beside(&truth[0].0, None));
         Self { release, story, estimates, top }
     }
 
     /// The release in one sentence.
     pub fn sentence(&self) -> String {
         let of = |value: Option<f64>| value.map_or("-".into(), |value| Near(value).to_string());
-        let [truth, estimate, _, low, high] = self.numbers();
-        let (label, found, counted) = (self.label(), self.estimates.len(), self.story.counted());
+        let [truth, estimate, _, low, high] = self.top.numbers();
+        let (label, found, counted) = (&self.top.what, self.estimates.len(), self.story.counted());
         let what = match self.story {
             Story::Names if found == 0 => {
                 return format!(
@@ -81,7 +80,7 @@ impl EpochResult {
     fn to_json(&self) -> Result<Value> {
         let published = published(&self.release)?;
         let privacy = &published["privacy"];
-        let top = self.top.as_ref().map(Comparison::to_json).unwrap_or_default();
+        let top = self.top.to_json();
         Ok(json!({
             "epoch": self.release.last,
             "label": top["label"],
@@ -99,16 +98,6 @@ impl EpochResult {
             "spent_delta": privacy["spent_delta"],
             "dropped": published["dropped"],
         }))
-    }
-
-    /// The name of what stands for the whole.
-    fn label(&self) -> String {
-        self.top.as_ref().map_or("-".into(), |top| top.what.to_string())
-    }
-
-    /// Truth, estimate, error and interval of what stands for the whole.
-    fn numbers(&self) -> [Option<f64>; 5] {
-        self.top.as_ref().map_or([None; 5], Comparison::numbers)
     }
 }
 
@@ -142,39 +131,36 @@ pub fn summary(
     rate: f64,
 ) -> Result<Report> {
     let all: Vec<Value> = releases.iter().map(EpochResult::to_json).collect::<Result<_>>()?;
-    let mut report = Report::default()
+    let last = releases.last().context("an epoch")?;
+    let guarantee = &last.release.guarantee;
+    let (bound, crowd) = bound_and_crowd(guarantee);
+    let report = Report::default()
         .field("releases", all)
         .say("question", &collection.terms.question.text)
-        .say("mechanism", collection.terms.mechanism.key().name());
-    if let Some(last) = releases.last() {
-        let guarantee = &last.release.guarantee;
-        let (bound, crowd) = bound_and_crowd(guarantee);
-        let honest = format!("{bound}, counting on {crowd}");
-        report = report.say("against everyone, one mix honest", honest);
-        let nothing = "infinite: a report by itself shows the value";
-        report = nobody_honest(report, guarantee, nothing);
-    }
-    report = report
+        .say("mechanism", collection.terms.mechanism.key().name())
+        .say("against everyone, one mix honest", format!("{bound}, counting on {crowd}"));
+    let nothing = "infinite: a report by itself shows the value";
+    let mut report = nobody_honest(report, guarantee, nothing)
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes())
         .line("reports_per_second", "reports per second, end to end", Near(rate.round()));
     if !story.has_several_answers() || releases.len() > 1 {
         report = over_time(report, releases, story.has_several_answers());
     }
-    Ok(match (story, releases.last()) {
-        (Story::Browsers, Some(last)) => shares(report, last),
-        (Story::Names, Some(last)) => ranking(report, last, truth),
+    Ok(match story {
+        Story::Browsers => shares(report, last),
+        Story::Names => ranking(report, last, truth),
         _ => report,
     })
 }
 
 /// Adds a row for every epoch, with a picture if there are several.
 fn over_time(report: Report, releases: &[EpochResult], several: bool) -> Report {
-    let numbers: Vec<[Option<f64>; 5]> = releases.iter().map(EpochResult::numbers).collect();
+    let numbers: Vec<_> = releases.iter().map(|told| told.top.numbers()).collect();
     let row = |(told, picture): (&EpochResult, String)| {
         let Release { last, reports, guarantee, spent, .. } = &told.release;
         let row = Report::default().say("epoch", last.to_string());
-        let row = if several { row.say("answer", told.label()) } else { row };
-        let row = compared(row, "truth", told.numbers())
+        let row = if several { row.say("answer", told.top.what.to_string()) } else { row };
+        let row = compared(row, "truth", told.top.numbers())
             .say("reports", reports.to_string())
             .say("epsilon", digits(Upper(guarantee.epsilon.get())))
             .say("spent", digits(Upper(spent.epsilon.get())));
