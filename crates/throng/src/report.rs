@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write, stdout};
 use throng_account::show::{Lower, Near, Upper};
 
 /// An answer, or a row of one, collected field by field.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Report {
     json: Map<String, Value>,
     lines: Vec<(&'static str, String)>,
@@ -18,6 +18,7 @@ pub struct Report {
 }
 
 /// A table with its heading.
+#[derive(Clone)]
 pub struct Rows {
     /// Column names.
     pub head: Vec<&'static str>,

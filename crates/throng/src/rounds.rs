@@ -38,11 +38,6 @@ async fn play(request: &Rounds) -> Result<Report> {
     }
 }
 
-/// Says on standard error how far it is.
-fn progress(text: &str) {
-    eprintln!("{text}");
-}
-
 /// Writes charts as SVG and CSV, if there is a directory for them, and returns the files.
 fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
     let Some(out) = out else { return Ok(Vec::new()) };
@@ -51,7 +46,7 @@ fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
     for (name, chart) in charts {
         files.extend(save(out, name, chart)?);
     }
-    progress(&format!("wrote {}", files.join(", ")));
+    eprintln!("wrote {}", files.join(", "));
     Ok(files)
 }
 
