@@ -186,13 +186,7 @@ fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<()> 
 /// Checks the place of a missing directory: it is made at the start, if its parent allows it.
 fn absent(directory: &Path, findings: &mut Findings) -> Option<()> {
     let name = directory.display();
-    let here = Path::new(".");
-    let above = directory
-        .ancestors()
-        .skip(1)
-        .map(|above| if above.as_os_str().is_empty() { here } else { above })
-        .find(|above| above.exists())
-        .unwrap_or(here);
+    let above = directory.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
     let file = tempfile::tempfile_in(above);
     let file = file.map_err(|error| format!("{name} cannot be made: {error}"));
     let remedy = "make it for the user who runs the server, with mode 700";
