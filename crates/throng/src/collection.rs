@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
 use throng_account::show::Upper;
 use throng_collection::{Board, Collection, Error, Promise, Prompt, Spent, Terms, duration_text};
 use throng_mechanism::{Ask, Kind, Mechanism, Plan, Spending};
+use throng_server::Clock;
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
 /// Writes, verifies or shows a collection.
@@ -91,7 +91,7 @@ fn new(request: &NewCollection) -> Result<Report> {
         (args::Below::Expire, Some(_)) => bail!(Usage("--window goes with --below merge".into())),
         (args::Below::Expire, None) => Below::Expire,
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let now = Clock::System.now();
     let start = times.start.unwrap_or(now - now % times.every.clamp(1, 60));
     let schedule = Schedule { start, every: times.every, grace: times.grace, below };
     let chain = Chain { mixes: request.mixes.clone(), analyzer: request.analyzer.clone() };
@@ -118,21 +118,19 @@ fn calibrated(request: &NewCollection) -> Result<Terms> {
     let corrupt = request.corrupt.unwrap_or(0.0);
     let promise = args::Promise { crowd: CrowdArgs { n, corrupt }, epsilon, delta };
     let wish = Wish { promise, limits: request.limits.clone() };
-    let (ask, mechanism) = match (request.mechanism, request.value) {
+    match (request.mechanism, request.value) {
         (Some(key), _) => {
             let ask = wish.about(key)?;
-            let mechanism = ask.calibrate(key)?;
-            (ask, mechanism)
+            Ok(draft(&ask, ask.calibrate(key)?, corrupt))
         }
         (None, Some(kind)) => {
             let ask = wish.of_kind(kind)?;
-            let plan = Plan::new(&ask, bytes);
-            let best = plan.offers.into_iter().next();
-            (ask, best.context("no mechanism keeps this promise; see throng plan")?.mechanism)
+            let best = Plan::new(&ask, bytes).offers.into_iter().next();
+            let best = best.context("no mechanism keeps this promise; see throng plan")?;
+            Ok(draft(&ask, best.mechanism, corrupt))
         }
         (None, None) => bail!(Usage("--value or --mechanism is needed, or --terms".into())),
-    };
-    Ok(draft(&ask, mechanism, corrupt))
+    }
 }
 
 impl Words {
