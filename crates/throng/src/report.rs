@@ -63,9 +63,9 @@ impl Report {
         self
     }
 
-    /// Makes the answer a failure: the command ends with an error code.
-    pub fn failing(mut self) -> Self {
-        self.failed = true;
+    /// Says whether all is well; if not, the command ends with an error code.
+    pub fn well(mut self, well: bool) -> Self {
+        self.failed = !well;
         self
     }
 

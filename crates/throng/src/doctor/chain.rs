@@ -102,8 +102,8 @@ struct Peer<'a> {
 struct Answer {
     status: u16,
     body: Vec<u8>,
-    /// The least number of seconds that its clock is ahead.
-    ahead: Option<f64>,
+    /// The least number of seconds that its clock is ahead; 0 if it does not tell the time.
+    ahead: f64,
 }
 
 impl Peer<'_> {
@@ -121,8 +121,8 @@ impl Peer<'_> {
             let remedy = "check the url in the collection, and the proxy in front";
             return findings.fail("reach", says, remedy);
         }
-        let ahead = answer.ahead.unwrap_or(0.0);
-        let (apart, way) = (ahead.abs(), if ahead > 0.0 { "ahead" } else { "behind" });
+        let apart = answer.ahead.abs();
+        let way = if answer.ahead > 0.0 { "ahead" } else { "behind" };
         let says = format!("the clock of {} is {apart:.0} s {way} of this one", self.name);
         let remedy = "set both by NTP: epochs open and close by them";
         if apart > TOLERANCE.max(self.collection.schedule.grace as f64) {
@@ -231,7 +231,7 @@ impl Peer<'_> {
                 break;
             }
         }
-        let ahead = date.map(|date| clock::ahead(date, asked, answered));
+        let ahead = date.map_or(0.0, |date| clock::ahead(date, asked, answered));
         Ok(Answer { status: response.status().as_u16(), body, ahead })
     }
 }

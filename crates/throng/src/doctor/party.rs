@@ -91,7 +91,7 @@ fn seat(
     let found = if hop == chain.hops() { Role::Analyzer } else { Role::Mix };
     if found != role {
         let says = format!("this is {}, its {found}, not a {role}", party.name);
-        findings.fail("place", says, format!("start it with throng serve {found}"))?;
+        findings.fail("place", says, &format!("start it with throng serve {found}"))?;
     }
     findings.ok("place", format!("this is {}, hop {hop} of {}", party.name, chain.hops()));
     let open = chain.parties().filter(|(other, party)| *other != hop && in_the_open(&party.url));
@@ -166,7 +166,7 @@ fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<()> 
     let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         let says = format!("{name} is open to others (mode {mode:03o})");
-        findings.warn(check, says, format!("chmod 700 {name}; it holds keys"));
+        findings.warn(check, says, &format!("chmod 700 {name}; it holds keys"));
     }
     // A server that comes up at this moment would find the lock taken.
     if !running {
@@ -177,7 +177,7 @@ fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<()> 
             Err(error) => Err(error),
         };
         let remedy = format!("let the user who runs the server own {name}");
-        findings.judge(check, state.map_err(|error| format!("{name}: {error}")), remedy);
+        findings.judge(check, state.map_err(|error| format!("{name}: {error}")), &remedy);
     }
     machine::space(directory, findings);
     Some(())

@@ -154,7 +154,8 @@ impl Meeting {
         let entropy = rounded_down(method.entropy_bits());
         let first = self.failed_at_first.unwrap_or(0);
         let each = |total: Duration| rounded(total.as_secs_f64() / f64::from(2 * request.pairs));
-        let report = Report::default()
+        Report::default()
+            .well(confirmed == request.pairs)
             .line("pairs", "pairs", request.pairs)
             .line("agreed", "agreed and confirmed", confirmed)
             .line("failed_at_first", "failed in the first round", first)
@@ -170,8 +171,7 @@ impl Meeting {
             .note(
                 "Nobody else can tell a key from random bits as long as one mix is honest. Who is \
                  at the other end is another matter: see docs/rounds.md.",
-            );
-        if confirmed == request.pairs { report } else { report.failing() }
+            )
     }
 }
 

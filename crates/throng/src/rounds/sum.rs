@@ -39,9 +39,9 @@ pub async fn run(request: &Sum) -> Result<Report> {
         runs.push(hold(n, request, members, &noise, seed).await?);
     }
     let deviation = Near(noise.standard_deviation());
-    let right = runs.iter().all(|run| run.within);
     let costs: Vec<_> = runs.iter().map(|run| run.cost.clone()).collect();
-    let report = Report::default()
+    Ok(Report::default()
+        .well(runs.iter().all(|run| run.within))
         .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", sensitivity)
@@ -52,8 +52,7 @@ pub async fn run(request: &Sum) -> Result<Report> {
         .note(
             "The true sum is of those who stayed. The noise is one draw of the central model, made \
              of coins that no member knows.",
-        );
-    Ok(if right { report } else { report.failing() })
+        ))
 }
 
 struct Run {
