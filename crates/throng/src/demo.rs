@@ -41,8 +41,7 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
     let terms = terms(request, clients, epochs)?;
     let seed = seed(request.seed)?;
     let people = People::new(story, clients, epochs, seed);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    tokio::runtime::Runtime::new()?.block_on(async {
         let parties = LocalParties::gather(request.mixes).await?;
         let collection = parties.collection(terms);
         let servers = parties.serve(slice::from_ref(&collection), &[])?;
@@ -86,14 +85,13 @@ async fn play(
     let mut population = Population::new(clients.collect::<Result<_, _>>()?, noise);
     let schedule = &collection.schedule;
     let mut releases = Vec::new();
-    let mut truth = Vec::new();
     let mut sending = Duration::ZERO;
     let started = Instant::now();
     for epoch in 0..people.epochs {
         servers.clock.set(schedule.start_of(epoch));
         let directory = servers.directory(&uploader, schedule.window_of(epoch)).await?;
         let values = Arc::new(people.values(epoch));
-        truth = people.truth(&values, epoch);
+        let truth = people.truth(&values, epoch);
         let start = Instant::now();
         population.report(&values, epoch, &Arc::new(directory), &uploader, false).await?;
         let taken = start.elapsed();
@@ -103,7 +101,7 @@ async fn play(
         }
         servers.clock.set(schedule.deadline(epoch));
         let (release, reports) = watch.through(epoch).await?;
-        let told = EpochResult::new(people.story, release, &truth);
+        let told = EpochResult::new(people.story, release, truth);
         if epoch == 0 {
             steps.passed(collection, &reports, &told.release);
             steps.next("release", &told.sentence());
@@ -115,7 +113,7 @@ async fn play(
     eprintln!();
     let reports = (people.clients * people.epochs) as f64;
     let rate = reports / started.elapsed().as_secs_f64();
-    Ok(summary(people.story, collection, &releases, &truth, rate)?
+    Ok(summary(collection, &releases, rate)?
         .field("question", collection.terms.question.text.clone())
         .field("mechanism", collection.terms.mechanism.key().name())
         .field("upload_reports_per_second", reports / sending.as_secs_f64())

@@ -13,6 +13,8 @@ pub struct EpochResult {
     /// The release as it was published.
     pub release: Release,
     story: Story,
+    /// The true values under their labels, the most important first.
+    truth: Vec<(Subject, f64)>,
     /// The estimates; of names, the largest first.
     estimates: Vec<Comparison>,
     /// The estimate that stands for the whole: the first that is asked for, the last of a line over
@@ -31,7 +33,7 @@ struct Comparison {
 impl EpochResult {
     /// Puts the truth beside a release. If nothing was found, the commonest value in truth stands
     /// for the whole.
-    pub fn new(story: Story, release: Release, truth: &[(Subject, f64)]) -> Self {
+    pub fn new(story: Story, release: Release, truth: Vec<(Subject, f64)>) -> Self {
         let beside = |what: &Subject, answer: Option<&Answer>| Comparison {
             what: what.clone(),
             truth: truth.iter().find(|(name, _)| what == name).map(|(_, count)| *count),
@@ -45,20 +47,20 @@ impl EpochResult {
         }
         let top = if story == Story::Aircraft { estimates.last() } else { estimates.first() };
         let top = top.cloned().unwrap_or_else(|| beside(&truth[0].0, None));
-        Self { release, story, estimates, top }
+        Self { release, story, truth, estimates, top }
     }
 
     /// The release in one sentence.
     pub fn sentence(&self) -> String {
         let of = |value: Option<f64>| value.map_or("-".into(), |value| Near(value).to_string());
-        let [truth, estimate, _, low, high] = self.top.numbers();
+        let [truth, estimate, _, low, high] = self.top.numbers().map(of);
+        let epsilon = Upper(self.release.guarantee.epsilon.get()).places(3);
         let (label, found, counted) = (&self.top.what, self.estimates.len(), self.story.counted());
         let what = match self.story {
             Story::Names if found == 0 => {
                 return format!(
-                    "no name is common enough to be found; the commonest, {label}, is held by {} \
-                     {counted}",
-                    of(truth)
+                    "no name is common enough to be found; the commonest, {label}, is held by \
+                     {truth} {counted}"
                 );
             }
             Story::Names => format!("{found} names found, the first {label}: "),
@@ -67,12 +69,8 @@ impl EpochResult {
             Story::Crash | Story::Delays => String::new(),
         };
         format!(
-            "{what}estimate {}, truth {} {counted}; 95 %: {} to {}; epsilon {}",
-            of(estimate),
-            of(truth),
-            of(low),
-            of(high),
-            Upper(self.release.guarantee.epsilon.get()).places(3),
+            "{what}estimate {estimate}, truth {truth} {counted}; 95 %: {low} to {high}; epsilon \
+             {epsilon}"
         )
     }
 
@@ -123,13 +121,7 @@ impl Comparison {
 }
 
 /// Everything, for people and for programs.
-pub fn summary(
-    story: Story,
-    collection: &Collection,
-    releases: &[EpochResult],
-    truth: &[(Subject, f64)],
-    rate: f64,
-) -> Result<Report> {
+pub fn summary(collection: &Collection, releases: &[EpochResult], rate: f64) -> Result<Report> {
     let all: Vec<Value> = releases.iter().map(EpochResult::to_json).collect::<Result<_>>()?;
     let last = releases.last().context("an epoch")?;
     let guarantee = &last.release.guarantee;
@@ -143,12 +135,13 @@ pub fn summary(
     let mut report = nobody_honest(report, guarantee, nothing)
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes())
         .line("reports_per_second", "reports per second, end to end", Near(rate.round()));
-    if !story.has_several_answers() || releases.len() > 1 {
-        report = over_time(report, releases, story.has_several_answers());
+    let several = last.story.has_several_answers();
+    if !several || releases.len() > 1 {
+        report = over_time(report, releases, several);
     }
-    Ok(match story {
+    Ok(match last.story {
         Story::Browsers => shares(report, last),
-        Story::Names => ranking(report, last, truth),
+        Story::Names => ranking(report, last),
         _ => report,
     })
 }
@@ -192,8 +185,8 @@ fn compared(row: Report, truth: &'static str, numbers: [Option<f64>; 5]) -> Repo
 }
 
 /// The commonest in truth beside those that were found, each with its count.
-fn ranking(report: Report, told: &EpochResult, truth: &[(Subject, f64)]) -> Report {
-    let found = &told.estimates;
+fn ranking(report: Report, told: &EpochResult) -> Report {
+    let EpochResult { truth, estimates: found, .. } = told;
     let row = |(place, (what, count)): (usize, &(Subject, f64))| {
         let beside = found.get(place);
         let row = Report::default()
@@ -286,7 +279,7 @@ mod tests {
         let truth =
             [("Emma", 7.0), ("Noah", 5.0)].map(|(name, n)| (Subject::Label(name.into()), n));
         let release = Release { estimates: vec![], ..example::release() };
-        let told = EpochResult::new(Story::Names, release, &truth);
+        let told = EpochResult::new(Story::Names, release, truth.into());
         let json = told.to_json().unwrap();
         assert_eq!((&json["truth"], &json["estimate"]), (&json!(7.0), &Value::Null));
         assert_eq!((&json["label"], &json["interval"]), (&json!("Emma"), &Value::Null));

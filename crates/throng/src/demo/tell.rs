@@ -7,10 +7,7 @@ use throng_mechanism::Spending;
 
 /// Tells what is about to happen.
 pub fn open(text: &str) {
-    for line in wrapped(text, WIDTH) {
-        eprintln!("{line}");
-    }
-    eprintln!();
+    eprintln!("{}\n", wrapped(text, WIDTH).join("\n"));
 }
 
 /// Tells something that is no step of its own.
@@ -153,11 +150,8 @@ fn lifetime(collection: &Collection) -> String {
 }
 
 fn lines(title: &str, text: &str) {
-    let mut title = title;
-    for line in wrapped(text, WIDTH - TITLE) {
-        eprintln!("{title:TITLE$}{line}");
-        title = "";
-    }
+    let below = format!("\n{:TITLE$}", "");
+    eprintln!("{title:TITLE$}{}", wrapped(text, WIDTH - TITLE).join(&below));
 }
 
 /// Breaks a text between words. A text that fits into one line keeps its spaces.
