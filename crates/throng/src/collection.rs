@@ -28,15 +28,11 @@ pub fn run(request: args::Collection) -> Result<Report> {
 
 /// Writes a fresh identity for its owner alone, or reads one, and prints the public half.
 pub fn keygen(out: Option<&Path>, show: Option<&Path>) -> Result<Report> {
-    let (identity, file) = match (out, show) {
-        (Some(file), _) => {
-            let identity = fresh_identity()?;
-            identity.write(file)?;
-            (identity, file)
-        }
-        (None, Some(file)) => (Identity::read(file)?, file),
-        (None, None) => bail!("--out or --show is needed"),
-    };
+    if let Some(file) = out {
+        fresh_identity()?.write(file)?;
+    }
+    let file = out.or(show).context("--out or --show is needed")?;
+    let identity = Identity::read(file)?;
     Ok(Report::default()
         .line("identity", "identity", identity.public().to_string())
         .line("file", "file", file.display().to_string())
@@ -87,9 +83,9 @@ fn new(request: &NewCollection) -> Result<Report> {
     promise.epochs = times.epochs.unwrap_or(promise.epochs);
     let below = match (times.below, times.window) {
         (args::Below::Merge, Some(window)) => Below::Merge { window },
-        (args::Below::Merge, None) => bail!(Usage("--window is needed with --below merge".into())),
-        (args::Below::Expire, Some(_)) => bail!(Usage("--window goes with --below merge".into())),
         (args::Below::Expire, None) => Below::Expire,
+        // The parser has asked for the window of a merge.
+        _ => bail!(Usage("--window goes with --below merge".into())),
     };
     let now = Clock::System.now();
     let start = times.start.unwrap_or(now - now % times.every.clamp(1, 60));

@@ -64,15 +64,10 @@ fn privacy(report: Report, release: &Release) -> Report {
     let Release { guarantee, spent, .. } = release;
     let (bound, crowd) = bound_and_crowd(guarantee);
     let latest = format!("{bound} among {crowd}; {}", guarantee.holds_if);
-    nobody_honest(report.say("latest release", latest), guarantee, "infinity").say(
-        "spent so far",
-        format!(
-            "epsilon {} of {} at delta {}",
-            digits(Upper(spent.epsilon.get())),
-            digits(Upper(spent.lifetime.get())),
-            digits(Upper(spent.delta.get()))
-        ),
-    )
+    let [epsilon, delta] = [spent.epsilon.get(), spent.delta.get()].map(Upper).map(digits);
+    let lifetime = digits(Upper(spent.lifetime.get()));
+    nobody_honest(report.say("latest release", latest), guarantee, "infinity")
+        .say("spent so far", format!("epsilon {epsilon} of {lifetime} at delta {delta}"))
 }
 
 /// The bound of a guarantee, and the crowd that it counts on, in words.

@@ -19,8 +19,7 @@ use throng_chart::Chart;
 
 /// Plays one of the protocols through.
 pub fn run(request: &Rounds) -> Result<Report> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    tokio::runtime::Runtime::new()?.block_on(async {
         tokio::select! {
             done = play(request) => done,
             _ = tokio::signal::ctrl_c() => bail!("stopped; nothing is left behind"),

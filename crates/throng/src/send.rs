@@ -21,8 +21,7 @@ pub fn run(request: &Send) -> Result<Report> {
     let values = values(request, &collection)?;
     let clients = clients(request, &collection, values.len())?;
     let count = clients.len() as u64;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let sent = runtime.block_on(async {
+    let sent = tokio::runtime::Runtime::new()?.block_on(async {
         let uploader = Arc::new(Uploader::new(&collection)?);
         let window = collection.schedule.window_of(epoch);
         // Somebody waits at the terminal: if nobody answers at first, they want to know.

@@ -22,8 +22,7 @@ use tokio::net::TcpStream;
 /// Clients, two mixes, an analyzer: from values to a release, and the first mix alone under load.
 pub fn end_to_end() -> Result<Report> {
     let (raw, fresh) = (all_cores(agreements), all_cores(fresh_keys));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    tokio::runtime::Runtime::new()?.block_on(async {
         let parties = LocalParties::gather(2).await?;
         let collection = parties.collection(terms(CLIENTS, 2, (2.0, 1e-5))?);
         let servers = parties.serve(slice::from_ref(&collection), &[])?;
