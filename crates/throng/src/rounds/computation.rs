@@ -119,11 +119,9 @@ impl Share {
             "bytes_sent": self.bytes,
             "work_seconds": rounded(seconds).0,
         });
+        let row = row.field(key, json);
         let cells = [self.messages.to_string(), self.bytes.to_string(), format!("{seconds:.3}")];
         let cells = if self.messages == 0 { ["-"; 3].map(String::from) } else { cells };
-        labels
-            .into_iter()
-            .zip(cells)
-            .fold(row.field(key, json), |row, (label, cell)| row.say(label, cell))
+        labels.into_iter().zip(cells).fold(row, |row, (label, cell)| row.say(label, cell))
     }
 }
