@@ -24,8 +24,8 @@ impl Watch {
         Ok(Self { subjects: Subjects::of(Arc::new(collection.clone())), parties })
     }
 
-    /// Waits until an epoch is released and everyone has signed for what it got. Returns the release,
-    /// and how many reports each party tells of, in the order of the chain.
+    /// Waits until an epoch is released and everyone has signed for what it got. Returns the
+    /// release, and how many reports each party tells of, in the order of the chain.
     pub async fn through(&self, epoch: u64) -> Result<(Release, Vec<u64>)> {
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a constant template");
         let spinner = ProgressBar::new_spinner().with_style(style);

@@ -93,8 +93,8 @@ impl Crowd {
     }
 }
 
-/// The cost as a row, for programs and people. Of either kind of participant it has the one that did
-/// most, among those who stayed.
+/// The cost as a row, for programs and people. Of either kind of participant it has the one that
+/// did most, among those who stayed.
 fn cost(hall: &Hall, committee: &Committee, left: &BTreeMap<Seat, u64>) -> Report {
     let most = |member: bool| {
         let stayed = hall.shares.iter().filter(|(seat, _)| !left.contains_key(seat));
