@@ -10,13 +10,13 @@ use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 use throng_account::Delta;
 use throng_account::show::Upper;
 use throng_collection::{
     Board, Collection, Disclosure, Error, Promise, Prompt, Terms, duration_text,
 };
 use throng_mechanism::{Ask, Kind, Mechanism, Plan, Spending};
+use throng_server::Clock;
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
 /// Writes, verifies or shows a collection.
@@ -30,15 +30,11 @@ pub fn run(request: args::Collection) -> Result<Report> {
 
 /// Writes a fresh identity for its owner alone, or reads one, and prints the public half.
 pub fn keygen(out: Option<&Path>, show: Option<&Path>) -> Result<Report> {
-    let (identity, file) = match (out, show) {
-        (Some(file), _) => {
-            let identity = fresh_identity()?;
-            identity.write(file)?;
-            (identity, file)
-        }
-        (None, Some(file)) => (Identity::read(file)?, file),
-        (None, None) => bail!("--out or --show is needed"),
-    };
+    if let Some(file) = out {
+        fresh_identity()?.write(file)?;
+    }
+    let file = out.or(show).context("--out or --show is needed")?;
+    let identity = Identity::read(file)?;
     Ok(Report::default()
         .line("identity", "identity", identity.public().to_string())
         .line("file", "file", file.display().to_string())
@@ -89,11 +85,11 @@ fn new(request: &NewCollection) -> Result<Report> {
     promise.epochs = times.epochs.unwrap_or(promise.epochs);
     let below = match (times.below, times.window) {
         (args::Below::Merge, Some(window)) => Below::Merge { window },
-        (args::Below::Merge, None) => bail!(Usage("--window is needed with --below merge".into())),
-        (args::Below::Expire, Some(_)) => bail!(Usage("--window goes with --below merge".into())),
         (args::Below::Expire, None) => Below::Expire,
+        // The parser has asked for the window of a merge.
+        _ => bail!(Usage("--window goes with --below merge".into())),
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let now = Clock::System.now();
     let start = times.start.unwrap_or(now - now % times.every.clamp(1, 60));
     let schedule = Schedule { start, every: times.every, grace: times.grace, below };
     let chain = Chain { mixes: request.mixes.clone(), analyzer: request.analyzer.clone() };
@@ -120,21 +116,19 @@ fn calibrated(request: &NewCollection) -> Result<Terms> {
     let corrupt = request.corrupt.unwrap_or(0.0);
     let promise = args::Promise { crowd: CrowdArgs { n, corrupt }, epsilon, delta };
     let wish = Wish { promise, limits: request.limits.clone() };
-    let (ask, mechanism) = match (request.mechanism, request.value) {
+    match (request.mechanism, request.value) {
         (Some(key), _) => {
             let ask = wish.about(key)?;
-            let mechanism = ask.calibrate(key)?;
-            (ask, mechanism)
+            Ok(draft(&ask, ask.calibrate(key)?, corrupt))
         }
         (None, Some(kind)) => {
             let ask = wish.of_kind(kind)?;
-            let plan = Plan::new(&ask, bytes);
-            let best = plan.offers.into_iter().next();
-            (ask, best.context("no mechanism keeps this promise; see throng plan")?.mechanism)
+            let best = Plan::new(&ask, bytes).offers.into_iter().next();
+            let best = best.context("no mechanism keeps this promise; see throng plan")?;
+            Ok(draft(&ask, best.mechanism, corrupt))
         }
         (None, None) => bail!(Usage("--value or --mechanism is needed, or --terms".into())),
-    };
-    Ok(draft(&ask, mechanism, corrupt))
+    }
 }
 
 impl Words {

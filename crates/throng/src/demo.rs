@@ -9,8 +9,9 @@ mod tell;
 pub use story::Story;
 
 use crate::args::{Cli, Demo};
+use crate::collection::draft;
 use crate::crowd::Job;
-use crate::local::LocalChain;
+use crate::local::{LocalParties, LocalServers};
 use crate::parallel::seed;
 use crate::report::Report;
 use answer::{EpochResult, summary};
@@ -18,14 +19,14 @@ use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use passage::Watch;
+use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use story::People;
 use tell::Steps;
-use throng_account::show::Count;
 use throng_account::{Crowd, Delta, Epsilon};
 use throng_client::{Client, Uploader};
-use throng_collection::{Promise, Terms};
+use throng_collection::{Collection, Terms};
 use throng_mechanism::Ask;
 
 /// Runs it all, and returns whether all is well. Without `--headless` the dashboard stays up until
@@ -40,19 +41,19 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
     let terms = terms(request, clients, epochs)?;
     let seed = seed(request.seed)?;
     let people = People::new(story, clients, epochs, seed);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let chain = LocalChain::start(terms, request.mixes).await?;
-        let scene = Scene { people, chain: &chain };
+    tokio::runtime::Runtime::new()?.block_on(async {
+        let parties = LocalParties::gather(request.mixes).await?;
+        let collection = parties.collection(terms);
+        let servers = parties.serve(slice::from_ref(&collection), &[])?;
         let shown = tokio::select! {
-            report = scene.play(request.seed) => report?.print(json),
+            report = play(&people, &collection, &servers, request.seed) => report?.print(json),
             _ = tokio::signal::ctrl_c() => {
-                chain.stop().await;
+                servers.stop().await;
                 bail!("stopped; nothing is left behind");
             }
         };
         if !request.headless {
-            let page = &chain.collection.chain.analyzer.url;
+            let page = &collection.chain.analyzer.url;
             eprintln!(
                 "\nDashboard: {page}/   (Ctrl-C ends the demonstration and removes its data)"
             );
@@ -61,111 +62,65 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
             }
             tokio::signal::ctrl_c().await?;
         }
-        chain.stop().await;
+        servers.stop().await;
         Ok(shown)
     })
 }
 
-/// Everything that a demonstration is made of.
-struct Scene<'a> {
-    people: People,
-    chain: &'a LocalChain,
-}
+/// Runs all epochs, one after the other. The noise is drawn from the seed `noise`, if there is one.
+async fn play(
+    people: &People,
+    collection: &Collection,
+    servers: &LocalServers,
+    noise: Option<u64>,
+) -> Result<Report> {
+    let mut steps = Steps::default();
+    tell::open(&format!("{} {}", collection.terms.question.text, people.about()));
+    steps.keys(collection);
+    steps.collection(collection);
 
-impl Scene<'_> {
-    /// Runs all epochs, one after the other. The noise is drawn from the seed `noise`, if there is
-    /// one.
-    async fn play(&self, noise: Option<u64>) -> Result<Report> {
-        let collection = &self.chain.collection;
-        let mut steps = Steps::default();
-        tell::open(&format!("{} {}", collection.terms.question.text, self.people.about()));
-        steps.keys(collection);
-        steps.collection(collection);
-
-        let uploader = Arc::new(Uploader::new(collection)?);
-        let watch = Watch::new(self.chain)?;
-        let clients = (0..self.people.clients).map(|_| Client::new(collection.clone()));
-        let mut clients = clients.collect::<Result<_, _>>()?;
-        let mut releases = Vec::new();
-        let mut truth = Vec::new();
-        let mut sending = Duration::ZERO;
-        let started = Instant::now();
-        for epoch in 0..self.people.epochs {
-            self.chain.begin(epoch);
-            let directory = Arc::new(self.chain.directory(&uploader, epoch).await?);
-            let values = Arc::new(self.people.values(epoch));
-            truth = self.people.truth(&values, epoch);
-            let uploader = uploader.clone();
-            let job = Job { values, directory, uploader, epoch, seed: noise, bulk: false };
-            let start = Instant::now();
-            job.run(&mut clients).await?;
-            let taken = start.elapsed();
-            sending += taken;
-            if epoch == 0 {
-                steps.next("clients", &self.sent(taken));
-            }
-            self.chain.end(epoch);
-            let (release, reports) = watch.through(epoch).await?;
-            let told = EpochResult::new(self.people.story, release, &truth);
-            self.tell(&mut steps, &reports, &told);
-            releases.push(told);
+    let uploader = Arc::new(Uploader::new(collection)?);
+    let watch = Watch::new(collection)?;
+    let clients = (0..people.clients).map(|_| Client::new(collection.clone()));
+    let mut clients = clients.collect::<Result<_, _>>()?;
+    let schedule = &collection.schedule;
+    let mut releases = Vec::new();
+    let mut sending = Duration::ZERO;
+    let started = Instant::now();
+    for epoch in 0..people.epochs {
+        servers.clock.set(schedule.start_of(epoch));
+        let directory = Arc::new(servers.directory(&uploader, schedule.window_of(epoch)).await?);
+        let values = Arc::new(people.values(epoch));
+        let truth = people.truth(&values, epoch);
+        let uploader = uploader.clone();
+        let job = Job { values, directory, uploader, epoch, seed: noise, bulk: false };
+        let start = Instant::now();
+        job.run(&mut clients).await?;
+        let taken = start.elapsed();
+        sending += taken;
+        if epoch == 0 {
+            steps.sent(people.clients, collection, taken);
         }
-        eprintln!();
-        let reports = (self.people.clients * self.people.epochs) as f64;
-        let rate = reports / started.elapsed().as_secs_f64();
-        Ok(summary(self.people.story, collection, &releases, &truth, rate)?
-            .field("question", collection.terms.question.text.clone())
-            .field("mechanism", collection.terms.mechanism.key().name())
-            .field("upload_reports_per_second", reports / sending.as_secs_f64())
-            .field("seed", self.people.seed)
-            .field("collection", collection.id().to_string()))
-    }
-
-    /// A sentence about what the clients sent.
-    fn sent(&self, taken: Duration) -> String {
-        let (seconds, bytes) = (taken.as_secs_f64(), self.chain.collection.shape().report_bytes());
-        format!(
-            "{} reports of {} bytes, randomized, sealed, acknowledged: {seconds:.1} s, {} a second",
-            Count(self.people.clients),
-            Count(bytes as u64),
-            Count((self.people.clients as f64 / seconds).round() as u64)
-        )
-    }
-
-    /// Tells every step of the first epoch, and one line for each further epoch. `reports` has what
-    /// each party handed on.
-    fn tell(&self, steps: &mut Steps, reports: &[u64], told: &EpochResult) {
-        let release = &told.release;
-        if release.last > 0 {
-            return tell::aside(&format!("epoch {}", release.last), &told.sentence());
+        servers.clock.set(schedule.deadline(epoch));
+        let (release, reports) = watch.through(epoch).await?;
+        let told = EpochResult::new(people.story, release, truth);
+        if epoch == 0 {
+            steps.passed(collection, &reports, &told.release);
+            steps.next("release", &told.sentence());
+        } else {
+            tell::aside(&format!("epoch {epoch}"), &told.sentence());
         }
-        let collection = &self.chain.collection;
-        let messages = u64::from(collection.shape().messages);
-        let names: Vec<&str> = collection.chain.parties().map(|(_, party)| &*party.name).collect();
-        for (place, (pair, loss)) in names.windows(2).zip(&release.losses).enumerate() {
-            // After the first mix the messages of a report are on their own.
-            let (went_on, what) = match (place, messages) {
-                (0, _) | (_, 1) => (reports[place], "reports"),
-                _ => (reports[place] * messages, "messages"),
-            };
-            let dropped = loss.replayed + loss.malformed;
-            let text = format!(
-                "{} {what}, {} repeated or malformed dropped; permuted; {} signed for them",
-                Count(went_on + dropped),
-                Count(dropped),
-                pair[1]
-            );
-            steps.next(pair[0], &text);
-        }
-        let loss = release.losses.last().copied().unwrap_or_default();
-        let text = format!(
-            "{} reports opened and counted; {} messages dropped",
-            Count(release.reports),
-            loss.replayed + loss.malformed + release.nonsense
-        );
-        steps.next("analyzer", &text);
-        steps.next("release", &told.sentence());
+        releases.push(told);
     }
+    eprintln!();
+    let reports = (people.clients * people.epochs) as f64;
+    let rate = reports / started.elapsed().as_secs_f64();
+    Ok(summary(collection, &releases, rate)?
+        .field("question", collection.terms.question.text.clone())
+        .field("mechanism", collection.terms.mechanism.key().name())
+        .field("upload_reports_per_second", reports / sending.as_secs_f64())
+        .field("seed", people.seed)
+        .field("collection", collection.id().to_string()))
 }
 
 /// The question, with the mechanism calibrated for the honest part of nine tenths of the clients.
@@ -185,9 +140,9 @@ fn terms(request: &Demo, clients: u64, epochs: u64) -> Result<Terms> {
         .with_reports(clients)
         .with_max_messages(64)
         .with_fragile(true);
-    let lifetime = (epsilon, delta);
-    let promise = Promise { epsilon, delta, crowd, corrupt, epochs, lifetime };
-    let mut terms = Terms { question: story.prompt(), promise, mechanism: ask.calibrate(key)? };
+    let mut terms = draft(&ask, ask.calibrate(key)?, corrupt);
+    terms.question = story.prompt();
+    terms.promise.epochs = epochs;
     terms.promise.lifetime = terms.lifetime(1, None)?;
     Ok(terms)
 }

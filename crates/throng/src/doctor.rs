@@ -30,8 +30,7 @@ use std::time::{Duration, Instant};
 /// Examines what is given, again and again if there is time, and reports.
 pub fn run(request: &Doctor) -> Result<Report> {
     let until = Instant::now() + Duration::from_secs(request.wait.unwrap_or(0));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    tokio::runtime::Runtime::new()?.block_on(async {
         loop {
             let findings = examine(request).await;
             if !findings.may_pass() || Instant::now() >= until {

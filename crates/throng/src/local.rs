@@ -1,8 +1,7 @@
 //! A whole chain on this machine: real servers, real disks, and a clock set by hand.
 
 use anyhow::{Context, Result};
-use std::slice;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tempfile::TempDir;
 use throng_client::Uploader;
 use throng_collection::{Board, Collection, Terms};
@@ -11,45 +10,6 @@ use throng_mix::store::Store;
 use throng_server::{Clock, Listener, Parts, Role, Running, Server};
 use throng_wire::{Below, Chain, Identity, Party, Schedule, SignedDirectory};
 use zeroize::Zeroizing;
-
-/// Mixes and an analyzer that listen on loopback and run one collection.
-pub struct LocalChain {
-    /// The collection they run.
-    pub collection: Collection,
-    /// The servers that run it.
-    pub servers: LocalServers,
-}
-
-impl LocalChain {
-    /// Makes identities and a collection, and starts everyone.
-    pub async fn start(terms: Terms, mixes: u8) -> Result<Self> {
-        let parties = LocalParties::gather(mixes).await?;
-        let (schedule, chain) = (parties.schedule, parties.chain.clone());
-        let collection = Collection { terms, schedule, chain };
-        let servers = parties.serve(slice::from_ref(&collection), &[])?;
-        Ok(Self { collection, servers })
-    }
-
-    /// The keys of an epoch, once every party has signed them.
-    pub async fn directory(&self, uploader: &Uploader, epoch: u64) -> Result<SignedDirectory> {
-        self.servers.directory(uploader, self.collection.schedule.window_of(epoch)).await
-    }
-
-    /// Turns everyone's clock to an epoch's first second.
-    pub fn begin(&self, epoch: u64) {
-        self.servers.clock.set(self.collection.schedule.start_of(epoch));
-    }
-
-    /// Turns everyone's clock to an epoch's deadline.
-    pub fn end(&self, epoch: u64) {
-        self.servers.clock.set(self.collection.schedule.deadline(epoch));
-    }
-
-    /// Stops everyone, the first mix first.
-    pub async fn stop(self) {
-        self.servers.stop().await;
-    }
-}
 
 /// The parties of a chain on loopback, who have identities and wait for something to serve.
 pub struct LocalParties {
@@ -73,9 +33,14 @@ impl LocalParties {
             waiting.push((listener, identity));
         }
         let analyzer = parties.pop().context("an analyzer")?;
-        let start = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+        let start = Clock::System.now();
         let schedule = Schedule { start, every: 3_600, grace: 60, below: Below::Expire };
         Ok(Self { chain: Chain { mixes: parties, analyzer }, schedule, waiting })
+    }
+
+    /// The collection of these terms, for them to run.
+    pub fn collection(&self, terms: Terms) -> Collection {
+        Collection { terms, schedule: self.schedule, chain: self.chain.clone() }
     }
 
     /// Starts everyone.
@@ -114,10 +79,10 @@ impl LocalServers {
     /// The keys of a window, once every party has signed them.
     pub async fn directory(&self, uploader: &Uploader, window: u64) -> Result<SignedDirectory> {
         for _ in 0..200 {
-            match uploader.directory(window).await {
-                Ok(directory) => return Ok(directory),
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            if let Ok(directory) = uploader.directory(window).await {
+                return Ok(directory);
             }
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(uploader.directory(window).await?)
     }

@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write, stdout};
 use throng_account::show::{Lower, Near, Upper};
 
 /// An answer, or a row of one, collected field by field.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Report {
     json: Map<String, Value>,
     lines: Vec<(&'static str, String)>,
@@ -18,6 +18,7 @@ pub struct Report {
 }
 
 /// A table with its heading.
+#[derive(Clone)]
 pub struct Rows {
     /// Column names.
     pub head: Vec<&'static str>,
@@ -62,9 +63,9 @@ impl Report {
         self
     }
 
-    /// Makes the answer a failure: the command ends with an error code.
-    pub fn failing(mut self) -> Self {
-        self.failed = true;
+    /// Says whether all is well; if not, the command ends with an error code.
+    pub fn well(mut self, well: bool) -> Self {
+        self.failed = !well;
         self
     }
 

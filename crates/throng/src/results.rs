@@ -5,7 +5,6 @@ use crate::report::{Report, Rows, digits};
 use anyhow::{Context, Result, anyhow, bail};
 use reqwest::{StatusCode, Url};
 use serde_json::{Value, json};
-use std::error::Error;
 use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
@@ -18,10 +17,7 @@ use zeroize::Zeroizing;
 /// Fetches and shows all releases.
 pub fn run(request: &Results) -> Result<Report> {
     let analyzer = Analyzer::new(&request.analyzer)?;
-    let analyzer = match token(request.token_file.as_deref())? {
-        Some(token) => analyzer.with_token(token)?,
-        None => analyzer,
-    };
+    let analyzer = analyzer.with_token(token(request.token_file.as_deref())?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(fetch_all(request, &analyzer))
 }
@@ -51,10 +47,7 @@ async fn fetch_all(request: &Results, analyzer: &Analyzer) -> Result<Report> {
             None => report.say("releases", "none yet"),
         };
         let rows = releases.iter().flat_map(rows).collect();
-        report = report.table(Rows {
-            head: vec!["epochs", "reports", "what", "estimate", "error", "low", "high", "epsilon"],
-            rows,
-        });
+        report = report.table(Rows { head: HEAD.to_vec(), rows });
         let published: Vec<Value> = releases.iter().map(published).collect::<Result<_>>()?;
         all.push(json!({ "collection": id, "question": question, "releases": published }));
     }
@@ -71,15 +64,10 @@ fn privacy(report: Report, release: &Release) -> Report {
     let Release { guarantee, spent, .. } = release;
     let (bound, crowd) = bound_and_crowd(guarantee);
     let latest = format!("{bound} among {crowd}; {}", guarantee.holds_if);
-    nobody_honest(report.say("latest release", latest), guarantee, "infinity").say(
-        "spent so far",
-        format!(
-            "epsilon {} of {} at delta {}",
-            digits(Upper(spent.epsilon.get())),
-            digits(Upper(spent.lifetime.get())),
-            digits(Upper(spent.delta.get()))
-        ),
-    )
+    let [epsilon, delta] = [spent.epsilon.get(), spent.delta.get()].map(Upper).map(digits);
+    let lifetime = digits(Upper(spent.lifetime.get()));
+    nobody_honest(report.say("latest release", latest), guarantee, "infinity")
+        .say("spent so far", format!("epsilon {epsilon} of {lifetime} at delta {delta}"))
 }
 
 /// The bound of a guarantee, and the crowd that it counts on, in words.
@@ -147,12 +135,12 @@ impl Analyzer {
         Ok(Self { http, url: url.trim_end_matches('/').to_owned(), token: None })
     }
 
-    /// Adds a token to read with. It is never sent over other machines in the clear.
-    pub fn with_token(self, token: Zeroizing<String>) -> Result<Self> {
-        if in_the_open(&self.url) {
+    /// Reads with this token, if there is one. It is never sent over other machines in the clear.
+    pub fn with_token(self, token: Option<Zeroizing<String>>) -> Result<Self> {
+        if token.is_some() && in_the_open(&self.url) {
             bail!("the token would pass other machines in the clear; use an https:// address");
         }
-        Ok(Self { token: Some(token), ..self })
+        Ok(Self { token, ..self })
     }
 
     /// The ids of the questions it serves. Boards have bulletins instead of results.
@@ -178,7 +166,8 @@ impl Analyzer {
     }
 
     /// The status of a party: its epochs and their stages.
-    pub async fn status(&self, id: &str) -> Result<Value> {
+    pub async fn status(&self, subjects: &Subjects) -> Result<Value> {
+        let id = subjects.collection().id();
         Ok(serde_json::from_str(&self.get(&format!("/v1/collections/{id}/status")).await?)?)
     }
 
@@ -189,7 +178,7 @@ impl Analyzer {
             request = request.bearer_auth(&**token);
         }
         let answer = request.send().await.map_err(|error| {
-            let (url, why) = (&self.url, why(&error));
+            let (url, why) = (&self.url, why(error));
             anyhow!("cannot reach {url}: {why}; is it running, and is the address right?")
         })?;
         let status = answer.status();
@@ -214,15 +203,11 @@ impl Analyzer {
 }
 
 /// The reason why there is no answer: the innermost cause.
-pub fn why(error: &reqwest::Error) -> String {
+pub fn why(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".into();
     }
-    let mut reason: &dyn Error = error;
-    while let Some(source) = reason.source() {
-        reason = source;
-    }
-    reason.to_string()
+    anyhow!(error).root_cause().to_string()
 }
 
 /// True if requests to an address pass other machines without TLS.
@@ -232,6 +217,10 @@ pub fn in_the_open(url: &str) -> bool {
     let here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
     url.scheme() == "http" && !here
 }
+
+/// The columns of the table of releases.
+const HEAD: [&str; 8] =
+    ["epochs", "reports", "what", "estimate", "error", "low", "high", "epsilon"];
 
 /// The pause before a release is asked for again.
 const AGAIN: Duration = Duration::from_millis(500);

@@ -19,8 +19,7 @@ use throng_chart::Chart;
 
 /// Plays one of the protocols through.
 pub fn run(request: &Rounds) -> Result<Report> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    tokio::runtime::Runtime::new()?.block_on(async {
         tokio::select! {
             done = play(request) => done,
             _ = tokio::signal::ctrl_c() => bail!("stopped; nothing is left behind"),
@@ -38,11 +37,6 @@ async fn play(request: &Rounds) -> Result<Report> {
     }
 }
 
-/// Says on standard error how far it is.
-fn progress(text: &str) {
-    eprintln!("{text}");
-}
-
 /// Writes charts as SVG and CSV, if there is a directory for them, and returns the files.
 fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
     let Some(out) = out else { return Ok(Vec::new()) };
@@ -51,7 +45,7 @@ fn draw(out: Option<&Path>, charts: &[(&str, Chart)]) -> Result<Vec<String>> {
     for (name, chart) in charts {
         files.extend(save(out, name, chart)?);
     }
-    progress(&format!("wrote {}", files.join(", ")));
+    eprintln!("wrote {}", files.join(", "));
     Ok(files)
 }
 

@@ -6,25 +6,22 @@ use crate::crowd::Job;
 use crate::report::Report;
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use throng_client::{Client, Patience, Uploader};
 use throng_collection::{Collection, duration_text};
 use throng_mechanism::{Kind, Values};
+use throng_server::Clock;
 
 /// Sends every row as one report.
 pub fn run(request: &Send) -> Result<Report> {
     let file = &request.collection;
     let collection = Collection::parse(&text_of(file)?)
         .with_context(|| format!("{} is not a collection that can be run", file.display()))?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let epoch = open_epoch(request, &collection, now)?;
+    let epoch = open_epoch(request, &collection, Clock::System.now())?;
     let values = values(request, &collection)?;
     let mut clients = clients(request, &collection, values.len())?;
     let count = clients.len() as u64;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let sent = runtime.block_on(async {
+    let sent = tokio::runtime::Runtime::new()?.block_on(async {
         let uploader = Arc::new(Uploader::new(&collection)?);
         let window = collection.schedule.window_of(epoch);
         // Somebody waits at the terminal: if nobody answers at first, they want to know.
@@ -89,10 +86,9 @@ fn values(request: &Send, collection: &Collection) -> Result<Values> {
     };
     let mut column = columns.read(&request.values, kind, None)?;
     if let Values::Categories(list) = &mut column.values {
-        let place = |name: &String| match question.labels.iter().position(|label| label == name) {
-            Some(place) => Some(place as u32),
-            None if question.labels.is_empty() => name.trim().parse().ok(),
-            None => None,
+        let place = |name: &String| match question.labels.as_slice() {
+            [] => name.trim().parse().ok(),
+            labels => labels.iter().position(|label| label == name).map(|place| place as u32),
         };
         let places: Option<Vec<u32>> = column.names.iter().map(place).collect();
         // The value itself is nobody's business.
@@ -123,9 +119,6 @@ fn clients(request: &Send, collection: &Collection, count: usize) -> Result<Vec<
     };
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot create {}", directory.display()))?;
-    let open = |row: usize| {
-        let file: &Path = &directory.join(format!("client-{row}"));
-        Ok(Client::open(collection.clone(), file)?)
-    };
-    (0..count).map(open).collect()
+    let file = |row: usize| directory.join(format!("client-{row}"));
+    (0..count).map(|row| Ok(Client::open(collection.clone(), &file(row))?)).collect()
 }

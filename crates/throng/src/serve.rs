@@ -19,8 +19,7 @@ pub fn run(party: &Serve) -> Result<()> {
     };
     let config = Config::read(role, file).with_context(advice)?;
     let server = Server::open(&config, Clock::System).with_context(advice)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    tokio::runtime::Runtime::new()?.block_on(async {
         let running = server.start().await.with_context(advice)?;
         if !log_json {
             eprintln!("{role} listening on {}", running.address());

@@ -4,7 +4,7 @@ use crate::args::Token as Request;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{self, ErrorKind, Write, stdout};
 use std::path::Path;
 use tempfile::NamedTempFile;
 use throng_server::{Access, Token};
@@ -13,16 +13,14 @@ use zeroize::Zeroizing;
 /// Makes a token and prints its secret, this once; or removes a token.
 pub fn run(request: &Request, json: bool) -> Result<bool> {
     let file = &request.file;
-    let directory = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = parent.unwrap_or(Path::new("."));
     // Two of these at the same time must not undo each other.
     let lock = File::open(directory).and_then(|opened| opened.lock().map(|()| opened));
     let _lock = lock.with_context(|| format!("cannot use {}", directory.display()))?;
     let mut access = read(file)?;
     let secret = change(request, &mut access)?;
-    write(directory, file, &access)?;
+    write(directory, file, &access).with_context(|| format!("cannot write {}", file.display()))?;
     let text = match (&secret, json) {
         (Some(secret), true) => {
             let role = access.tokens().last().map(|token| token.reader.to_string());
@@ -74,15 +72,12 @@ fn read(file: &Path) -> Result<Access> {
 }
 
 /// Writes the file in one step, readable by its owner alone.
-fn write(directory: &Path, file: &Path, access: &Access) -> Result<()> {
-    let replaced = || -> std::io::Result<()> {
-        let mut new = NamedTempFile::new_in(directory)?;
-        new.write_all(access.to_toml().as_bytes())?;
-        new.as_file().sync_all()?;
-        new.persist(file)?;
-        Ok(())
-    };
-    replaced().with_context(|| format!("cannot write {}", file.display()))
+fn write(directory: &Path, file: &Path, access: &Access) -> io::Result<()> {
+    let mut new = NamedTempFile::new_in(directory)?;
+    new.write_all(access.to_toml().as_bytes())?;
+    new.as_file().sync_all()?;
+    new.persist(file)?;
+    Ok(())
 }
 
 fn names(access: &Access) -> String {

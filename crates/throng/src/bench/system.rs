@@ -3,12 +3,13 @@
 use super::chain::{agreements, fresh_keys, ratio, terms};
 use super::rate::all_cores;
 use crate::crowd::Job;
-use crate::local::LocalChain;
+use crate::local::{LocalParties, LocalServers};
 use crate::parallel::{cores, generator};
 use crate::report::{Report, Rows};
 use crate::results::Analyzer;
 use anyhow::{Context, Result, ensure};
 use chacha20::rand_core::Rng;
+use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_account::show::Near;
@@ -26,18 +27,25 @@ pub fn end_to_end() -> Result<Report> {
     terms.promise.epochs = 2;
     terms.promise.lifetime = terms.lifetime(1, None)?;
     Runtime::new()?.block_on(async {
-        let chain = LocalChain::start(terms, 2).await?;
-        let report = measure(&chain, raw, fresh).await;
-        chain.stop().await;
+        let parties = LocalParties::gather(2).await?;
+        let collection = parties.collection(terms);
+        let servers = parties.serve(slice::from_ref(&collection), &[])?;
+        let report = measure(&collection, &servers, raw, fresh).await;
+        servers.stop().await;
         report
     })
 }
 
-async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
-    let collection = &chain.collection;
+async fn measure(
+    collection: &Collection,
+    servers: &LocalServers,
+    raw: f64,
+    fresh: f64,
+) -> Result<Report> {
+    let schedule = &collection.schedule;
     let uploader = Arc::new(Uploader::new(collection)?);
-    chain.begin(0);
-    let directory = Arc::new(chain.directory(&uploader, 0).await?);
+    servers.clock.set(schedule.start_of(0));
+    let directory = Arc::new(servers.directory(&uploader, schedule.window_of(0)).await?);
     let clients = (0..CLIENTS).map(|_| Client::new(collection.clone()));
     let mut clients = clients.collect::<Result<_, _>>()?;
     let values = Arc::new(Values::Bits((0..CLIENTS).map(|i| i % 3 == 0).collect()));
@@ -45,13 +53,13 @@ async fn measure(chain: &LocalChain, raw: f64, fresh: f64) -> Result<Report> {
     let start = Instant::now();
     job.run(&mut clients).await?;
     let sent = start.elapsed();
-    chain.end(0);
-    released(chain).await?;
+    servers.clock.set(schedule.deadline(0));
+    released(collection).await?;
     let all = start.elapsed();
 
     // The second epoch is left open: what is accepted is on disk, and nothing else happens.
-    chain.begin(1);
-    chain.directory(&job.uploader, 1).await?;
+    servers.clock.set(schedule.start_of(1));
+    servers.directory(&job.uploader, schedule.window_of(1)).await?;
     let each = collection.shape().report_bytes();
     let single = accepted(collection, each, 128).await?;
     let many = (64 << 10) / each;
@@ -125,9 +133,9 @@ async fn accepted(collection: &Collection, bytes: usize, connections: u64) -> Re
     Ok(taken as f64 / start.elapsed().as_secs_f64())
 }
 
-async fn released(chain: &LocalChain) -> Result<()> {
-    let analyzer = Analyzer::new(&chain.collection.chain.analyzer.url)?;
-    let subjects = Subjects::of(Arc::new(chain.collection.clone()));
+async fn released(collection: &Collection) -> Result<()> {
+    let analyzer = Analyzer::new(&collection.chain.analyzer.url)?;
+    let subjects = Subjects::of(Arc::new(collection.clone()));
     let start = Instant::now();
     while analyzer.releases(&subjects).await?.is_empty() {
         ensure!(start.elapsed() < Duration::from_mins(2), "no release after two minutes");

@@ -3,7 +3,7 @@
 use super::story::Story;
 use crate::report::{Report, digits};
 use crate::results::{bound_and_crowd, nobody_honest, published};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use throng_account::show::{Near, Upper};
 use throng_collection::{Answer, Collection, Release, Subject};
@@ -13,11 +13,13 @@ pub struct EpochResult {
     /// The release as it was published.
     pub release: Release,
     story: Story,
+    /// The true values under their labels, the most important first.
+    truth: Vec<(Subject, f64)>,
     /// The estimates; of names, the largest first.
     estimates: Vec<Comparison>,
     /// The estimate that stands for the whole: the first that is asked for, the last of a line over
     /// time, or the name found most often.
-    top: Option<Comparison>,
+    top: Comparison,
 }
 
 /// The truth about something, and the estimate of it.
@@ -31,7 +33,7 @@ struct Comparison {
 impl EpochResult {
     /// Puts the truth beside a release. If nothing was found, the commonest value in truth stands
     /// for the whole.
-    pub fn new(story: Story, release: Release, truth: &[(Subject, f64)]) -> Self {
+    pub fn new(story: Story, release: Release, truth: Vec<(Subject, f64)>) -> Self {
         let beside = |what: &Subject, answer: Option<&Answer>| Comparison {
             what: what.clone(),
             truth: truth.iter().find(|(name, _)| what == name).map(|(_, count)| *count),
@@ -44,22 +46,21 @@ impl EpochResult {
             estimates.sort_by(|a, b| value(b).total_cmp(&value(a)));
         }
         let top = if story == Story::Aircraft { estimates.last() } else { estimates.first() };
-        let commonest = || truth.first().map(|(what, _)| beside(what, None));
-        let top = top.cloned().or_else(commonest);
-        Self { release, story, estimates, top }
+        let top = top.cloned().unwrap_or_else(|| beside(&truth[0].0, None));
+        Self { release, story, truth, estimates, top }
     }
 
     /// The release in one sentence.
     pub fn sentence(&self) -> String {
         let of = |value: Option<f64>| value.map_or("-".into(), |value| Near(value).to_string());
-        let [truth, estimate, _, low, high] = self.numbers();
-        let (label, found, counted) = (self.label(), self.estimates.len(), self.story.counted());
+        let [truth, estimate, _, low, high] = self.top.numbers().map(of);
+        let epsilon = Upper(self.release.guarantee.epsilon.get()).places(3);
+        let (label, found, counted) = (&self.top.what, self.estimates.len(), self.story.counted());
         let what = match self.story {
             Story::Names if found == 0 => {
                 return format!(
-                    "no name is common enough to be found; the commonest, {label}, is held by {} \
-                     {counted}",
-                    of(truth)
+                    "no name is common enough to be found; the commonest, {label}, is held by \
+                     {truth} {counted}"
                 );
             }
             Story::Names => format!("{found} names found, the first {label}: "),
@@ -68,12 +69,8 @@ impl EpochResult {
             Story::Crash | Story::Delays => String::new(),
         };
         format!(
-            "{what}estimate {}, truth {} {counted}; 95 %: {} to {}; epsilon {}",
-            of(estimate),
-            of(truth),
-            of(low),
-            of(high),
-            Upper(self.release.guarantee.epsilon.get()).places(3),
+            "{what}estimate {estimate}, truth {truth} {counted}; 95 %: {low} to {high}; epsilon \
+             {epsilon}"
         )
     }
 
@@ -81,7 +78,7 @@ impl EpochResult {
     fn to_json(&self) -> Result<Value> {
         let published = published(&self.release)?;
         let privacy = &published["privacy"];
-        let top = self.top.as_ref().map(Comparison::to_json).unwrap_or_default();
+        let top = self.top.to_json();
         Ok(json!({
             "epoch": self.release.last,
             "label": top["label"],
@@ -99,16 +96,6 @@ impl EpochResult {
             "spent_delta": privacy["spent_delta"],
             "dropped": published["dropped"],
         }))
-    }
-
-    /// The name of what stands for the whole.
-    fn label(&self) -> String {
-        self.top.as_ref().map_or("-".into(), |top| top.what.to_string())
-    }
-
-    /// Truth, estimate, error and interval of what stands for the whole.
-    fn numbers(&self) -> [Option<f64>; 5] {
-        self.top.as_ref().map_or([None; 5], Comparison::numbers)
     }
 }
 
@@ -134,47 +121,39 @@ impl Comparison {
 }
 
 /// Everything, for people and for programs.
-pub fn summary(
-    story: Story,
-    collection: &Collection,
-    releases: &[EpochResult],
-    truth: &[(Subject, f64)],
-    rate: f64,
-) -> Result<Report> {
+pub fn summary(collection: &Collection, releases: &[EpochResult], rate: f64) -> Result<Report> {
     let all: Vec<Value> = releases.iter().map(EpochResult::to_json).collect::<Result<_>>()?;
-    let mut report = Report::default()
+    let last = releases.last().context("an epoch")?;
+    let guarantee = &last.release.guarantee;
+    let (bound, crowd) = bound_and_crowd(guarantee);
+    let report = Report::default()
         .field("releases", all)
         .say("question", &collection.terms.question.text)
-        .say("mechanism", collection.terms.mechanism.key().name());
-    if let Some(last) = releases.last() {
-        let guarantee = &last.release.guarantee;
-        let (bound, crowd) = bound_and_crowd(guarantee);
-        let honest = format!("{bound}, counting on {crowd}");
-        report = report.say("against everyone, one mix honest", honest);
-        let nothing = "infinite: a report by itself shows the value";
-        report = nobody_honest(report, guarantee, nothing);
-    }
-    report = report
+        .say("mechanism", collection.terms.mechanism.key().name())
+        .say("against everyone, one mix honest", format!("{bound}, counting on {crowd}"));
+    let nothing = "infinite: a report by itself shows the value";
+    let mut report = nobody_honest(report, guarantee, nothing)
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes())
         .line("reports_per_second", "reports per second, end to end", Near(rate.round()));
-    if !story.has_several_answers() || releases.len() > 1 {
-        report = over_time(report, releases, story.has_several_answers());
+    let several = last.story.has_several_answers();
+    if !several || releases.len() > 1 {
+        report = over_time(report, releases, several);
     }
-    Ok(match (story, releases.last()) {
-        (Story::Browsers, Some(last)) => shares(report, last),
-        (Story::Names, Some(last)) => ranking(report, last, truth),
+    Ok(match last.story {
+        Story::Browsers => shares(report, last),
+        Story::Names => ranking(report, last),
         _ => report,
     })
 }
 
 /// Adds a row for every epoch, with a picture if there are several.
 fn over_time(report: Report, releases: &[EpochResult], several: bool) -> Report {
-    let numbers: Vec<[Option<f64>; 5]> = releases.iter().map(EpochResult::numbers).collect();
+    let numbers: Vec<_> = releases.iter().map(|told| told.top.numbers()).collect();
     let row = |(told, picture): (&EpochResult, String)| {
         let Release { last, reports, guarantee, spent, .. } = &told.release;
         let row = Report::default().say("epoch", last.to_string());
-        let row = if several { row.say("answer", told.label()) } else { row };
-        let row = compared(row, "truth", told.numbers())
+        let row = if several { row.say("answer", told.top.what.to_string()) } else { row };
+        let row = compared(row, "truth", told.top.numbers())
             .say("reports", reports.to_string())
             .say("epsilon", digits(Upper(guarantee.epsilon.get())))
             .say("spent", digits(Upper(spent.epsilon.get())));
@@ -206,8 +185,8 @@ fn compared(row: Report, truth: &'static str, numbers: [Option<f64>; 5]) -> Repo
 }
 
 /// The commonest in truth beside those that were found, each with its count.
-fn ranking(report: Report, told: &EpochResult, truth: &[(Subject, f64)]) -> Report {
-    let found = &told.estimates;
+fn ranking(report: Report, told: &EpochResult) -> Report {
+    let EpochResult { truth, estimates: found, .. } = told;
     let row = |(place, (what, count)): (usize, &(Subject, f64))| {
         let beside = found.get(place);
         let row = Report::default()
@@ -300,7 +279,7 @@ mod tests {
         let truth =
             [("Emma", 7.0), ("Noah", 5.0)].map(|(name, n)| (Subject::Label(name.into()), n));
         let release = Release { estimates: vec![], ..example::release() };
-        let told = EpochResult::new(Story::Names, release, &truth);
+        let told = EpochResult::new(Story::Names, release, truth.into());
         let json = told.to_json().unwrap();
         assert_eq!((&json["truth"], &json["estimate"]), (&json!(7.0), &Value::Null));
         assert_eq!((&json["label"], &json["interval"]), (&json!("Emma"), &Value::Null));

@@ -1,43 +1,40 @@
 //! The way of an epoch through the chain, as its parties tell it over HTTP.
 
-use crate::local::LocalChain;
 use crate::results::Analyzer;
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use throng_collection::{Release, Subjects};
+use throng_collection::{Collection, Release, Subjects};
 
 /// The parties that carry the reports, each asked over HTTP.
 pub struct Watch {
-    id: String,
     subjects: Subjects,
     parties: Vec<(String, Analyzer)>,
 }
 
 impl Watch {
-    /// Watches all parties of a chain.
-    pub fn new(chain: &LocalChain) -> Result<Self> {
-        let ask = |url: &str| Analyzer::new(url);
-        let parties = chain.collection.chain.parties();
-        let parties = parties.map(|(_, party)| Ok((party.name.clone(), ask(&party.url)?)));
-        Ok(Self {
-            id: chain.collection.id().to_string(),
-            subjects: Subjects::of(Arc::new(chain.collection.clone())),
-            parties: parties.collect::<Result<_>>()?,
-        })
+    /// Watches all parties of a collection.
+    pub fn new(collection: &Collection) -> Result<Self> {
+        let parties = collection.chain.parties();
+        let parties =
+            parties.map(|(_, party)| Ok((party.name.clone(), Analyzer::new(&party.url)?)));
+        let parties = parties.collect::<Result<_>>()?;
+        Ok(Self { subjects: Subjects::of(Arc::new(collection.clone())), parties })
     }
 
-    /// Waits until an epoch is released and everyone has signed for what it got. Returns the release,
-    /// and how many reports each party tells of, in the order of the chain.
+    /// Waits until an epoch is released and everyone has signed for what it got. Returns the
+    /// release, and how many reports each party tells of, in the order of the chain.
     pub async fn through(&self, epoch: u64) -> Result<(Release, Vec<u64>)> {
-        let spinner = spinner();
+        let style = ProgressStyle::with_template("{spinner} {msg}").expect("a constant template");
+        let spinner = ProgressBar::new_spinner().with_style(style);
+        spinner.enable_steady_tick(Duration::from_millis(100));
         let patience = Instant::now();
         while patience.elapsed() < PATIENCE {
             let (mut stages, mut reports, mut delivered) = (Vec::new(), Vec::new(), 0);
             for (name, party) in &self.parties {
-                let (stage, told) = stage(&party.status(&self.id).await?, epoch);
+                let (stage, told) = stage(&party.status(&self.subjects).await?, epoch);
                 if DROPPED.contains(&&stage[..]) {
                     bail!("{name} dropped the epoch instead of releasing it ({stage})");
                 }
@@ -67,18 +64,10 @@ impl Watch {
 
 /// The stage of a party in an epoch, and the number of reports it tells of.
 fn stage(status: &Value, epoch: u64) -> (String, u64) {
-    let slots = status["slots"].as_array().map_or(&[][..], Vec::as_slice);
-    let slot = slots.iter().find(|slot| slot["last"].as_u64() == Some(epoch));
-    let stage = slot.and_then(|slot| slot["stage"].as_str()).unwrap_or("waiting");
-    (stage.into(), slot.and_then(|slot| slot["reports"].as_u64()).unwrap_or(0))
-}
-
-fn spinner() -> ProgressBar {
-    let spinner = ProgressBar::new_spinner();
-    spinner
-        .set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a constant template"));
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    spinner
+    let mut slots = status["slots"].as_array().into_iter().flatten();
+    let slot = slots.find(|slot| slot["last"].as_u64() == Some(epoch)).unwrap_or(&Value::Null);
+    let stage = slot["stage"].as_str().unwrap_or("waiting");
+    (stage.into(), slot["reports"].as_u64().unwrap_or(0))
 }
 
 /// Stages that nothing follows.

@@ -30,11 +30,8 @@ pub enum Story {
 impl Story {
     /// Clients, if no number is asked for.
     pub fn usual_clients(self) -> u64 {
-        match self {
-            // Each aircraft of the sample eight times, in every one of several epochs.
-            Self::Aircraft => 8_192,
-            _ => 20_000,
-        }
+        // Each aircraft of the sample eight times, in every one of several epochs.
+        if self == Self::Aircraft { 8_192 } else { 20_000 }
     }
 
     /// Epochs, if no number is asked for.
@@ -63,7 +60,7 @@ impl Story {
         match self {
             Self::Crash => Question::Bit,
             Self::Delays => Question::Real,
-            Self::Browsers => Question::Category { size: browsers().len() as u32 },
+            Self::Browsers => Question::Category { size: self.shares().len() as u32 },
             // One hash function errs least where all strings that occur are candidates.
             Self::Names => Question::Text { bits: 128, hashes: 1, cohorts: 64 },
             Self::Aircraft => {
@@ -74,23 +71,19 @@ impl Story {
 
     /// The question in words.
     pub fn prompt(self) -> Prompt {
-        let first = |list: Vec<(String, f64)>| list.into_iter().map(|(label, _)| label).collect();
-        match self {
-            Self::Crash => Prompt::new("Did the application crash today?"),
-            Self::Delays => {
-                let (low, high) = DELAYS;
-                let text = "How many minutes late did the flight leave?";
-                Prompt { low, high, unit: "minutes".into(), ..Prompt::new(text) }
-            }
-            Self::Browsers => {
-                Prompt { labels: first(browsers()), ..Prompt::new("Which browser do you use?") }
-            }
-            Self::Names => Prompt {
-                labels: first(names(CANDIDATES)),
-                ..Prompt::new("Which name did the newborn get?")
-            },
-            Self::Aircraft => Prompt::new("Did the aircraft fly in this period?"),
+        let mut prompt = Prompt::new(match self {
+            Self::Crash => "Did the application crash today?",
+            Self::Delays => "How many minutes late did the flight leave?",
+            Self::Browsers => "Which browser do you use?",
+            Self::Names => "Which name did the newborn get?",
+            Self::Aircraft => "Did the aircraft fly in this period?",
+        });
+        prompt.labels = self.shares().into_iter().map(|(label, _)| label).collect();
+        if self == Self::Delays {
+            (prompt.low, prompt.high) = DELAYS;
+            prompt.unit = "minutes".into();
         }
+        prompt
     }
 
     /// True if a release answers about several things at once.
@@ -106,6 +99,15 @@ impl Story {
             Self::Browsers => "users",
             Self::Names => "newborns",
             Self::Aircraft => "aircraft",
+        }
+    }
+
+    /// The labels with the weight of each, if people hold one of several.
+    fn shares(self) -> Vec<(String, f64)> {
+        match self {
+            Self::Browsers => browsers(),
+            Self::Names => names(CANDIDATES),
+            _ => Vec::new(),
         }
     }
 }
@@ -129,12 +131,7 @@ impl People {
     /// This number of clients over this number of epochs. The seed decides all that is random about
     /// their values.
     pub fn new(story: Story, clients: u64, epochs: u64, seed: u64) -> Self {
-        let weighted = match story {
-            Story::Browsers => browsers(),
-            Story::Names => names(CANDIDATES),
-            _ => Vec::new(),
-        };
-        let (labels, weights): (Vec<String>, Vec<f64>) = weighted.into_iter().unzip();
+        let (labels, weights): (Vec<String>, Vec<f64>) = story.shares().into_iter().unzip();
         let shares = labels.into_iter().zip(apportion(&weights, clients)).collect();
         let flown = if story == Story::Aircraft { aircraft() } else { Vec::new() };
         let delays = if story == Story::Delays { delays() } else { Vec::new() };

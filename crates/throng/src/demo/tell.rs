@@ -1,15 +1,13 @@
 //! The story of a run on standard error: numbered steps with their titles on the left.
 
+use std::time::Duration;
 use throng_account::show::{Count, Upper};
-use throng_collection::{Collection, Promise};
+use throng_collection::{Collection, Promise, Release};
 use throng_mechanism::Spending;
 
 /// Tells what is about to happen.
 pub fn open(text: &str) {
-    for line in wrapped(text, WIDTH) {
-        eprintln!("{line}");
-    }
-    eprintln!();
+    eprintln!("{}\n", wrapped(text, WIDTH).join("\n"));
 }
 
 /// Tells something that is no step of its own.
@@ -53,6 +51,46 @@ impl Steps {
         self.next("collection", &collection.id().to_string());
         lines("", &format!("Answers go through {key}, {messages} in every report."));
         lines("", &promise(collection));
+    }
+
+    /// Tells what the clients sent, and in what time.
+    pub fn sent(&mut self, clients: u64, collection: &Collection, taken: Duration) {
+        let seconds = taken.as_secs_f64();
+        let text = format!(
+            "{} reports of {} bytes, randomized, sealed, acknowledged: {seconds:.1} s, {} a second",
+            Count(clients),
+            Count(collection.shape().report_bytes() as u64),
+            Count((clients as f64 / seconds).round() as u64)
+        );
+        self.next("clients", &text);
+    }
+
+    /// Tells what each party handed on, until the analyzer counted it. `reports` has their numbers.
+    pub fn passed(&mut self, collection: &Collection, reports: &[u64], release: &Release) {
+        let messages = u64::from(collection.shape().messages);
+        let names: Vec<&str> = collection.chain.parties().map(|(_, party)| &*party.name).collect();
+        for (place, (pair, loss)) in names.windows(2).zip(&release.losses).enumerate() {
+            // After the first mix the messages of a report are on their own.
+            let (went_on, what) = match (place, messages) {
+                (0, _) | (_, 1) => (reports[place], "reports"),
+                _ => (reports[place] * messages, "messages"),
+            };
+            let dropped = loss.replayed + loss.malformed;
+            let text = format!(
+                "{} {what}, {} repeated or malformed dropped; permuted; {} signed for them",
+                Count(went_on + dropped),
+                Count(dropped),
+                pair[1]
+            );
+            self.next(pair[0], &text);
+        }
+        let loss = release.losses.last().copied().unwrap_or_default();
+        let text = format!(
+            "{} reports opened and counted; {} messages dropped",
+            Count(release.reports),
+            loss.replayed + loss.malformed + release.nonsense
+        );
+        self.next("analyzer", &text);
     }
 }
 
@@ -112,11 +150,8 @@ fn lifetime(collection: &Collection) -> String {
 }
 
 fn lines(title: &str, text: &str) {
-    let mut title = title;
-    for line in wrapped(text, WIDTH - TITLE) {
-        eprintln!("{title:TITLE$}{line}");
-        title = "";
-    }
+    let below = format!("\n{:TITLE$}", "");
+    eprintln!("{title:TITLE$}{}", wrapped(text, WIDTH - TITLE).join(&below));
 }
 
 /// Breaks a text between words. A text that fits into one line keeps its spaces.

@@ -26,7 +26,9 @@ pub fn examine<'a>(
     let own = own.ok_or_else(|| format!("{name} begins with no certificate"));
     let remedy = "ask who issued it for a PEM file of X.509, version 3";
     let own = findings.need("TLS", own, remedy)?;
-    in_force(&own, &chain[1..], certificate, findings);
+    if let Some(trouble) = out_of_force(&own, &chain[1..]) {
+        findings.fail("TLS", format!("{name} {trouble}"), "renew it, or set the clock");
+    }
     for host in hosts {
         let host = host.trim_matches(['[', ']']);
         let covers =
@@ -64,29 +66,23 @@ fn pair(chain: &[CertificateDer<'static>], key: &Path, findings: &mut Findings) 
     findings.need("TLS", config, remedy).map(drop)
 }
 
-/// Checks that the certificate has begun and not ended. Those who connect check who signed it:
+/// A certificate that has not begun or has ended, in words. Those who connect check who signed it:
 /// without roots nothing is trusted, but the dates are looked at first.
-fn in_force(
-    own: &ParsedCertificate<'_>,
-    others: &[CertificateDer<'_>],
-    file: &Path,
-    findings: &mut Findings,
-) {
+fn out_of_force(own: &ParsedCertificate, others: &[CertificateDer]) -> Option<&'static str> {
     let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
     let trust = RootCertStore::empty();
     let now = UnixTime::now();
     let checked =
         verify_server_cert_signed_by_trust_anchor(own, &trust, others, now, algorithms.all);
-    let says = match checked {
+    match checked {
         Err(Error::InvalidCertificate(
             CertificateError::Expired | CertificateError::ExpiredContext { .. },
-        )) => "has expired",
+        )) => Some("has expired"),
         Err(Error::InvalidCertificate(
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
-        )) => "is not valid yet",
-        _ => return,
-    };
-    findings.fail("TLS", format!("{} {says}", file.display()), "renew it, or set the clock");
+        )) => Some("is not valid yet"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use throng_collection::{Collection, duration_text};
 use throng_wire::{KeyStatement, Party};
-use tokio::task::JoinSet;
 
 /// A client that trusts these roots in PEM alone, or those of the system.
 pub fn http(authority: Option<&[u8]>) -> Option<Client> {
@@ -27,15 +26,13 @@ pub async fn examine(
     parties: impl Iterator<Item = (Arc<Collection>, u8)>,
     findings: &mut Findings,
 ) {
-    let mut asked = JoinSet::new();
-    for (place, (collection, hop)) in parties.enumerate() {
+    let ask = |(collection, hop): (Arc<Collection>, u8)| {
         let http = http.clone();
-        asked.spawn(async move { (place, look(http, &collection, hop).await) });
-    }
-    let mut heard = asked.join_all().await;
-    heard.sort_by_key(|(place, _)| *place);
-    for (_, found) in heard {
-        findings.extend(found);
+        tokio::spawn(async move { look(http, &collection, hop).await })
+    };
+    let asked: Vec<_> = parties.map(ask).collect();
+    for heard in asked {
+        findings.extend(heard.await.expect("a check that does not panic"));
     }
 }
 
@@ -105,8 +102,8 @@ struct Peer<'a> {
 struct Answer {
     status: u16,
     body: Vec<u8>,
-    /// The least number of seconds that its clock is ahead.
-    ahead: Option<f64>,
+    /// The least number of seconds that its clock is ahead; 0 if it does not tell the time.
+    ahead: f64,
 }
 
 impl Peer<'_> {
@@ -124,8 +121,8 @@ impl Peer<'_> {
             let remedy = "check the url in the collection, and the proxy in front";
             return findings.fail("reach", says, remedy);
         }
-        let ahead = answer.ahead.unwrap_or(0.0);
-        let (apart, way) = (ahead.abs(), if ahead > 0.0 { "ahead" } else { "behind" });
+        let apart = answer.ahead.abs();
+        let way = if answer.ahead > 0.0 { "ahead" } else { "behind" };
         let says = format!("the clock of {} is {apart:.0} s {way} of this one", self.name);
         let remedy = "set both by NTP: epochs open and close by them";
         if apart > TOLERANCE.max(self.collection.schedule.grace as f64) {
@@ -193,9 +190,8 @@ impl Peer<'_> {
     /// The parties whose keys and signatures are missing, by name.
     fn missing(&self, waits: &Value) -> String {
         let names = |field: &str| {
-            let names: Vec<&str> =
-                elements(&waits[field]).iter().map(|hop| self.name_of(hop)).collect();
-            names.join(" and ")
+            let hops = elements(&waits[field]).iter();
+            hops.map(|hop| self.name_of(hop)).collect::<Vec<_>>().join(" and ")
         };
         match (names("keys"), names("signatures")) {
             (keys, _) if !keys.is_empty() => format!("the key of {keys}"),
@@ -211,20 +207,16 @@ impl Peer<'_> {
     }
 
     async fn get(&self, path: &str, findings: &mut Findings) -> Option<Answer> {
-        match self.ask(path).await {
-            Ok(answer) => Some(answer),
-            Err(error) => {
-                let why = why(&error);
-                let remedy = if why.contains("certificate") {
-                    "let `ca` under [peers] name who signed it, and let it name the host of the url"
-                } else {
-                    "is it started, and is the url in the collection right?"
-                };
-                let says = format!("{} does not answer: {why}", self.name);
-                findings.not_yet("reach", says, remedy);
-                None
-            }
-        }
+        let failed = |error| {
+            let why = why(error);
+            let remedy = if why.contains("certificate") {
+                "let `ca` under [peers] name who signed it, and let it name the host of the url"
+            } else {
+                "is it started, and is the url in the collection right?"
+            };
+            findings.not_yet("reach", format!("{} does not answer: {why}", self.name), remedy);
+        };
+        self.ask(path).await.map_err(failed).ok()
     }
 
     async fn ask(&self, path: &str) -> Result<Answer, reqwest::Error> {
@@ -239,7 +231,7 @@ impl Peer<'_> {
                 break;
             }
         }
-        let ahead = date.map(|date| clock::ahead(date, asked, answered));
+        let ahead = date.map_or(0.0, |date| clock::ahead(date, asked, answered));
         Ok(Answer { status: response.status().as_u16(), body, ahead })
     }
 }

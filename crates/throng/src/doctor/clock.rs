@@ -12,13 +12,7 @@ pub fn now() -> f64 {
 /// second and the time on the way.
 pub fn ahead(date: u64, asked: f64, answered: f64) -> f64 {
     let (least, most) = (date as f64 - answered, (date + 1) as f64 - asked);
-    if least > 0.0 {
-        least
-    } else if most < 0.0 {
-        most
-    } else {
-        0.0
-    }
+    least.max(0.0).min(most)
 }
 
 /// Seconds since 1970 of a `Date` header (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.

@@ -47,25 +47,20 @@ impl Findings {
     }
 
     /// Records that it works, but that somebody should look at it.
-    pub fn warn(&mut self, check: &'static str, says: impl Display, remedy: impl Display) {
-        self.push(check, State::Warn, says, Some(remedy.to_string()));
+    pub fn warn(&mut self, check: &'static str, says: impl Display, remedy: &str) {
+        self.push(check, State::Warn, says, Some(remedy));
     }
 
     /// Records that it does not work. Returns nothing to go on with: whoever cannot do without ends
     /// there.
-    pub fn fail(
-        &mut self,
-        check: &'static str,
-        says: impl Display,
-        remedy: impl Display,
-    ) -> Option<()> {
-        self.push(check, State::Fail, says, Some(remedy.to_string()));
+    pub fn fail(&mut self, check: &'static str, says: impl Display, remedy: &str) -> Option<()> {
+        self.push(check, State::Fail, says, Some(remedy));
         None
     }
 
     /// Records that it does not work yet.
-    pub fn not_yet(&mut self, check: &'static str, says: impl Display, remedy: impl Display) {
-        self.push(check, State::NotYet, says, Some(remedy.to_string()));
+    pub fn not_yet(&mut self, check: &'static str, says: impl Display, remedy: &str) {
+        self.push(check, State::NotYet, says, Some(remedy));
     }
 
     /// The value; without one, records that it does not work.
@@ -73,7 +68,7 @@ impl Findings {
         &mut self,
         check: &'static str,
         found: Result<T, impl Display>,
-        remedy: impl Display,
+        remedy: &str,
     ) -> Option<T> {
         found.map_err(|error| self.fail(check, error, remedy)).ok()
     }
@@ -83,7 +78,7 @@ impl Findings {
         &mut self,
         check: &'static str,
         found: Result<impl Display, impl Display>,
-        remedy: impl Display,
+        remedy: &str,
     ) {
         if let Some(says) = self.need(check, found, remedy) {
             self.ok(check, says);
@@ -110,20 +105,18 @@ impl Findings {
         let failures = self.0.iter().filter(|one| one.state.fails()).count();
         let warnings = self.0.iter().filter(|one| one.state == State::Warn).count();
         let checks: Vec<Value> = self.0.iter().map(Finding::json).collect();
-        let mut report = Report::default()
+        let report = Report::default()
+            .well(failures == 0)
             .field("ok", failures == 0)
             .field("failures", failures)
             .field("warnings", warnings)
             .field("checks", checks);
-        for finding in &self.0 {
-            report = report.say(finding.state.name(), finding.line());
-        }
-        report = report.note(match (failures, warnings) {
+        let say = |report: Report, one: &Finding| report.say(one.state.name(), one.line());
+        self.0.iter().fold(report, say).note(match (failures, warnings) {
             (0, 0) => "All is well.".into(),
             (0, _) => format!("All works; {warnings} of it to look at."),
             _ => format!("{failures} to put right."),
-        });
-        if failures > 0 { report.failing() } else { report }
+        })
     }
 
     /// The lines that people read.
@@ -137,9 +130,10 @@ impl Findings {
         check: &'static str,
         state: State,
         says: impl Display,
-        remedy: Option<String>,
+        remedy: Option<&str>,
     ) {
-        self.0.push(Finding { check, state, says: says.to_string(), remedy });
+        let (says, remedy) = (says.to_string(), remedy.map(String::from));
+        self.0.push(Finding { check, state, says, remedy });
     }
 }
 

@@ -91,7 +91,7 @@ fn seat(
     let found = if hop == chain.hops() { Role::Analyzer } else { Role::Mix };
     if found != role {
         let says = format!("this is {}, its {found}, not a {role}", party.name);
-        findings.fail("place", says, format!("start it with throng serve {found}"))?;
+        findings.fail("place", says, &format!("start it with throng serve {found}"))?;
     }
     findings.ok("place", format!("this is {}, hop {hop} of {}", party.name, chain.hops()));
     let open = chain.parties().filter(|(other, party)| *other != hop && in_the_open(&party.url));
@@ -166,7 +166,7 @@ fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<()> 
     let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         let says = format!("{name} is open to others (mode {mode:03o})");
-        findings.warn(check, says, format!("chmod 700 {name}; it holds keys"));
+        findings.warn(check, says, &format!("chmod 700 {name}; it holds keys"));
     }
     // A server that comes up at this moment would find the lock taken.
     if !running {
@@ -177,7 +177,7 @@ fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<()> 
             Err(error) => Err(error),
         };
         let remedy = format!("let the user who runs the server own {name}");
-        findings.judge(check, state.map_err(|error| format!("{name}: {error}")), remedy);
+        findings.judge(check, state.map_err(|error| format!("{name}: {error}")), &remedy);
     }
     machine::space(directory, findings);
     Some(())
@@ -186,13 +186,7 @@ fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<()> 
 /// Checks the place of a missing directory: it is made at the start, if its parent allows it.
 fn absent(directory: &Path, findings: &mut Findings) -> Option<()> {
     let name = directory.display();
-    let here = Path::new(".");
-    let above = directory
-        .ancestors()
-        .skip(1)
-        .map(|above| if above.as_os_str().is_empty() { here } else { above })
-        .find(|above| above.exists())
-        .unwrap_or(here);
+    let above = directory.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
     let file = tempfile::tempfile_in(above);
     let file = file.map_err(|error| format!("{name} cannot be made: {error}"));
     let remedy = "make it for the user who runs the server, with mode 700";

@@ -2,7 +2,7 @@
 //! times.
 
 use super::hall::one_round;
-use super::{draw, measured, progress, rounded, rounded_down, rounded_up};
+use super::{draw, measured, rounded, rounded_down, rounded_up};
 use crate::args::rounds::Attack;
 use crate::collection::Usage;
 use crate::parallel::fresh_generator;
@@ -25,10 +25,10 @@ pub async fn run(request: &Attack) -> Result<Report> {
     let half = request.n / 2;
     let mut rng = fresh_generator()?;
     let truth: Vec<bool> = (0..half).map(|_| sample::below(2, &mut rng) == 1).collect();
-    progress(&format!("{half} of {} users report through the mixes", request.n));
+    eprintln!("{half} of {} users report through the mixes", request.n);
     let paused = paused(request, protocol, &truth).await?;
 
-    progress(&format!("the attacker asks {} questions of the paused bag", request.queries));
+    eprintln!("the attacker asks {} questions of the paused bag", request.queries);
     let mut attack = Reconstruction::new(&paused);
     let mut steps = Vec::new();
     let powers = (0..).map(|step| 10_usize.pow(step));
@@ -39,7 +39,7 @@ pub async fn run(request: &Attack) -> Result<Report> {
     }
     let rmse = paused.answer_rmse(&truth, ANSWERS, &mut rng);
 
-    progress("the same with protocols that err less");
+    eprintln!("the same with protocols that err less");
     let mut swept = Vec::new();
     for epsilon in EPSILONS {
         let epsilon = Epsilon::new(epsilon)?;
@@ -79,12 +79,14 @@ fn report(
     swept: &[Point],
 ) -> Report {
     let ceiling = recovery_ceiling(protocol.epsilon());
+    let floor = rounded_down(error_floor(protocol.epsilon(), request.n.into()));
     let recovered = steps.last().map_or(0.0, |(_, recovered)| *recovered);
     let by_questions = |&(asked, found): &(usize, f64)| {
+        let found = measured(found, 3);
         Report::default().line("questions", "questions", asked).line(
             "recovered",
             "bits found",
-            measured(found, 3),
+            found,
         )
     };
     let by_error = |point: &Point| {
@@ -100,11 +102,7 @@ fn report(
         .line("epsilon", "epsilon", rounded(protocol.epsilon().get()))
         .line("questions", "questions answered", request.queries)
         .line("rmse", "root mean square error of an answer", rounded(rmse))
-        .line(
-            "lower_bound",
-            "no robust round errs less than",
-            rounded_down(error_floor(protocol.epsilon(), request.n.into())),
-        )
+        .line("lower_bound", "no robust round errs less than", floor)
         .line("recovered", "fraction of the first half's bits found", rounded(recovered))
         .line("ceiling", "the most that epsilon allows, on average", rounded_up(ceiling))
         .rows("steps", steps.iter().map(by_questions).collect())

@@ -1,7 +1,7 @@
 //! A plan carried out by participants on this machine, through real mixes.
 
 use super::hall::{Hall, Share, after};
-use super::{measured, progress, rounded};
+use super::{measured, rounded};
 use crate::local::{LocalParties, fresh_identity};
 use crate::parallel::fresh_generator;
 use crate::report::Report;
@@ -18,25 +18,8 @@ use throng_wire::Identity;
 pub struct ComputationResult {
     /// The outcome that each remaining seat was shown.
     pub outcomes: BTreeMap<Seat, Outcome>,
-    /// The cost of all rounds.
-    pub cost: Cost,
-}
-
-/// The cost of a computation, for one participant and for all.
-#[derive(Debug, Default, Clone)]
-pub struct Cost {
-    /// The number of participants.
-    pub participants: u32,
-    /// Rounds through the mixes.
-    pub rounds: u64,
-    /// An ordinary participant's share.
-    pub ordinary: Share,
-    /// The share of a member of the committee.
-    pub member: Share,
-    /// Bytes of all bulletins, which everybody reads.
-    pub read: u64,
-    /// Seconds from the first round to the last, with everybody and all servers on this machine.
-    pub seconds: f64,
+    /// The cost of all rounds, for one participant and for all, as a row.
+    pub cost: Report,
 }
 
 /// Starts servers, and runs all rounds: every seat with its values, and `leaves` has the seats that
@@ -59,7 +42,7 @@ pub async fn compute(
     let mut hall = Hall::open(parties, &[keys.clone(), talk.clone()])?;
     let mut crowd = Crowd::new(&plan, identities, values)?;
 
-    progress(&format!("{seats} participants agree on keys"));
+    eprintln!("{seats} participants agree on keys");
     let posts = crowd.each(&mut hall, |participant, rng| participant.offer(&keys, rng))?;
     let (seen, _) = hall.round(0, posts).await?;
     crowd.each(&mut hall, |participant, _| participant.settle(&seen).map(drop))?;
@@ -68,14 +51,14 @@ pub async fn compute(
     hall.enter(&talk)?;
     let mut outcomes = BTreeMap::new();
     for number in 0..plan.talk_rounds() {
-        progress(&format!("round {} of {}", number + 1, plan.talk_rounds()));
+        eprintln!("round {} of {}", number + 1, plan.talk_rounds());
         crowd.0.retain(|seat, _| leaves.get(seat) != Some(&number));
         let posts = crowd.each(&mut hall, |participant, rng| participant.speak(number, rng))?;
         let (seen, _) = hall.round(number, posts).await?;
         let heard = crowd.each(&mut hall, |participant, _| participant.hear(&seen))?;
         outcomes.extend(heard.into_iter().filter_map(|(seat, outcome)| Some((seat, outcome?))));
     }
-    let cost = Cost::of(&hall, plan.circuit().committee(), leaves);
+    let cost = cost(&hall, plan.circuit().committee(), leaves);
     hall.close().await;
     Ok(ComputationResult { outcomes, cost })
 }
@@ -110,54 +93,33 @@ impl Crowd {
     }
 }
 
-impl Cost {
-    /// The cost by kind of participant: the one that did most, among those who stayed.
-    fn of(hall: &Hall, committee: &Committee, left: &BTreeMap<Seat, u64>) -> Self {
-        let most = |member: bool| {
-            let stayed = hall.shares.iter().filter(|(seat, _)| !left.contains_key(seat));
-            let of_kind = stayed.filter(|(seat, _)| committee.members().contains(seat) == member);
-            of_kind.map(|(_, share)| *share).max_by_key(|share| share.work).unwrap_or_default()
-        };
-        Self {
-            participants: hall.shares.len() as u32,
-            rounds: hall.rounds,
-            ordinary: most(false),
-            member: most(true),
-            read: hall.read,
-            seconds: hall.seconds,
-        }
-    }
-
-    /// The cost as a row, for programs and people.
-    pub fn row(&self) -> Report {
-        let row = Report::default().line("participants", "n", self.participants).line(
-            "rounds",
-            "rounds",
-            self.rounds,
-        );
-        let row = self.ordinary.tell(row, "participant", ["messages", "bytes sent", "work s"]);
-        let labels = ["a member's messages", "its bytes sent", "its work s"];
-        let row = self.member.tell(row, "member", labels);
-        row.line("bytes_read", "bytes read", self.read).line(
-            "seconds",
-            "seconds in all",
-            measured(self.seconds, 1),
-        )
-    }
+/// The cost as a row, for programs and people. Of either kind of participant it has the one that
+/// did most, among those who stayed.
+fn cost(hall: &Hall, committee: &Committee, left: &BTreeMap<Seat, u64>) -> Report {
+    let most = |member: bool| {
+        let stayed = hall.shares.iter().filter(|(seat, _)| !left.contains_key(seat));
+        let of_kind = stayed.filter(|(seat, _)| committee.members().contains(seat) == member);
+        of_kind.map(|(_, share)| *share).max_by_key(|share| share.work).unwrap_or_default()
+    };
+    let row = Report::default().line("participants", "n", hall.shares.len());
+    let row = row.line("rounds", "rounds", hall.rounds);
+    let row = most(false).tell(row, "participant", ["messages", "bytes sent", "work s"]);
+    let labels = ["a member's messages", "its bytes sent", "its work s"];
+    let row = most(true).tell(row, "member", labels);
+    let row = row.line("bytes_read", "bytes read", hall.read);
+    row.line("seconds", "seconds in all", measured(hall.seconds, 1))
 }
 
 impl Share {
     /// Adds a share to the row of a cost; a dash for who is not there.
     fn tell(&self, row: Report, key: &str, labels: [&'static str; 3]) -> Report {
         let seconds = self.work.as_secs_f64();
-        let row = row.field(
-            key,
-            json!({
-                "messages": self.messages,
-                "bytes_sent": self.bytes,
-                "work_seconds": rounded(seconds).0,
-            }),
-        );
+        let json = json!({
+            "messages": self.messages,
+            "bytes_sent": self.bytes,
+            "work_seconds": rounded(seconds).0,
+        });
+        let row = row.field(key, json);
         let cells = [self.messages.to_string(), self.bytes.to_string(), format!("{seconds:.3}")];
         let cells = if self.messages == 0 { ["-"; 3].map(String::from) } else { cells };
         labels.into_iter().zip(cells).fold(row, |row, (label, cell)| row.say(label, cell))

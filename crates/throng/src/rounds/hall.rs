@@ -147,14 +147,13 @@ impl Hall {
         let until = Instant::now() + PATIENCE;
         loop {
             match self.uploader.bulletin(round).await {
-                Err(throng_client::Error::Refused { status: 404, .. }) => {
-                    if Instant::now() >= until {
-                        bail!("round {round} was not published in time");
-                    }
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
+                Err(throng_client::Error::Refused { status: 404, .. }) => {}
                 other => return other.with_context(|| format!("fetching round {round}")),
             }
+            if Instant::now() >= until {
+                bail!("round {round} was not published in time");
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `throng rounds keys`: many pairs agree on keys through the mixes, at the same time.
 
 use super::hall::{Hall, after};
-use super::{progress, rounded, rounded_down, rounded_up};
+use super::{rounded, rounded_down, rounded_up};
 use crate::args::rounds::{Keys, MethodArg};
 use crate::local::LocalParties;
 use crate::parallel::fresh_generator;
@@ -35,10 +35,10 @@ pub async fn run(request: &Keys) -> Result<Report> {
         if meeting.open() == 0 {
             break;
         }
-        progress(&format!("round {}: {} pairs without a key", round + 1, meeting.open()));
+        eprintln!("round {}: {} pairs without a key", round + 1, meeting.open());
         meeting.round(round, &mut hall, &keys).await?;
     }
-    progress("a round to confirm");
+    eprintln!("a round to confirm");
     hall.enter(&talk)?;
     let confirmed = meeting.confirm(&mut hall, &talk).await?;
     let report = meeting.report(request, method, confirmed, &hall);
@@ -150,22 +150,17 @@ impl Meeting {
         // Everybody posts one report in every round.
         let one = hall.shares.values().next().copied().unwrap_or_default();
         let sealing = hall.shares.values().map(|share| share.work).sum();
+        let failure = rounded_up(method.failure());
+        let entropy = rounded_down(method.entropy_bits());
         let first = self.failed_at_first.unwrap_or(0);
         let each = |total: Duration| rounded(total.as_secs_f64() / f64::from(2 * request.pairs));
-        let report = Report::default()
+        Report::default()
+            .well(confirmed == request.pairs)
             .line("pairs", "pairs", request.pairs)
             .line("agreed", "agreed and confirmed", confirmed)
             .line("failed_at_first", "failed in the first round", first)
-            .line(
-                "failure_bound",
-                "chance that a pair fails, at most",
-                rounded_up(method.failure()),
-            )
-            .line(
-                "entropy_bits",
-                "secret bits of a key, at least",
-                rounded_down(method.entropy_bits()),
-            )
+            .line("failure_bound", "chance that a pair fails, at most", failure)
+            .line("entropy_bits", "secret bits of a key, at least", entropy)
             .line("messages", "messages of a participant", one.messages)
             .line("bytes_sent", "bytes it sends", one.bytes)
             .line("bytes_read", "bytes it reads", hall.read)
@@ -176,8 +171,7 @@ impl Meeting {
             .note(
                 "Nobody else can tell a key from random bits as long as one mix is honest. Who is \
                  at the other end is another matter: see docs/rounds.md.",
-            );
-        if confirmed == request.pairs { report } else { report.failing() }
+            )
     }
 }
 

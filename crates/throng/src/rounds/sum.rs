@@ -1,7 +1,7 @@
 //! `throng rounds sum`: the exact sum with central noise, in spite of dropouts.
 
-use super::computation::{Cost, compute};
-use super::{progress, rounded_up, whole};
+use super::computation::compute;
+use super::{rounded_up, whole};
 use crate::args::rounds::Sum;
 use crate::collection::Usage;
 use crate::parallel::{generator, seed};
@@ -35,35 +35,31 @@ pub async fn run(request: &Sum) -> Result<Report> {
             let reason = format!("{n} participants are fewer than the {members} members");
             bail!(Usage(reason + "; use --n or --members"));
         }
-        progress(&format!("n = {n}"));
+        eprintln!("n = {n}");
         runs.push(hold(n, request, members, &noise, seed).await?);
     }
-    let right = runs.iter().all(|run| run.within);
-    let costs: Vec<_> = runs.iter().map(|run| run.cost.row()).collect();
-    let report = Report::default()
+    let deviation = Near(noise.standard_deviation());
+    let costs: Vec<_> = runs.iter().map(|run| run.cost.clone()).collect();
+    Ok(Report::default()
+        .well(runs.iter().all(|run| run.within))
         .line("epsilon", "epsilon", Upper(noise.epsilon().get()))
         .line("delta", "delta", rounded_up(noise.delta().get()))
         .line("sensitivity", "the most that one participant changes", sensitivity)
-        .line(
-            "standard_deviation",
-            "standard deviation of the noise",
-            Near(noise.standard_deviation()),
-        )
+        .line("standard_deviation", "standard deviation of the noise", deviation)
         .field("seed", seed)
         .rows("runs", runs.into_iter().map(|run| run.row).collect())
         .table(costs)
         .note(
             "The true sum is of those who stayed. The noise is one draw of the central model, made \
              of coins that no member knows.",
-        );
-    Ok(if right { report } else { report.failing() })
+        ))
 }
 
 struct Run {
     row: Report,
     /// True if the noise can make an error of this size.
     within: bool,
-    cost: Cost,
+    cost: Report,
 }
 
 /// One run with `n` participants.
@@ -103,6 +99,6 @@ async fn hold(n: u32, request: &Sum, members: u32, noise: &LaplaceNoise, seed: u
         .line("truth", "true sum", whole(truth))
         .line("released", "released", whole(released))
         .line("error", "error", whole(error))
-        .field("cost", done.cost.row());
+        .field("cost", done.cost.clone());
     Ok(Run { row, within: error.abs() <= noise.reach(), cost: done.cost })
 }
