@@ -371,4 +371,4 @@ pub const GRACE: u64 = 10;
 pub const DRAIN: u64 = 60;
 
 /// The names of mixes, first hop first.
-const MIXES: [&str; 2] = ["north", "south"];
+const MIXES: [&str; 3] = ["north", "south", "west"];
