@@ -65,8 +65,8 @@ pub enum Key {
 
 /// A mechanism with its parameters: all a client needs to report and an analyzer to estimate.
 ///
-/// Beside the methods below it has those of its [`Protocol`](crate::Protocol) and of its [`Claims`],
-/// except for what depends on the type of its input.
+/// Beside the methods below it has those of its [`Protocol`](crate::Protocol) and of its
+/// [`Claims`], except for what depends on the type of its input.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};

@@ -16,8 +16,9 @@ use tokio::time::sleep;
 /// does not, or if this device starts too late, it has dropped out, and the error says so. Dropping
 /// the future is dropping out too.
 ///
-/// [`Plan::key_board`](crate::Plan::key_board) and [`Plan::talk_board`](crate::Plan::talk_board)
-/// make the boards; their servers list the files like any collection.
+/// [`key_board`](crate::ComputationPlan::key_board) and
+/// [`talk_board`](crate::ComputationPlan::talk_board) of the plan make the boards; their servers
+/// list the files like any collection.
 pub async fn attend(
     mut participant: Participant,
     keys: &Board,

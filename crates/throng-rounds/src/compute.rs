@@ -205,8 +205,8 @@ impl Player {
         self.role = None;
     }
 
-    /// The step of this round and what is held, if it is the turn to send or, once sent, to receive.
-    /// It is held no more: whoever goes on puts it back.
+    /// The step of this round and what is held, if it is the turn to send or, once sent, to
+    /// receive. It is held no more: whoever goes on puts it back.
     fn turn(&mut self, sent: bool) -> Result<(Step, Role), Error> {
         let role = self.role.take().ok_or(Error::Closed)?;
         if self.sent != sent {

@@ -9,7 +9,7 @@
 //! ```
 //! use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 //! use std::sync::Arc;
-//! use throng_rounds::{Circuit, Committee, Input, Method, Participant, Plan, Seat};
+//! use throng_rounds::{Circuit, Committee, ComputationPlan, Input, Method, Participant, Seat};
 //! use throng_wire::{Bag, Bulletin, Identity, example};
 //!
 //! // What do three colleagues earn together? None of them says what one earns.
@@ -22,7 +22,7 @@
 //! // Everybody knows the function and who sits where.
 //! let identities = [1, 2, 3].map(|seed| Identity::from_seed(&[seed; 32]));
 //! let roster = identities.each_ref().map(Identity::public).to_vec();
-//! let plan = Arc::new(Plan::new(circuit, roster, Method::cards(128)?)?);
+//! let plan = Arc::new(ComputationPlan::new(circuit, roster, Method::cards(128)?)?);
 //! let mut all = Vec::new();
 //! for ((seat, identity), wage) in seats.into_iter().zip(identities).zip([3_000, 2_500, 4_000]) {
 //!     all.push(Participant::new(&plan, seat, identity, &[Input::Integer(wage)])?);
@@ -69,7 +69,7 @@
 //! | `key`, `channel` | [`PairKey`], [`Channel`]: frames that look like random bytes to others |
 //! | `circuit`, `noise` | [`Circuit`]: a function; [`LaplaceNoise`]: makes its result private |
 //! | `field`, `shamir`, `compute` | [`Player`]: computing on shares; a wrong result is noticed |
-//! | `plan`, `participant`, `attend` | [`Plan`], [`Participant`]: all of it together |
+//! | `plan`, `participant`, `attend` | [`ComputationPlan`], [`Participant`]: all of it together |
 //! | [`six_cards`] | the wedding problem with cards |
 //! | `robust`, [`pause`] | [`RobustXorSum`]: the same in one round; why that has to err |
 
@@ -111,6 +111,6 @@ pub use noise::LaplaceNoise;
 pub use odds::Method;
 pub use pad::pad;
 pub use participant::Participant;
-pub use plan::Plan;
+pub use plan::ComputationPlan;
 pub use robust::{RobustXorSum, XorSum, xor_sum};
 pub use seat::{Pair, Seat};

@@ -1,6 +1,8 @@
 //! One participant of a computation, from the first cards to the result.
 
-use crate::{Agreement, Channel, Error, Failure, Input, Outcome, PairKey, Plan, Player, Seat, pad};
+use crate::{
+    Agreement, Channel, ComputationPlan, Error, Failure, Input, Outcome, PairKey, Player, Seat, pad,
+};
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +25,7 @@ use zeroize::{Zeroize, Zeroizing};
 /// doubled ends it, as does at any time a message of one's own that is missing from a bulletin:
 /// somebody on the way does not do as promised, and a result would be worth nothing.
 pub struct Participant {
-    plan: Arc<Plan>,
+    plan: Arc<ComputationPlan>,
     own: Seat,
     identity: Identity,
     stage: Stage,
@@ -52,7 +54,7 @@ impl Participant {
     /// The holder of `own`, who gives these values. A signature by `identity` proves it to the
     /// others.
     pub fn new(
-        plan: &Arc<Plan>,
+        plan: &Arc<ComputationPlan>,
         own: Seat,
         identity: Identity,
         values: &[Input],
@@ -184,7 +186,7 @@ impl Participant {
 
 impl Talk {
     /// Keeps the channels whose other end is who it should be.
-    fn confirm(&mut self, proofs: &BTreeMap<Seat, Vec<u8>>, plan: &Plan) {
+    fn confirm(&mut self, proofs: &BTreeMap<Seat, Vec<u8>>, plan: &ComputationPlan) {
         let (keys, digest) = (std::mem::take(&mut self.keys), plan.digest());
         let confirms = |seat: &Seat| {
             let (same, signature) = proofs.get(seat)?.split_first_chunk()?;

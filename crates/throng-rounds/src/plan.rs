@@ -17,7 +17,7 @@ use throng_wire::{Chain, PublicIdentity, Schedule};
 /// filled up with random bytes.
 ///
 /// ```
-/// use throng_rounds::{Circuit, Committee, Method, Plan, Seat};
+/// use throng_rounds::{Circuit, Committee, ComputationPlan, Method, Seat};
 /// use throng_wire::Identity;
 ///
 /// // Two who wonder, and a third who helps. One of three may be curious.
@@ -28,14 +28,14 @@ use throng_wire::{Chain, PublicIdentity, Schedule};
 /// circuit.reveal_bit(both, &seats[..2]);
 ///
 /// let roster = [1, 2, 3].map(|seed| Identity::from_seed(&[seed; 32]).public());
-/// let plan = Plan::new(circuit, roster.to_vec(), Method::cards(128)?)?;
+/// let plan = ComputationPlan::new(circuit, roster.to_vec(), Method::cards(128)?)?;
 /// assert_eq!(plan.partners(Seat(0)).collect::<Vec<_>>(), [Seat(1), Seat(2)]);
 /// // One round for keys, one to confirm them, and those of the circuit.
 /// assert_eq!(1 + plan.talk_rounds(), 2 + plan.circuit().rounds() as u64);
 /// # Ok::<(), throng_rounds::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct ComputationPlan {
     circuit: Arc<Circuit>,
     roster: Vec<PublicIdentity>,
     method: Method,
@@ -49,7 +49,7 @@ pub struct Plan {
     member_reports: Vec<usize>,
 }
 
-impl Plan {
+impl ComputationPlan {
     /// Puts a plan together. `roster` has the identity of every seat, which its holder proves to
     /// have before anybody tells it anything.
     pub fn new(

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use throng_collection::Board;
 use throng_rounds::{
-    Circuit, Committee, Error, Failure, Input, Method, Outcome, Output, Participant, Plan, Seat,
+    Circuit, Committee, ComputationPlan, Error, Failure, Input, Method, Outcome, Output,
+    Participant, Seat,
 };
 use throng_wire::{Bag, Below, Bulletin, Chain, Identity, Party, Schedule};
 
@@ -14,7 +15,7 @@ use throng_wire::{Bag, Below, Bulletin, Chain, Identity, Party, Schedule};
 type Posts = BTreeMap<Seat, Vec<Vec<u8>>>;
 
 struct Table {
-    plan: Arc<Plan>,
+    plan: Arc<ComputationPlan>,
     participants: BTreeMap<Seat, Participant>,
     rng: ChaCha12Rng,
     keys: Board,
@@ -26,7 +27,8 @@ impl Table {
         let seats = circuit.seats();
         let identities: Vec<Identity> = (0..seats).map(identity).collect();
         let roster = identities.iter().map(Identity::public).collect();
-        let plan = Arc::new(Plan::new(circuit, roster, Method::cards(128).unwrap()).unwrap());
+        let plan =
+            Arc::new(ComputationPlan::new(circuit, roster, Method::cards(128).unwrap()).unwrap());
         let mut participants = BTreeMap::new();
         for ((seat, identity), values) in (0..).map(Seat).zip(identities).zip(values) {
             participants.insert(seat, Participant::new(&plan, seat, identity, values).unwrap());
@@ -281,7 +283,8 @@ fn a_stranger_in_a_seat_is_told_nothing() {
     let plan = table.plan.clone();
     let roster: Vec<_> = [0, 1, 77].map(|seat| identity(seat).public()).to_vec();
     let method = Method::cards(128).unwrap();
-    let forged = Arc::new(Plan::new(plan.circuit().as_ref().clone(), roster, method).unwrap());
+    let forged =
+        Arc::new(ComputationPlan::new(plan.circuit().as_ref().clone(), roster, method).unwrap());
     let taken = Participant::new(&forged, Seat(2), identity(77), &[]).unwrap();
     table.participants.insert(Seat(2), taken);
     assert!(table.agree(0, |_| ()).is_empty());
@@ -324,7 +327,7 @@ fn participants_with_another_function_do_not_confirm_each_other() {
     let coin = other.coin();
     other.reveal_bit(coin, &[Seat(2)]);
     let roster = (0..3).map(|seat| identity(seat).public()).collect();
-    let other = Arc::new(Plan::new(other, roster, plan.method()).unwrap());
+    let other = Arc::new(ComputationPlan::new(other, roster, plan.method()).unwrap());
     assert_ne!(other.digest(), plan.digest());
     let deviant = Participant::new(&other, Seat(2), identity(2), &[]).unwrap();
     table.participants.insert(Seat(2), deviant);
@@ -442,7 +445,7 @@ fn a_roster_has_one_identity_for_every_seat() {
     let plan = wedding(true, true).0.plan;
     for (seats, good) in [(&[0, 1, 2][..], true), (&[0, 1, 1], false), (&[0, 1], false)] {
         let roster = seats.iter().map(|&seat| identity(seat).public()).collect();
-        let made = Plan::new(plan.circuit().as_ref().clone(), roster, plan.method());
+        let made = ComputationPlan::new(plan.circuit().as_ref().clone(), roster, plan.method());
         assert_eq!(made.is_ok(), good, "{seats:?}");
     }
 }

@@ -94,4 +94,5 @@ pub use config::{Config, Role};
 pub use error::Error;
 pub use ledger::{Entry, Ledger};
 pub use noticeboard::Noticeboard;
+pub use run::in_the_open;
 pub use server::{Listener, Parts, Running, Server};

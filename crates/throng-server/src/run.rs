@@ -19,6 +19,7 @@ mod trouble;
 mod watch;
 
 pub(crate) use peers::Peers;
+pub use peers::in_the_open;
 pub(crate) use watch::{Health, Watch};
 
 use crate::Error;
@@ -45,7 +46,7 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
         tasks.spawn(worker.clone().work(stopping.clone()));
         for (hop, other) in party.others() {
             let collection = party.id();
-            if peers::in_the_open(&other.url) {
+            if in_the_open(&other.url) {
                 tracing::warn!(%collection, hop, "the party has no https; who listens sees when");
             }
             let base = format!("{}/v1/collections/{collection}", other.url);

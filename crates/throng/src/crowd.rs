@@ -28,8 +28,8 @@ pub struct Job {
 
 impl Job {
     /// Every client reports the value of the same place, and waits for the answer. A bar says how
-    /// far it is. A client that has delivered its report for the epoch already does nothing. Returns
-    /// how many reported now.
+    /// far it is. A client that has delivered its report for the epoch already does nothing.
+    /// Returns how many reported now.
     pub async fn run(&self, clients: &mut Vec<Client>) -> Result<u64> {
         let bar = bar(clients.len() as u64, "sealing and sending", SPEED);
         let mut waiting = std::mem::take(clients).into_iter().enumerate();
@@ -56,8 +56,8 @@ impl Job {
         Ok(sent)
     }
 
-    /// Seals for some of the clients off the runtime, since that is their arithmetic, then sends all
-    /// at once.
+    /// Seals for some of the clients off the runtime, since that is their arithmetic, then sends
+    /// all at once.
     async fn part(self, mut clients: Vec<(usize, Client)>) -> Result<(Vec<(usize, Client)>, u64)> {
         let Self { values, directory, uploader, epoch, seed, bulk } = self;
         let (mut clients, reports) = tokio::task::spawn_blocking(move || {

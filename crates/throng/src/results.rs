@@ -3,15 +3,15 @@
 use crate::args::Results;
 use crate::report::{Report, Rows, digits};
 use anyhow::{Context, Result, anyhow, bail};
-use reqwest::{StatusCode, Url};
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 use std::fs;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_account::show::{Lower, Near, Upper};
 use throng_collection::{Answer, BatchGuarantee, Collection, Release, Subjects};
+use throng_server::in_the_open;
 use zeroize::Zeroizing;
 
 /// Fetches and shows all releases.
@@ -208,14 +208,6 @@ pub fn why(error: reqwest::Error) -> String {
         return "no answer in time".into();
     }
     anyhow!(error).root_cause().to_string()
-}
-
-/// True if requests to an address pass other machines without TLS.
-pub fn in_the_open(url: &str) -> bool {
-    let Ok(url) = Url::parse(url) else { return false };
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
-    url.scheme() == "http" && !here
 }
 
 /// The columns of the table of releases.

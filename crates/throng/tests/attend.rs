@@ -6,7 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use throng_collection::Board;
 use throng_mix::Limits;
 use throng_mix::store::Store;
-use throng_rounds::{Circuit, Committee, Error, Input, Method, Participant, Plan, Seat, attend};
+use throng_rounds::{
+    Circuit, Committee, ComputationPlan, Error, Input, Method, Participant, Seat, attend,
+};
 use throng_server::{Clock, Listener, Parts, Role, Server};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
@@ -22,7 +24,8 @@ async fn three_participants_compute_while_the_clock_runs() {
     let both = circuit.and(hers, his);
     let answer = circuit.reveal_bit(both, &seats[..2]);
     let roster = [&alice, &bob, &carol].map(Identity::public).to_vec();
-    let plan = Arc::new(Plan::new(circuit, roster, Method::cards(128).unwrap()).unwrap());
+    let plan =
+        Arc::new(ComputationPlan::new(circuit, roster, Method::cards(128).unwrap()).unwrap());
 
     let data = tempfile::TempDir::new().unwrap();
     let mut listeners = Vec::new();
@@ -83,7 +86,7 @@ async fn three_participants_compute_while_the_clock_runs() {
     }
 }
 
-async fn late(plan: &Arc<Plan>, keys: &Board, talk: &Board) -> Result<(), Error> {
+async fn late(plan: &Arc<ComputationPlan>, keys: &Board, talk: &Board) -> Result<(), Error> {
     let carol = Participant::new(plan, Seat(2), Identity::from_seed(&[3; 32]), &[])?;
     attend(carol, keys, talk, &mut generator()).await.map(drop)
 }

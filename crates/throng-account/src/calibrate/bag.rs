@@ -73,8 +73,8 @@ pub fn columns(
 }
 
 /// The mechanism with the least flip probability. Its δ on an `explicit` dataset, which costs
-/// microseconds, brackets it from below; steps of a `growth` find the end above; the `full` δ, which
-/// falls with the flip probability, decides.
+/// microseconds, brackets it from below; steps of a `growth` find the end above; the `full` δ,
+/// which falls with the flip probability, decides.
 fn least_flip<M: Profile>(
     at: impl Fn(f64) -> Result<M, Error>,
     explicit: impl Fn(&M) -> f64,

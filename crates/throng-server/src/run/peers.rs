@@ -102,7 +102,14 @@ impl Peers {
 }
 
 /// True if messages to an address pass other machines without TLS.
-pub(crate) fn in_the_open(url: &str) -> bool {
+///
+/// ```
+/// use throng_server::in_the_open;
+///
+/// assert!(in_the_open("http://mix.example"));
+/// assert!(!in_the_open("https://mix.example") && !in_the_open("http://[::1]:8080"));
+/// ```
+pub fn in_the_open(url: &str) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());

@@ -2,7 +2,6 @@
 
 use super::finding::Findings;
 use super::{certificate, chain, client, machine, read};
-use crate::results::in_the_open;
 use reqwest::{Client, Url};
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -11,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use throng_collection::Collection;
-use throng_server::{Access, Config, Role};
+use throng_server::{Access, Config, Role, in_the_open};
 use throng_wire::{Identity, PublicIdentity};
 
 /// Looks at everything that the configuration names. `running` says that the party should be up.

@@ -11,7 +11,9 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-use throng_rounds::{Circuit, Committee, Error, Input, Method, Outcome, Participant, Plan, Seat};
+use throng_rounds::{
+    Circuit, Committee, ComputationPlan, Error, Input, Method, Outcome, Participant, Seat,
+};
 use throng_wire::Identity;
 
 /// The result of a computation, and its cost.
@@ -33,7 +35,7 @@ pub async fn compute(
     let seats = circuit.seats();
     let identities = (0..seats).map(|_| fresh_identity()).collect::<Result<Vec<_>>>()?;
     let roster = identities.iter().map(Identity::public).collect();
-    let plan = Arc::new(Plan::new(circuit, roster, Method::cards(128)?)?);
+    let plan = Arc::new(ComputationPlan::new(circuit, roster, Method::cards(128)?)?);
     let parties = LocalParties::gather(mixes).await?;
     let keys = plan.key_board(1, seats.into(), parties.schedule, parties.chain.clone());
     // A report of everybody who stays to the end.
@@ -67,7 +69,11 @@ pub async fn compute(
 struct Crowd(BTreeMap<Seat, (Participant, ChaCha12Rng)>);
 
 impl Crowd {
-    fn new(plan: &Arc<Plan>, identities: Vec<Identity>, values: &[Vec<Input>]) -> Result<Self> {
+    fn new(
+        plan: &Arc<ComputationPlan>,
+        identities: Vec<Identity>,
+        values: &[Vec<Input>],
+    ) -> Result<Self> {
         let mut all = BTreeMap::new();
         for ((seat, identity), given) in (0..).map(Seat).zip(identities).zip(values) {
             let participant = Participant::new(plan, seat, identity, given)?;
