@@ -26,8 +26,8 @@ pub const SLOT_ROW: Target = Target {
     body: |bytes| {
         let Ok(slot) = Slot::from_row(bytes) else { return };
         assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot.clone()));
-        assert!(!slot.shredded || !slot.to_shred());
-        let shredded = Slot { shredded: true, ..slot.clone() };
+        assert!(!slot.shredded || slot.stage.is_final());
+        let shredded = Slot { shredded: slot.stage.is_final(), ..slot.clone() };
         assert_eq!(Slot::from_row(&shredded.to_row()), Ok(shredded));
         let mut timetable = timetable();
         assert!(matches!(timetable.take(signed().unverified()), Ok(false)));

@@ -86,7 +86,7 @@ pub fn swap_third(crowd: Crowd, local: Epsilon, delta: Delta) -> Result<f64, Err
     Ok(round::up(12.0 * eps0 * (log_inverse(delta) / n).sqrt()))
 }
 
-/// Amplification by shuffling through Rényi divergence, which adds up over `rounds` rounds.
+/// Amplification by shuffling through Rényi divergence, which adds up over T = `rounds` rounds.
 ///
 /// ```text
 /// ρ = 2·e^4ε₀·(e^ε₀ − 1)²/n,   ε = min over α of α·ρ·T + ln(1 − 1/α) + (ln(1/δ) − ln α)/(α − 1)

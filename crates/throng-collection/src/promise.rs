@@ -245,7 +245,7 @@ mod tests {
     use throng_mechanism::{Key, Mechanism, Question};
     use throng_wire::Below;
 
-    fn spent(epochs: u64, honest: u64) -> Disclosure {
+    fn disclosure(epochs: u64, honest: u64) -> Disclosure {
         Disclosure { epochs, honest: Crowd::new(honest).unwrap() }
     }
 
@@ -303,7 +303,7 @@ mod tests {
         let mut releases = Vec::new();
         let mut before = Epsilon::ZERO;
         for epoch in 0..30 {
-            releases.push(spent(1, 1_000 + 137 * epoch));
+            releases.push(disclosure(1, 1_000 + 137 * epoch));
             if epoch % 10 == 9 {
                 let total = account.total(&releases).unwrap();
                 assert!(total > before && total <= terms.promise.lifetime.0);
@@ -312,18 +312,18 @@ mod tests {
         }
         // Larger crowds cost less, and smaller ones than promised more.
         assert!(before.get() < 0.8 * terms.promise.lifetime.0.get());
-        let least = account.total(&vec![spent(1, 1_000); 30]).unwrap();
+        let least = account.total(&vec![disclosure(1, 1_000); 30]).unwrap();
         assert!(before < least && least <= terms.promise.lifetime.0);
-        let small = account.total(&vec![spent(1, 500); 30]).unwrap();
+        let small = account.total(&vec![disclosure(1, 500); 30]).unwrap();
         assert!(small > least);
         // Merged epochs are covered by group privacy, one by one and all together.
-        let (epsilon, delta) = terms.cost(spent(3, 1_000)).unwrap();
+        let (epsilon, delta) = terms.cost(disclosure(3, 1_000)).unwrap();
         assert!((2.99..3.0 + 1e-6).contains(&epsilon.get()), "{epsilon:?}");
         let factor =
             1.0 + epsilon.get().exp().powf(1.0 / 3.0) + epsilon.get().exp().powf(2.0 / 3.0);
         assert!((delta.get() / (1e-6 * factor) - 1.0).abs() < 1e-6);
-        let merged = account.total(&[spent(3, 1_000), spent(3, 1_200)]).unwrap();
-        assert!(merged > account.total(&[spent(1, 1_000); 6]).unwrap());
+        let merged = account.total(&[disclosure(3, 1_000), disclosure(3, 1_200)]).unwrap();
+        assert!(merged > account.total(&[disclosure(1, 1_000); 6]).unwrap());
     }
 
     #[test]
@@ -332,8 +332,11 @@ mod tests {
         let terms = asked(example::asked(life, Key::Longitudinal), 8);
         assert_eq!(terms.spending(), Spending::Lifetime);
         assert_eq!(terms.promise.lifetime, (terms.promise.epsilon, terms.promise.delta));
-        let once = Account::new(&terms).total(&[spent(1, 1_000)]).unwrap();
-        assert_eq!(Account::new(&terms).total(&[spent(1, 1_000), spent(1, 3_000)]), Ok(once));
+        let once = Account::new(&terms).total(&[disclosure(1, 1_000)]).unwrap();
+        assert_eq!(
+            Account::new(&terms).total(&[disclosure(1, 1_000), disclosure(1, 3_000)]),
+            Ok(once)
+        );
         assert!(once <= terms.promise.epsilon && once.get() > 0.999);
         assert!(Terms::parse(&terms.to_toml()).is_ok());
     }
@@ -347,8 +350,8 @@ mod tests {
         assert_eq!(terms.spending(), Spending::Memoized);
         let Mechanism::Rappor(rappor) = &terms.mechanism else { unreachable!() };
         let (one, all) = (rappor.privacy().one_report(), rappor.privacy().forever());
-        assert_eq!(Account::new(&terms).total(&[spent(1, 1_000)]), Ok(one));
-        let total = Account::new(&terms).total(&[spent(1, 1_000); 50]).unwrap();
+        assert_eq!(Account::new(&terms).total(&[disclosure(1, 1_000)]), Ok(one));
+        let total = Account::new(&terms).total(&[disclosure(1, 1_000); 50]).unwrap();
         assert!(total > one && total <= all && total <= terms.promise.lifetime.0);
         assert!(Terms::parse(&terms.to_toml()).is_ok());
         // Its reports hang together: a merged bag is not covered by what holds for single ones.
@@ -364,7 +367,7 @@ mod tests {
     #[test]
     fn a_crowd_too_large_to_reckon_with_costs_no_more_than_a_smaller_one() {
         let terms = asked(example::asked(Question::Category { size: 3 }, Key::BurstHistogram), 2);
-        let (many, more) = (spent(1, 10_000), spent(1, 10_000_000_000));
+        let (many, more) = (disclosure(1, 10_000), disclosure(1, 10_000_000_000));
         assert!(terms.mechanism.profile(many.honest).is_err());
         let (epsilon, _) = terms.cost(many).unwrap();
         assert!(epsilon < terms.promise.epsilon && terms.cost(more).is_ok());

@@ -162,6 +162,10 @@ pub enum Spending {
 pub type Parameters = Vec<(&'static str, Vec<u64>)>;
 
 /// Parameters found by name, of which a mechanism is made.
+///
+/// A coin of noise is read by [`Self::noise`], its complement by [`Self::truth`], a catalogue by
+/// [`Self::weights`], and anything else that noise depends on is changed by `weaken`: so an audit
+/// can make the noise of any mechanism rarer, and see that it notices.
 pub(crate) struct Given<'f, 'a> {
     pub find: &'f dyn Fn(&str) -> Option<&'a [u64]>,
     /// The factor by which noise is made rarer than the parameters say, if it is.

@@ -284,11 +284,16 @@ pub fn discrete_laplace(num: u64, den: u64, rng: &mut impl CryptoRng) -> i64 {
 fn exp_coin(num: u64, den: u64, rng: &mut impl CryptoRng) -> bool {
     // The first k with a failure among coins of chance (num/den)/k is odd with that probability.
     let mut k = 1_u64;
-    // Two coins instead of one product, which could overflow.
-    while below(den, rng) < num && below(k, rng) == 0 {
+    while ratio_coin(num, den, k, rng) {
         k += 1;
     }
     k % 2 == 1
+}
+
+/// True with probability `num/(den·k)`.
+fn ratio_coin(num: u64, den: u64, k: u64, rng: &mut impl CryptoRng) -> bool {
+    // Two coins instead of one product, which could overflow.
+    below(den, rng) < num && below(k, rng) == 0
 }
 
 /// A uniformly random subset of `size` of `0..n`: sets `size` of the first `n` bits and clears the

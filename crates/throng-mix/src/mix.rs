@@ -156,7 +156,10 @@ impl Mix {
                 peeler.peel(&opener, records, |onions| Ok::<_, Error>(shuffler.push(onions)?))
             })?;
         }
-        self.leave(&slot, peeler.valid, vec![peeler.loss], [0; 32], shuffler, rng)
+        // What it remembers of every report is not needed while they are shuffled.
+        let (valid, loss) = (peeler.valid, peeler.loss);
+        drop(peeler);
+        self.leave(&slot, valid, vec![loss], [0; 32], shuffler, rng)
     }
 
     /// Mixes a batch at a later mix: a crowd leaves, fewer are dropped.

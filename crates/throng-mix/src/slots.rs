@@ -17,6 +17,7 @@ use throng_wire::{BatchId, Receipt, SignedManifest, hex, unhex};
 /// let slot = Slot { first: 3, last: 4, input: None, stage: Stage::Closing, shredded: false };
 /// let dropped = slot.at(Stage::Dropped { why: Why::Short, reports: 17 });
 /// assert!(!slot.to_shred() && dropped.to_shred());
+/// assert!(!Slot { shredded: true, ..dropped.clone() }.to_shred());
 /// assert_eq!(Slot::from_row(&dropped.to_row())?, dropped);
 /// # Ok::<(), throng_mix::store::StoreError>(())
 /// ```
@@ -74,6 +75,14 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// True if nothing is left to decide.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Closing | Self::Held { .. } | Self::Received(_) | Self::Sealed(_) => false,
+            Self::Delivered { .. } | Self::Released | Self::Dropped { .. } => true,
+        }
+    }
+
     /// A stable word for JSON; for a dropped slot, the reason.
     pub fn name(&self) -> &'static str {
         match self {
@@ -123,9 +132,7 @@ impl Why {
 impl Slot {
     /// True if all is decided and what it was made of can be removed.
     pub fn to_shred(&self) -> bool {
-        let decided =
-            matches!(self.stage, Stage::Delivered { .. } | Stage::Released | Stage::Dropped { .. });
-        decided && !self.shredded
+        self.stage.is_final() && !self.shredded
     }
 
     /// The same slot at another stage.
@@ -184,7 +191,8 @@ impl Slot {
             text => Some(BatchId(unhex_array(text.as_str()?)?)),
         };
         let (first, last) = (row["first"].as_u64()?, row["last"].as_u64()?);
-        let shredded = row["shredded"].as_bool()?;
+        // Nothing is gone before all is decided, whatever a row says.
+        let shredded = row["shredded"].as_bool()? && stage.is_final();
         (first <= last && last < u64::MAX).then_some(Self { first, last, input, stage, shredded })
     }
 }
@@ -213,8 +221,8 @@ mod tests {
         let signed = SignedManifest::sign(manifest, &Identity::from_seed(&[4; 32]));
         let input = Some(id);
         let receipt = Receipt::sign(id, 2, &Identity::from_seed(&[5; 32]));
+        let dropped = |why| Stage::Dropped { why, reports: 4 };
         for shredded in [false, true] {
-            let dropped = |why| Stage::Dropped { why, reports: 4 };
             for stage in [
                 Stage::Closing,
                 Stage::Held { reports: 7 },
@@ -228,7 +236,9 @@ mod tests {
             ] {
                 for input in [None, input] {
                     let slot = Slot { first: 3, last: 5, input, stage: stage.clone(), shredded };
-                    assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot));
+                    // What is undecided is never taken for gone.
+                    let shredded = shredded && slot.stage.is_final();
+                    assert_eq!(Slot::from_row(&slot.to_row()), Ok(Slot { shredded, ..slot }));
                 }
             }
         }

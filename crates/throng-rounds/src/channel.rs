@@ -14,8 +14,8 @@
 //!
 //! To whoever lacks the key a label is the output of a pseudorandom function at a point that never
 //! comes twice, ciphertext and tag are those of a cipher under a nonce that never comes twice, and
-//! the length is always the same. All three look uniform and independent, as what
-//! [`pad`](crate::pad()) fills up reports with is. So a bag shows how many messages each
+//! the length is always the same. All three look uniform and independent, like the random bytes
+//! with which [`pad`](crate::pad()) fills up reports. So a bag shows how many messages each
 //! participant sends, which is fixed, and not who talks to whom.
 //!
 //! A frame belongs to one board, round, direction and place; moved to any other it has another

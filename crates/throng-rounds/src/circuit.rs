@@ -50,6 +50,7 @@ use std::fmt;
 pub struct Circuit {
     seats: u32,
     committee: Committee,
+    /// All wires.
     pub(crate) gates: Vec<Gate>,
     depths: Vec<u32>,
     pub(crate) layers: Vec<Layer>,
@@ -272,8 +273,6 @@ impl Circuit {
         hash.finalize().into()
     }
 
-    /// The number of seats whose inputs have to be used.
-    /// All wires.
     /// The wires of everybody's bits.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &u32> {
         self.dealers.values().flat_map(|dealer| &dealer.wires)

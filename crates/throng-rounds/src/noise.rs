@@ -51,7 +51,7 @@ use throng_account::{Delta, Epsilon, round};
 /// use throng_account::{Delta, Epsilon};
 /// use throng_rounds::{Circuit, Committee, LaplaceNoise, Seat};
 ///
-/// // Twice six digits, and some 360 coins.
+/// // Twice six digits.
 /// let noise = LaplaceNoise::new(Epsilon::new(1.0)?, 2, Delta::new(1e-9)?)?;
 /// assert!(noise.delta().get() <= 1e-9);
 /// // √2·Δ/ε, nearly.
@@ -491,6 +491,15 @@ mod tests {
         let message = refused(16.0, 1, 1e-12);
         let least = message.split_whitespace().find_map(|word| word.parse::<f64>().ok()).unwrap();
         noise(16.0, 1, least);
+    }
+
+    /// Coins are rounds of multiplications: a calibration that wastes them is noticed.
+    #[test]
+    fn twice_six_digits_take_some_360_coins() {
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-9).unwrap());
+        let noise = LaplaceNoise::new(epsilon, 2, delta).unwrap();
+        assert_eq!(noise.thresholds.len(), 6);
+        assert!((300..400).contains(&coins(&noise)), "{}", coins(&noise));
     }
 
     /// Every outcome of every coin, as tossed by one member while the others toss zeros.

@@ -293,18 +293,18 @@ pub fn error_floor(epsilon: Epsilon, users: u64) -> f64 {
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_account::Epsilon;
-/// use throng_rounds::pause::Point;
+/// use throng_rounds::pause::AttackResult;
 ///
 /// let mut rng = ChaCha12Rng::seed_from_u64(1);
 ///
 /// // κ = 2 and n = 2m at e^ε = 3: at least 1/√32.
-/// let point = Point::at(Epsilon::new(3_f64.ln())?, 40, 10, &mut rng)?;
+/// let point = AttackResult::measure(Epsilon::new(3_f64.ln())?, 40, 10, &mut rng)?;
 /// assert!((point.floor_per_root_n - 0.1768).abs() < 1e-4);
 /// assert!((point.ceiling - 0.75).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct AttackResult {
     /// The ε of the first half.
     pub epsilon: f64,
     /// The root mean squared error of the answers, measured, over √n, with n all users of the
@@ -318,7 +318,7 @@ pub struct Point {
     pub ceiling: f64,
 }
 
-impl Point {
+impl AttackResult {
     /// Pauses the protocol of this ε, with uniform bits, and attacks it with `queries` queries.
     ///
     /// From one ε to a larger one accuracy is bought with privacy alone: where `per_root_n` falls
@@ -328,16 +328,16 @@ impl Point {
     /// ```
     /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
     /// use throng_account::Epsilon;
-    /// use throng_rounds::pause::Point;
+    /// use throng_rounds::pause::AttackResult;
     ///
     /// let mut rng = ChaCha12Rng::seed_from_u64(1);
-    /// let private = Point::at(Epsilon::new(0.5)?, 80, 2_000, &mut rng)?;
+    /// let private = AttackResult::measure(Epsilon::new(0.5)?, 80, 2_000, &mut rng)?;
     /// assert!(private.recovered < 1.0 && private.per_root_n > private.floor_per_root_n);
-    /// let accurate = Point::at(Epsilon::new(20.0)?, 80, 2_000, &mut rng)?;
+    /// let accurate = AttackResult::measure(Epsilon::new(20.0)?, 80, 2_000, &mut rng)?;
     /// assert!(accurate.recovered == 1.0 && accurate.per_root_n < 0.01);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn at(
+    pub fn measure(
         epsilon: Epsilon,
         users: u32,
         queries: usize,
@@ -639,14 +639,14 @@ mod tests {
         let mut rng = ChaCha12Rng::seed_from_u64(4);
         let epsilons = [1.0, 2.0, 4.0, 8.0].map(epsilon);
         let queries = PausedRun::new(protocol(1.0), Vec::new(), 64).queries(delta(1e-9 / 64.0));
-        let points = epsilons.map(|e| Point::at(e, 128, queries, &mut rng).unwrap());
+        let points = epsilons.map(|e| AttackResult::measure(e, 128, queries, &mut rng).unwrap());
         for (point, epsilon) in points.iter().zip(epsilons) {
             assert!((point.epsilon / epsilon.get() - 1.0).abs() < 1e-9);
             let right = (64.0 * point.recovered).round() as u64;
             let band = success_band(right, 64, delta(1e-9));
             assert!(band.lower <= point.ceiling && point.ceiling <= band.upper, "{point:?}");
         }
-        let falls = |of: fn(&Point) -> f64| points.is_sorted_by(|a, b| of(a) > of(b));
+        let falls = |of: fn(&AttackResult) -> f64| points.is_sorted_by(|a, b| of(a) > of(b));
         assert!(falls(|point| point.floor_per_root_n) && falls(|point| -point.ceiling));
         let errors = epsilons.map(|e| predicted(&RobustXorSum::new(e).unwrap(), 64));
         assert!(errors.is_sorted_by(|a, b| a > b));
@@ -667,9 +667,9 @@ mod tests {
     fn a_point_without_halves_or_queries_is_refused() {
         let mut rng = ChaCha12Rng::seed_from_u64(6);
         for (users, queries) in [(0, 5), (3, 5), (4, 0)] {
-            assert!(Point::at(epsilon(1.0), users, queries, &mut rng).is_err());
+            assert!(AttackResult::measure(epsilon(1.0), users, queries, &mut rng).is_err());
         }
-        assert!(Point::at(Epsilon::ZERO, 4, 5, &mut rng).is_err());
+        assert!(AttackResult::measure(Epsilon::ZERO, 4, 5, &mut rng).is_err());
     }
 
     #[test]

@@ -9,8 +9,8 @@
 //! book         the documentation                     site        the data that pages are made of
 //! ```
 //!
-//! Each is a function of plain data, which `site` takes from the running server; [`PAGES`] is the
-//! table of all of them. Every number is there without a script. The one script sorts, searches,
+//! Each is a function of plain data, which [`PAGES`], the table of all of them, takes from the
+//! running server, most of it by `site`. Every number is there without a script. The one script sorts, searches,
 //! and asks the planner again while a slider moves.
 
 mod board;

@@ -32,17 +32,17 @@ pub enum Error {
     /// A board has fewer rounds.
     #[error("the board has no such round")]
     NoRound,
+    /// The round of the bulletin is not over, or not signed by everybody.
+    #[error(
+        "the bulletin is not out yet; it comes when the round is over and every party has signed"
+    )]
+    NotYet,
     /// The body takes too long.
     #[error("the body took too long to arrive")]
     Slow,
     /// The body ended early.
     #[error("the body ended before its time")]
     Cut,
-    /// The round of the bulletin is not over, or not signed by everybody.
-    #[error(
-        "the bulletin is not out yet; it comes when the round is over and every party has signed"
-    )]
-    NotYet,
     /// The round ended without a bulletin.
     #[error("{}", unseen(*.0))]
     Dropped(Why),

@@ -79,10 +79,13 @@ impl Noticeboard {
 
     /// Does what is due next, and returns what it was.
     pub fn step(&self, now: u64) -> Result<Option<Step>, Error> {
-        self.course.advance(now, |step| {
+        self.course.advance(now, |step| match step {
+            Step::Process { first } => self.post(first),
             // An analyzer closes and hands over nothing; the rest is done already.
-            let Step::Process { first } = step else { return Ok(()) };
-            self.post(first)
+            Step::Close { .. }
+            | Step::GiveUp { .. }
+            | Step::Shred { .. }
+            | Step::Destroy { .. } => Ok(()),
         })
     }
 

@@ -175,7 +175,7 @@ pub(crate) struct Node {
     /// The last answers of the other parties.
     pub watch: Watch,
     /// One permit for each page that is being rendered.
-    desk: Arc<Semaphore>,
+    rendering: Arc<Semaphore>,
     /// The time of the last attempt to write a row, and whether the disk took it.
     probed: Mutex<Option<(Instant, bool)>>,
 }
@@ -242,7 +242,7 @@ impl Server {
             planner: Arc::default(),
             curves: Curves::default(),
             watch: Watch::default(),
-            desk: Arc::new(Semaphore::new(PAGES)),
+            rendering: Arc::new(Semaphore::new(PAGES)),
             probed: Mutex::default(),
         };
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -347,7 +347,7 @@ impl Node {
         self: &Arc<Self>,
         render: impl FnOnce(&Self) -> Result<String, Error> + Send + 'static,
     ) -> Result<String, Error> {
-        let permit = Arc::clone(&self.desk).acquire_owned().await;
+        let permit = Arc::clone(&self.rendering).acquire_owned().await;
         let work = move |node: &Self| {
             // The permit goes with the work: whoever leaves early does not make room for more.
             let _permit = permit;

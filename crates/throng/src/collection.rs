@@ -5,7 +5,7 @@ use crate::args::{self, CrowdArgs, NewCollection, Wish, Words};
 use crate::local::fresh_identity;
 use crate::plan::bytes;
 use crate::report::{Printable, Report, finite};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -90,6 +90,7 @@ fn new(request: &NewCollection) -> Result<Report> {
         _ => bail!(Usage("--window goes with --below merge".into())),
     };
     let now = Clock::System.now();
+    ensure!(now > 0, "the clock of this machine is before 1970: set it first");
     let start = times.start.unwrap_or(now - now % times.every.clamp(1, 60));
     let schedule = Schedule { start, every: times.every, grace: times.grace, below };
     let chain = Chain { mixes: request.mixes.clone(), analyzer: request.analyzer.clone() };

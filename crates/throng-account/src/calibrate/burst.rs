@@ -102,9 +102,10 @@ pub fn burst_histogram(
         let mut rho = 0.12 * -delta.get().ln() / eta;
         let search = promise.enough_pairs(&mut rho, |rho| {
             let bursts = promise.bursts([&sided, &sided], eta, rho, users)?;
-            let role = BurstHistogram::with_failures(crowd, categories, bursts, &[failure]).ok()?;
-            let found = role.delta(epsilon).upper;
-            Some((role, found, 0.0))
+            let mechanism =
+                BurstHistogram::with_failures(crowd, categories, bursts, &[failure]).ok()?;
+            let found = mechanism.delta(epsilon).upper;
+            Some((mechanism, found, 0.0))
         });
         match search {
             Search::Found(found) => {

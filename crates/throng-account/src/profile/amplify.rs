@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::testing::{assert_close, vectors};
 
-    fn shuffled(n: u64, local: f64) -> Amplification {
+    fn amplification(n: u64, local: f64) -> Amplification {
         Amplification::new(Crowd::new(n).unwrap(), Epsilon::at(local)).unwrap()
     }
 
@@ -164,7 +164,7 @@ mod tests {
             (1_000_000, 4.0, 0.0450730, 0.04465),
             (100_000_000, 1.0, 0.000431321, 0.000379),
         ] {
-            let found = shuffled(n, local).epsilon(Delta::new(1e-8).unwrap()).unwrap();
+            let found = amplification(n, local).epsilon(Delta::new(1e-8).unwrap()).unwrap();
             assert_close(found.epsilon.get(), upper, 1e-5);
             assert_close(found.lower.unwrap().epsilon.get(), lower, 2e-3);
         }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn no_enumerated_channel_exceeds_the_bound() {
         for row in vectors("channels.json") {
-            let pair = shuffled(row.u64("n"), row.f64("epsilon0")).pair;
+            let pair = amplification(row.u64("n"), row.f64("epsilon0")).pair;
             let upper = pair.delta(Epsilon::at(row.f64("epsilon"))).upper;
             assert!(row.f64("delta") <= upper, "{row:?}: {upper}");
             // The channel is printed in rounded decimals, its ε₀ too.
@@ -188,7 +188,7 @@ mod tests {
         for n in [2, 50, 1_000, 100_000] {
             for local in [0.1, 0.5, 1.0, 4.0, 9.0] {
                 for delta in [1e-2, 1e-6, 1e-12] {
-                    let (mechanism, delta) = (shuffled(n, local), Delta::new(delta).unwrap());
+                    let (mechanism, delta) = (amplification(n, local), Delta::new(delta).unwrap());
                     let lower = mechanism.epsilon(delta).unwrap().lower.unwrap().epsilon;
                     let bounds = mechanism.bounds(delta).unwrap();
                     assert_eq!(
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn amplification_is_monotone_in_every_argument() {
         let epsilon = |n: u64, local: f64, delta: f64| {
-            shuffled(n, local).epsilon(Delta::new(delta).unwrap()).unwrap().epsilon.get()
+            amplification(n, local).epsilon(Delta::new(delta).unwrap()).unwrap().epsilon.get()
         };
         for n in [5, 300, 20_000] {
             for local in [0.3, 1.0, 5.0] {

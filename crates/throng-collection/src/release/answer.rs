@@ -89,32 +89,29 @@ impl Answer {
 #[derive(Debug, Clone)]
 pub struct Subjects {
     collection: Arc<Collection>,
-    /// The subjects of all estimates, in their order. Of strings, the candidates.
-    all: Vec<Subject>,
-    /// Their places by their labels.
-    places: HashMap<String, usize>,
+    /// The labels of all categories, attributes or candidate strings, in their order.
+    labels: Vec<Arc<str>>,
+    /// The places of these labels.
+    places: HashMap<Arc<str>, usize>,
 }
 
 impl Subjects {
     /// The subjects of this collection.
     pub fn of(collection: Arc<Collection>) -> Self {
         let Terms { question, mechanism, .. } = &collection.terms;
+        let count = match mechanism.question() {
+            Question::Bit | Question::Real | Question::State { .. } => 0,
+            Question::Category { size: count } | Question::Attributes { count } => count as usize,
+            Question::Text { .. } => question.labels.len(),
+        };
         // Numbers from 0 where the question has no labels.
-        let label = |place: u32| match question.labels.get(place as usize) {
-            Some(label) => Subject::Label(Arc::from(&**label)),
-            None => Subject::Label(Arc::from(place.to_string())),
+        let label = |place: usize| match question.labels.get(place) {
+            Some(label) => Arc::from(&**label),
+            None => Arc::from(place.to_string()),
         };
-        let all: Vec<Subject> = match mechanism.question() {
-            Question::Bit => vec![Subject::Yes],
-            Question::Real => vec![Subject::Mean],
-            Question::State { periods, .. } => (1..=periods).map(Subject::Period).collect(),
-            Question::Category { size: count } | Question::Attributes { count } => {
-                (0..count).map(label).collect()
-            }
-            Question::Text { .. } => (0..question.labels.len() as u32).map(label).collect(),
-        };
-        let places = all.iter().enumerate().map(|(place, what)| (what.to_string(), place));
-        Self { places: places.collect(), all, collection }
+        let labels: Vec<Arc<str>> = (0..count).map(label).collect();
+        let places = labels.iter().enumerate().map(|(place, label)| (Arc::clone(label), place));
+        Self { places: places.collect(), labels, collection }
     }
 
     /// The collection.
@@ -129,17 +126,17 @@ impl Subjects {
             return found;
         }
         let terms = &self.collection.terms;
-        let estimates = terms.mechanism.estimate(tally, confidence);
-        let answer = |(what, estimate): (&Subject, Estimate)| match what {
-            Subject::Mean => {
-                let scaled = estimate.rescaled(terms.question.low, unit(terms, tally));
-                Answer::new(Subject::Mean, scaled)
-            }
-            _ => Answer::new(what.clone(), estimate),
+        let answer = |(place, estimate): (usize, Estimate)| {
+            let what = self.subject(place)?;
+            let estimate = match what {
+                Subject::Mean => estimate.rescaled(terms.question.low, unit(terms, tally)),
+                Subject::Yes | Subject::Period(_) | Subject::Label(_) => estimate,
+            };
+            Some(Answer::new(what, estimate))
         };
-        let complete = |place: usize| terms.mechanism.is_complete(place, epochs);
-        let all = self.all.iter().zip(estimates).enumerate();
-        all.filter(|(place, _)| complete(*place)).map(|(_, told)| answer(told)).collect()
+        let estimates = terms.mechanism.estimate(tally, confidence).into_iter().enumerate();
+        let complete = |(place, _): &(usize, _)| terms.mechanism.is_complete(*place, epochs);
+        estimates.filter(complete).filter_map(answer).collect()
     }
 
     /// The strings that stand out from the noise; `None` where the estimates are the answer
@@ -152,22 +149,51 @@ impl Subjects {
         let found = self.collection.terms.mechanism.decode(tally, &candidates, &options)?;
         let significant = found.into_iter().filter(|found| found.significant);
         let answer =
-            |found: Decoded| Answer::new(self.all[found.candidate].clone(), found.estimate);
-        Some(significant.map(answer).collect())
+            |found: Decoded| Some(Answer::new(self.subject(found.candidate)?, found.estimate));
+        Some(significant.filter_map(answer).collect())
     }
 
     /// The subjects that the labels of a release stand for, if a release has such labels.
     pub(super) fn read(&self, labels: &[&str]) -> Option<Vec<Subject>> {
-        let places = labels.iter().map(|label| self.places.get(*label).copied());
+        let places = labels.iter().map(|label| self.place(label));
         let places: Vec<usize> = places.collect::<Option<_>>()?;
         let whole = match self.collection.terms.mechanism.question() {
+            Question::Bit | Question::Real => places.len() == 1,
             Question::State { .. } => places.is_sorted_by(|a, b| a < b),
+            Question::Category { .. } | Question::Attributes { .. } => {
+                places.iter().copied().eq(0..self.labels.len())
+            }
             Question::Text { .. } => places.iter().collect::<HashSet<_>>().len() == places.len(),
-            Question::Bit
-            | Question::Real
-            | Question::Category { .. }
-            | Question::Attributes { .. } => places.iter().copied().eq(0..self.all.len()),
         };
-        whole.then(|| places.iter().map(|&place| self.all[place].clone()).collect())
+        whole.then(|| places.into_iter().filter_map(|place| self.subject(place)).collect())
+    }
+
+    /// The subject of the estimate at a place; of strings, the candidate there.
+    fn subject(&self, place: usize) -> Option<Subject> {
+        match self.collection.terms.mechanism.question() {
+            Question::Bit => (place == 0).then_some(Subject::Yes),
+            Question::Real => (place == 0).then_some(Subject::Mean),
+            Question::State { periods, .. } => {
+                Some(place as u64 + 1).filter(|period| *period <= periods).map(Subject::Period)
+            }
+            Question::Category { .. } | Question::Attributes { .. } | Question::Text { .. } => {
+                self.labels.get(place).cloned().map(Subject::Label)
+            }
+        }
+    }
+
+    /// The place whose subject has this label.
+    fn place(&self, label: &str) -> Option<usize> {
+        let place = match self.collection.terms.mechanism.question() {
+            Question::Bit | Question::Real => 0,
+            Question::State { .. } => {
+                let number: usize = label.strip_prefix("period ")?.parse().ok()?;
+                number.checked_sub(1)?
+            }
+            Question::Category { .. } | Question::Attributes { .. } | Question::Text { .. } => {
+                *self.places.get(label)?
+            }
+        };
+        self.subject(place).filter(|what| what.to_string() == label).map(|_| place)
     }
 }

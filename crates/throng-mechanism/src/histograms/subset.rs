@@ -55,8 +55,9 @@ impl SubsetSelection {
         require(known, "categories", "from 2 to 1000000000")?;
         require(size > 0 && size < categories, "size", "at least 1 and below k")?;
         // ik − s and (1−i)s in units of 2⁻⁶⁴, whose quotient is e^ε₀ − 1.
-        let [k, s, i] = [categories.into(), size.into(), include.get()].map(u128::from);
-        let (excess, without) = ((i * k).saturating_sub(s * TWO_64), (TWO_64 - i) * s);
+        let (coin, set) = (u128::from(include.get()), u128::from(size));
+        let excess = (coin * u128::from(categories)).saturating_sub(set * TWO_64);
+        let without = (TWO_64 - coin) * set;
         require(excess > 0, "include", "above the share of the categories in a set")?;
         let epsilon = Epsilon::new(round::up((excess as f64 / without as f64).ln_1p()))?;
         let (k, s, i) = (f64::from(categories), f64::from(size), include.probability());

@@ -11,7 +11,9 @@ use rand_core::CryptoRng;
 /// string is a new one; reporting a string it knows instead shows nothing, and biases the counts by
 /// one user.
 ///
-/// The memory tells which strings a user reported. It is to be kept as safe as these.
+/// The memory tells which strings a user reported. It is to be kept as safe as these. It lives as
+/// long as the process: a device that may be restarted reports by
+/// [`Mechanism::respond`](crate::Mechanism::respond), whose memory is plain words.
 ///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
@@ -24,7 +26,7 @@ use rand_core::CryptoRng;
 /// let mut memory = Memory::new(&rappor, 1, &mut rng);
 /// let first = rappor.permanent("firefox", &mut memory, &mut rng)?;
 ///
-/// // The same for ever; a second string is past the limit.
+/// // The same each time; a second string is past the limit.
 /// assert_eq!(rappor.permanent("firefox", &mut memory, &mut rng)?, first);
 /// assert!(rappor.permanent("lynx", &mut memory, &mut rng).is_err());
 /// # Ok::<(), throng_mechanism::Error>(())

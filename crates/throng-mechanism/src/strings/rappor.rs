@@ -104,9 +104,8 @@ impl Rappor {
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         let (bits, hashes) = (given.small("bits")?, given.small("hashes")?);
         let bloom = Bloom::new(bits, hashes, given.small("cohorts")?, given.number("seed")?)?;
-        let [p, q] = given.pair("shown")?;
-        let (p, q) = (Threshold::new(given.rarer(p))?, Threshold::new(given.surer(q))?);
-        Self::new(bloom, given.noise("permanent")?, p, q)
+        let (f, [p, q]) = (given.noise("permanent")?, given.pair("shown")?);
+        Self::new(bloom, f, Threshold::new(given.rarer(p))?, Threshold::new(given.surer(q))?)
     }
 
     /// The mechanism with the largest ε₀ that any randomizer may have.

@@ -146,9 +146,12 @@ impl SplitAndMix {
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
         let float = |name| given.number(name).map(f64::from_bits);
+        let (crowd, epsilon) = (Crowd::new(given.number("crowd")?)?, float("epsilon")?);
+        // A larger ε is rarer noise.
+        let epsilon = given.weaken.map_or(epsilon, |factor| epsilon * factor);
         Self::fragile(
-            Crowd::new(given.number("crowd")?)?,
-            Epsilon::new(float("epsilon")? * given.weaken.unwrap_or(1.0))?,
+            crowd,
+            Epsilon::new(epsilon)?,
             Delta::new(float("delta")?)?,
             given.small("grid")?,
         )

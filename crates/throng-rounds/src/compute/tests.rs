@@ -20,6 +20,16 @@ fn bits(values: &[bool]) -> Values {
     values.iter().enumerate().map(value).collect()
 }
 
+/// Two for the ands, and one for each wish, which proves that it is a bit.
+#[test]
+fn an_and_of_three_bits_takes_five_multiplications() {
+    let mut circuit = circuit(3, 3, 1);
+    let wishes = [0, 1, 2].map(|seat| circuit.bit(Seat(seat)));
+    let all = circuit.and_all(&wishes);
+    circuit.reveal_bit(all, &seats(0, 3));
+    assert_eq!(circuit.layers.iter().map(|layer| layer.products.len()).sum::<usize>(), 5);
+}
+
 #[test]
 fn the_gates_follow_their_truth_tables() {
     let mut circuit = circuit(3, 3, 1);

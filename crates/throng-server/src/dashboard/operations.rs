@@ -69,7 +69,11 @@ impl Place {
     /// The messages that each party left out, in all releases and in the newest. A board tells what
     /// it shows and not what was left out.
     fn left(&self) -> Option<Vec<Losses<'_>>> {
-        let Outcome::Released(Survey { releases, .. }) = &self.outcome else { return None };
+        let releases = match &self.outcome {
+            Outcome::Released(Survey { releases, .. }) => &releases[..],
+            Outcome::Posted(_) => return None,
+            Outcome::HandedOver => &[],
+        };
         let parties = self.route.chain.parties().enumerate().filter(|_| !releases.is_empty());
         let losses = parties.map(|(place, (hop, party))| {
             let analyzer = hop == self.route.chain.hops();

@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn every_theorem_leads_to_the_section_that_its_source_names() {
-        for theorem in Theorem::all() {
+        for theorem in Theorem::ALL {
             let section = theorem.section();
             assert!(proof(section).starts_with(&format!("/docs/privacy.md#{section}-")));
             if theorem.source().contains("docs/privacy.md") {

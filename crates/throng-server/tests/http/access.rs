@@ -89,6 +89,7 @@ async fn a_browser_signs_in_and_out() {
         (entered.status().as_u16(), &entered.headers()[LOCATION]),
         (303, &"/planner?value=bit".parse().unwrap())
     );
+    assert_eq!(entered.headers()["cache-control"], "no-store");
     let cookie = entered.headers()[SET_COOKIE].to_str().unwrap().to_owned();
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
     let session = cookie.split(';').next().unwrap();
@@ -113,7 +114,15 @@ async fn a_browser_signs_in_and_out() {
 async fn every_answer_has_its_headers_and_pages_hold_nothing_inline() {
     let world = World::new(limits()).await;
     let id = world.id;
-    let paths = ["/".into(), format!("/collections/{id}"), "/login".into(), "/nothing".into()];
+    let releases = format!("/v1/collections/{id}/releases");
+    let paths = [
+        "/".into(),
+        format!("/collections/{id}"),
+        format!("{releases}.csv"),
+        releases,
+        "/login".into(),
+        "/nothing".into(),
+    ];
     for path in paths {
         for hop in [0, 2] {
             let request = world.http.get(format!("{}{path}", world.root(hop)));
@@ -121,6 +130,7 @@ async fn every_answer_has_its_headers_and_pages_hold_nothing_inline() {
             let headers = answer.headers().clone();
             assert_eq!(headers["x-content-type-options"], "nosniff", "{path}");
             assert_eq!(headers["referrer-policy"], "no-referrer");
+            assert_eq!(headers["cache-control"], "no-store", "{path}");
             assert_eq!(headers["cross-origin-opener-policy"], "same-origin");
             let policy = headers["content-security-policy"].to_str().unwrap();
             assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));

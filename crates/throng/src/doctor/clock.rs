@@ -12,7 +12,7 @@ pub fn now() -> f64 {
 /// second and the time on the way.
 pub fn ahead(date: u64, asked: f64, answered: f64) -> f64 {
     let (least, most) = (date as f64 - answered, (date + 1) as f64 - asked);
-    least.max(0.0).min(most)
+    if least > 0.0 { least } else { most.min(0.0) }
 }
 
 /// Seconds since 1970 of a `Date` header (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.

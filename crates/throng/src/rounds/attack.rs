@@ -13,7 +13,9 @@ use throng_account::Epsilon;
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_mechanism::sample;
 use throng_rounds::RobustXorSum;
-use throng_rounds::pause::{PausedRun, Point, Reconstruction, error_floor, recovery_ceiling};
+use throng_rounds::pause::{
+    AttackResult, PausedRun, Reconstruction, error_floor, recovery_ceiling,
+};
 use tokio::task::yield_now;
 
 /// The first half reports through the mixes; then the attacker has what everybody has.
@@ -43,7 +45,7 @@ pub async fn run(request: &Attack) -> Result<Report> {
     let mut swept = Vec::new();
     for epsilon in EPSILONS {
         let epsilon = Epsilon::new(epsilon)?;
-        swept.push(Point::at(epsilon, request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?);
+        swept.push(AttackResult::measure(epsilon, request.n.min(SWEPT), SWEEP_QUERIES, &mut rng)?);
         yield_now().await;
     }
     let ceiling = recovery_ceiling(protocol.epsilon());
@@ -76,7 +78,7 @@ fn report(
     protocol: &RobustXorSum,
     rmse: f64,
     steps: &[(usize, f64)],
-    swept: &[Point],
+    swept: &[AttackResult],
 ) -> Report {
     let ceiling = recovery_ceiling(protocol.epsilon());
     let floor = rounded_down(error_floor(protocol.epsilon(), request.n.into()));
@@ -89,7 +91,7 @@ fn report(
             found,
         )
     };
-    let by_error = |point: &Point| {
+    let by_error = |point: &AttackResult| {
         Report::default()
             .line("epsilon", "epsilon", measured(point.epsilon, 1))
             .line("rmse_per_root_n", "error / √n", measured(point.per_root_n, 3))
@@ -122,8 +124,8 @@ fn by_questions(steps: &[(usize, f64)], ceiling: f64) -> Chart {
     chart("What a paused protocol gives away", "questions asked", vec![found, limit])
 }
 
-fn by_error(swept: &[Point]) -> Chart {
-    let series = |name: &str, stroke, of: fn(&Point) -> f64| {
+fn by_error(swept: &[AttackResult]) -> Chart {
+    let series = |name: &str, stroke, of: fn(&AttackResult) -> f64| {
         Series::new(name, stroke, swept.iter().map(|p| (p.per_root_n, of(p))).collect())
     };
     let found = series("found", Stroke::Markers, |point| point.recovered);
