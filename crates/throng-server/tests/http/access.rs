@@ -193,18 +193,14 @@ async fn an_analyzer_beyond_loopback_must_ask_for_tokens() {
         if !identity.exists() {
             world.identities[hop].write(&identity).unwrap();
         }
-        Config {
-            role,
-            // Refused before it is bound.
-            listen: ([192, 0, 2, 1], 0).into(),
-            identity,
-            data: file(&format!("data-{hop}")),
-            collections: vec![file("c.toml")],
-            tls: None,
-            authority: None,
-            access: None,
-            limits: limits(),
-        }
+        // The address is refused before it is bound.
+        let text = format!(
+            "listen = \"192.0.2.1:0\"\n\
+             identity = \"{hop}.key\"\n\
+             data = \"data-{hop}\"\n\
+             collections = [\"c.toml\"]\n"
+        );
+        Config { limits: limits(), ..Config::parse(role, &text, folder.path()).unwrap() }
     };
     let start = async |config: Config| {
         let server = Server::open(&config, world.clock.clone()).unwrap();
