@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use throng_mix::{Progress, lock};
 use throng_wire::CollectionId;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// The last answers of the other parties.
@@ -71,7 +72,11 @@ impl Watch {
 /// Asks everyone, for ever.
 pub async fn watch(node: Arc<Node>, peers: Peers) {
     loop {
-        round(&node, &peers).await;
+        // A task of its own: should an answer make it panic, the next round is asked all the same.
+        let mut asking = JoinSet::new();
+        let (here, to) = (Arc::clone(&node), peers.clone());
+        asking.spawn(async move { round(&here, &to).await });
+        asking.join_next().await;
         // Servers that were started together do not go on asking together.
         let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX);
         sleep(EVERY.mul_f64(0.8 + 0.4 * jitter)).await;
