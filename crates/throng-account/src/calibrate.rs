@@ -161,11 +161,12 @@ pub fn kary_response(
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub fn crowd(local: Epsilon, epsilon: Epsilon, delta: Delta) -> Result<Crowd, Error> {
-    let safe = |n: u64| -> Result<bool, Error> {
-        Ok(ClonePair::strong(Crowd::new(n)?, local)?.delta(epsilon).upper <= delta.get())
-    };
-    // Beyond the largest crowd, `safe` is an error.
-    Crowd::new(smallest_doubled(1, u64::MAX, u64::MAX, safe)?.unwrap_or(u64::MAX))
+    let pair = |n: u64| ClonePair::strong(Crowd::new(n.min(Crowd::LARGEST.get()))?, local);
+    let safe = |n: u64| Ok::<_, Error>(pair(n)?.delta(epsilon).upper <= delta.get());
+    match smallest_doubled(1, Crowd::LARGEST.get(), u64::MAX, safe)? {
+        Some(least) => Crowd::new(least),
+        None => Err(cannot("crowd up to 1e10", epsilon, delta, pair(u64::MAX).ok())),
+    }
 }
 
 /// The largest ε₀ ≥ ε for which `safe` holds; ε itself always does.

@@ -66,6 +66,12 @@ pub trait Profile {
         self.upper_delta(epsilon)
     }
 
+    /// The upper side written out, for profiles that then have hundreds of its points at the price
+    /// of a few.
+    fn written_out(&self) -> Option<Box<dyn Profile>> {
+        None
+    }
+
     /// The smallest ε that holds at `delta`, on the safe side, with the lower bound beside it.
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
         let least = self.least_delta();
@@ -144,6 +150,10 @@ impl<P: Profile> Profile for UpperOnly<P> {
 
     fn bulk_delta(&self, epsilon: Epsilon) -> f64 {
         self.0.bulk_delta(epsilon)
+    }
+
+    fn written_out(&self) -> Option<Box<dyn Profile>> {
+        self.0.written_out()
     }
 }
 
@@ -325,11 +335,13 @@ pub enum Theorem {
     ClonesClosed,
     /// Numerical composition of dominating pairs.
     Composition,
+    /// Shares of a sum, which show nothing but the noisy sum up to a statistical distance.
+    SplitAndMix,
 }
 
 impl Theorem {
     /// All theorems.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::ExactBag,
         Self::ExactCount,
         Self::ExactCoins,
@@ -346,6 +358,7 @@ impl Theorem {
         Self::SwapRenyi,
         Self::ClonesClosed,
         Self::Composition,
+        Self::SplitAndMix,
     ];
 
     /// The theorem of this key.
@@ -411,6 +424,10 @@ impl Theorem {
                 "composition of dominating pairs, connect-the-dots discretisation \
                  (docs/privacy.md, 9)"
             }
+            Self::SplitAndMix => {
+                "Balle, Bell, Gascon, Nissim, Private Summation in the Multi-Message Shuffle Model \
+                 (2020), and components of two random groupings (docs/privacy.md, 14)"
+            }
         }
     }
 
@@ -433,6 +450,7 @@ impl Theorem {
             Self::SwapRenyi => ("swap-renyi", 5),
             Self::ClonesClosed => ("clones-closed", 5),
             Self::Composition => ("composition", 9),
+            Self::SplitAndMix => ("split-and-mix", 14),
         }
     }
 }

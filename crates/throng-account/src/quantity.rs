@@ -87,9 +87,12 @@ impl Delta {
 pub struct Crowd(u64);
 
 impl Crowd {
+    /// The largest crowd that the accountant reckons with.
+    pub const LARGEST: Self = Self(10_000_000_000);
+
     /// A crowd of 1 to 10¹⁰ reports.
     pub fn new(reports: u64) -> Result<Self, Error> {
-        let holds = (1..=10_000_000_000).contains(&reports);
+        let holds = (1..=Self::LARGEST.0).contains(&reports);
         require(holds, "crowd", reports as f64, "from 1 to 1e10 reports")?;
         Ok(Self(reports))
     }

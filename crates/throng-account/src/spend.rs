@@ -6,6 +6,7 @@
 //! | rounds of one shuffled randomizer | [`shuffled_rounds`] |
 //! | several reports of one person in one bag | [`group()`] |
 //! | all epochs of a collection | [`Lifetime`] |
+//! | all epochs of several collections | [`Together`] |
 //! | a formula is enough | [`closed_form`] |
 
 pub mod closed_form;
@@ -13,7 +14,9 @@ mod compose;
 mod group;
 mod lifetime;
 mod table;
+mod together;
 
 pub use compose::{Composition, shuffled_rounds};
 pub use group::group;
 pub use lifetime::{Disclosure, Lifetime, ample_delta, every_epoch};
+pub use together::Together;

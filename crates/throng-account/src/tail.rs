@@ -44,6 +44,62 @@ pub fn success_band(successes: u64, trials: u64, failure: Delta) -> Band {
     }
 }
 
+/// The numbers of holders among `n` users that `support` reports do not rule out, when a report
+/// supports with probability `held` if its user is a holder and `other < held` if not: each end is
+/// wrong with probability at most `failure`, whatever the truth.
+///
+/// ```text
+/// C = Bin(m, held) + Bin(n − m, other)
+/// lower = min { m : P[C ≥ support] > failure },   upper = max { m : P[C ≤ support] > failure }
+/// ```
+///
+/// Clopper and Pearson's construction for this law, which grows with m. 0 or n where every m is
+/// ruled out from the other side.
+///
+/// ```
+/// use throng_account::Delta;
+/// use throng_account::tail::holders_band;
+///
+/// // Of ten reports two support it. Without a holder that many do with probability 0.086,
+/// // and with five holders that few with 0.007.
+/// assert_eq!(holders_band(2, 10, 0.9, 0.05, Delta::new(0.025)?), (0, 4));
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn holders_band(support: u64, n: u64, held: f64, other: f64, failure: Delta) -> (u64, u64) {
+    let support = support.min(n);
+    let most = |support: u64, held: f64, other: f64| {
+        // P[C ≤ support] falls with m; keep the last m at which it is above `failure`.
+        let (mut kept, mut out) = (0, n + 1);
+        while out - kept > 1 {
+            let m = kept + (out - kept) / 2;
+            let likely = two_binomials(support, m, n, held, other) > failure.get();
+            (kept, out) = if likely { (m, out) } else { (kept, m) };
+        }
+        kept
+    };
+    // P[C ≥ support | m holders] is P[n − C ≤ n − support], where n − m "hold" with 1 − other.
+    let lower = n - most(n - support, 1.0 - other, 1.0 - held);
+    (lower, most(support, held, other))
+}
+
+/// `P[Bin(m, held) + Bin(n − m, other) ≤ support]`, up to masses too small to matter.
+fn two_binomials(support: u64, m: u64, n: u64, held: f64, other: f64) -> f64 {
+    let (first, masses) = Binomial::new(m, held).masses(NEGLIGIBLE);
+    let (start, rest) = Binomial::new(n - m, other).masses(NEGLIGIBLE);
+    let mut sums = rest;
+    for place in 1..sums.len() {
+        sums[place] += sums[place - 1];
+    }
+    let below = |j: u64| match support.checked_sub(j + start) {
+        Some(room) => sums[(room as usize).min(sums.len() - 1)],
+        None => 0.0,
+    };
+    (first..).zip(&masses).map(|(j, mass)| mass * below(j)).sum()
+}
+
+/// The mass of a single place that no tail depends on.
+const NEGLIGIBLE: f64 = 1e-17;
+
 /// The `z` with `P[|Z| ≤ z] = confidence` for a standard normal Z: how many standard errors an
 /// interval reaches to each side.
 ///

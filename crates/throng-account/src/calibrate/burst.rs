@@ -20,6 +20,8 @@ use crate::profile::burst_histogram::{FAILURES, TwoCells, likely_users};
 use crate::profile::{BurstCount, BurstHistogram, Bursts};
 use crate::quantity::TWO_64;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
+use realfft::RealFftPlanner;
+use realfft::num_complex::Complex64;
 
 /// Bursts of at most `slots` messages for `burst-count`, with about the least standard error.
 ///
@@ -46,7 +48,7 @@ pub fn burst_count(
 ) -> Result<BurstCount, Error> {
     let promise = Promise::new(slots, epsilon, delta)?;
     let mut last = None;
-    let deadline = terms_visited() + TOTAL;
+    let deadline = terms_visited() + MOST_TERMS;
     // Large tables are looked at only where small ones do not do.
     for (budget, etas) in [(5e8, &ETAS[..]), (1e10, &ETAS[4..])] {
         for eta in etas {
@@ -93,13 +95,16 @@ pub fn burst_histogram(
         return Err(cannot("burst", epsilon, delta, None::<BurstHistogram>));
     };
     let mut last = None;
-    let deadline = terms_visited() + TOTAL;
+    let deadline = terms_visited() + MOST_TERMS;
     for eta in ETAS {
         if terms_visited() > deadline {
             break;
         }
-        let Some(sided) = promise.least_variance(1.0 - eta, on_two_lines) else { continue };
         let mut rho = 0.12 * -delta.get().ln() / eta;
+        if !promise.carried(eta, rho, users) {
+            continue;
+        }
+        let Some(sided) = promise.least_variance(1.0 - eta, on_two_lines) else { continue };
         let search = promise.enough_pairs(&mut rho, |rho| {
             let bursts = promise.bursts([&sided, &sided], eta, rho, users)?;
             let mechanism =
@@ -109,7 +114,12 @@ pub fn burst_histogram(
         });
         match search {
             Search::Found(found) => {
-                return BurstHistogram::new(crowd, categories, found.bursts().clone());
+                // The others are no better at this δ, and each is a law of its own.
+                let useful = 1e-4 * delta.get()..=0.5 * delta.get();
+                let near: Vec<f64> =
+                    FAILURES.into_iter().filter(|failure| useful.contains(failure)).collect();
+                let bursts = found.bursts().clone();
+                return BurstHistogram::with_failures(crowd, categories, bursts, &near);
             }
             Search::Plus(tried) => last = Some(tried),
             Search::Crowd(tried) => last = tried.or(last),
@@ -146,8 +156,11 @@ impl Promise {
     /// Bursts for a count whose pairs cost a part η of ε.
     fn fit_count(&self, crowd: Crowd, eta: f64, budget: f64, deadline: u64) -> Search<BurstCount> {
         let mut last = Search::Crowd(None);
-        let Some(minus) = self.least_variance(1.0 - eta, on_the_line) else { return last };
         let mut rho = 0.5 * -self.delta.get().ln() / eta;
+        if !self.carried(eta, rho, crowd.get()) {
+            return last;
+        }
+        let Some(minus) = self.least_variance(1.0 - eta, on_the_line) else { return last };
         // One event per user couples the kinds: pairs leave fewer users for bursts, and '+' may
         // need a larger part of η than its usual twentieth.
         for part in [0.05, 0.2, 1.0] {
@@ -234,14 +247,22 @@ impl Promise {
         Search::Crowd(before.map(|(_, _, mechanism)| mechanism))
     }
 
+    /// True if `users` can carry pairs of this ρ, with room for bursts. Fewer pairs are not tried.
+    fn carried(&self, eta: f64, rho: f64, users: u64) -> bool {
+        self.pairs(eta, rho).iter().sum::<f64>() <= MOST_EVENTS * users as f64
+    }
+
+    /// The rates of pairs.
+    fn pairs(&self, eta: f64, rho: f64) -> Vec<f64> {
+        let tilt = 0.5 * eta * self.epsilon.get();
+        (1..=self.slots / 2).map(|j| rho * (-tilt * j as f64).exp() / j as f64).collect()
+    }
+
     /// Integer weights of bursts with these rates and of their pairs, where `users` can carry them.
     fn bursts(&self, [plus, minus]: [&[f64]; 2], eta: f64, rho: f64, users: u64) -> Option<Bursts> {
-        let (tilt, n) = (0.5 * eta * self.epsilon.get(), users as f64);
-        let pair = |j: usize| rho * (-tilt * j as f64).exp() / j as f64;
-        let pairs: Vec<f64> = (1..=self.slots / 2).map(pair).collect();
+        let (pairs, n) = (self.pairs(eta, rho), users as f64);
         let events: f64 = pairs.iter().chain(plus).chain(minus).sum();
-        // Nine users of ten may have an event.
-        if events > 0.9 * n {
+        if events > MOST_EVENTS * n {
             return None;
         }
         let weights = |rates: &[f64]| -> Vec<u64> {
@@ -278,8 +299,31 @@ fn line(rates: &[f64], leak: f64) -> Option<Vec<f64>> {
     if sum.len() > LONGEST_LINE {
         return None;
     }
-    let product = |shift: usize| sum[shift..].iter().zip(sum).map(|(x, y)| x * y).sum::<f64>();
-    Some((1..sum.len()).rev().chain(0..sum.len()).map(product).collect())
+    let half = autocorrelation(sum);
+    Some(half[1..].iter().rev().chain(&half).copied().collect())
+}
+
+/// `Σ x[i]·x[i + shift]` for every shift. No claim rests on it, so a rounding error of the Fourier
+/// transform does no harm where sums are long.
+fn autocorrelation(x: &[f64]) -> Vec<f64> {
+    if x.len() < 48 {
+        let product = |shift: usize| x[shift..].iter().zip(x).map(|(x, y)| x * y).sum::<f64>();
+        return (0..x.len()).map(product).collect();
+    }
+    let length = (2 * x.len()).next_power_of_two();
+    let mut planner = RealFftPlanner::<f64>::new();
+    let mut padded = x.to_vec();
+    padded.resize(length, 0.0);
+    let mut spectrum = vec![Complex64::default(); length / 2 + 1];
+    let mut product = vec![0.0; length];
+    let forward = planner.plan_fft_forward(length).process(&mut padded, &mut spectrum);
+    for value in &mut spectrum {
+        *value = Complex64::new(value.norm_sqr(), 0.0);
+    }
+    let inverse = planner.plan_fft_inverse(length).process(&mut spectrum, &mut product);
+    debug_assert!(forward.is_ok() && inverse.is_ok(), "lengths that fit");
+    product.truncate(x.len());
+    product.iter().map(|value| (value / length as f64).max(0.0)).collect()
 }
 
 /// The masses of every outcome, and those of the law moved by one.
@@ -301,13 +345,15 @@ fn on_two_lines(law: &[f64], epsilon: f64) -> f64 {
 
 /// The part of ε that pairs may cost, from the most accurate.
 const ETAS: [f64; 9] = [0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4];
+/// Nine users of ten may have an event.
+const MOST_EVENTS: f64 = 0.9;
 /// The share of δ for the law on the line.
 const SHARE: f64 = 0.4;
 /// Leaves room for the outward rounding of the final δ.
 const SAFE: f64 = 1.0 - 1e-6;
 const LONGEST_LINE: usize = 2500;
 /// Terms of all laws of a search.
-const TOTAL: u64 = 20_000_000_000;
+const MOST_TERMS: u64 = 20_000_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -32,6 +32,7 @@
 //! | r | `own` | the user's bits |
 //! | s | `s` | tilt: the law is weighted by `e^{s·total}` |
 
+use crate::kernel::bag_table::Tail;
 use crate::kernel::binomial::Product;
 use crate::kernel::complex::{exp_m1, ln_1p};
 use crate::kernel::solve::smallest_epsilon;
@@ -179,13 +180,26 @@ impl Bag {
         let laws = Hypotheses { up, down, own, flip, epsilon };
         // δ vanishes with what is left to ε₀, of which rounding moves the last bits.
         let edge = 4e-16 * (2.0 * own as f64 + self.pure()) / left;
-        match laws.delta() {
+        match laws.delta().or_else(|| self.written_out(up, down, left, epsilon)) {
             Some(value) if edge < 0.5 => Band {
                 lower: round::down(value * (1.0 - edge)),
                 upper: round::delta_up(value / (1.0 - edge)).min(cap),
             },
             _ => Band { lower: 0.0, upper: cap },
         }
+    }
+
+    /// δ of one own bit from the law of the others' total itself, where nothing cancels however
+    /// close the flip is to one half; `None` for several own bits, for large crowds, and where it
+    /// is not far above what the law leaves out.
+    fn written_out(&self, up: u64, down: u64, left: f64, epsilon: f64) -> Option<f64> {
+        if self.own != 1 || up + down > MAX_WRITTEN {
+            return None;
+        }
+        // q − Ef = f·(e^{ε₀−ε} − 1)·e^ε
+        let kept = self.flip * epsilon.exp() * left.exp_m1();
+        let value = Tail::new(up, down, self.flip).delta(kept, epsilon.exp_m1());
+        (value > 1e-15).then_some(value.min(1.0))
     }
 }
 
@@ -509,6 +523,8 @@ fn centred_cumulant(f: f64, s: f64) -> f64 {
 /// Exact up to crowds of about 10⁶, a certified band beyond.
 const BLOCKS: usize = 2_100;
 const COARSE_BLOCKS: usize = 120;
+/// The most bits of others whose law is written out where the contour integral gives up.
+const MAX_WRITTEN: u64 = 10_000;
 /// The wrapped circle and the truncated sum may lose e^-NATS of the tilted mass.
 const NATS: f64 = 50.0;
 /// The first guess of a cut is off by a few places; anything further is lost.

@@ -73,7 +73,7 @@ impl Profile for BagTable {
 }
 
 /// The upper half of the law of S.
-struct Tail {
+pub(crate) struct Tail {
     /// `g_{S−1}`, from the mode upward.
     before: Vec<f64>,
     /// `g_S/g_{S−1}`.
@@ -83,7 +83,7 @@ struct Tail {
 }
 
 impl Tail {
-    fn new(zeros: u64, ones: u64, flip: f64) -> Self {
+    pub(crate) fn new(zeros: u64, ones: u64, flip: f64) -> Self {
         let (_, masses) = difference(zeros, ones, flip);
         let mode = (0..masses.len()).max_by(|&i, &j| masses[i].total_cmp(&masses[j])).unwrap_or(0);
         let before = masses[mode..].to_vec();
@@ -96,7 +96,8 @@ impl Tail {
         Self { before, ratio, above }
     }
 
-    fn delta(&self, kept: f64, gain: f64) -> f64 {
+    /// δ of one own bit with `q − Ef` and `E − 1`, rounding and the mass left out apart.
+    pub(crate) fn delta(&self, kept: f64, gain: f64) -> f64 {
         // Eq − f = (q − Ef) + (E − 1)
         let threshold = kept / (kept + gain);
         let cut = self.ratio.partition_point(|&ratio| ratio >= threshold);

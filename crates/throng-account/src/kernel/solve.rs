@@ -18,6 +18,7 @@ pub(crate) fn smallest_epsilon(
     let mut gap_at = |epsilon: f64| height(delta_at(epsilon)) - target;
     // Until ε = 0 is looked at it counts as δ = 1, which makes the first slope that of a Gaussian.
     let (mut low, mut low_gap) = (0.0, -target);
+    let mut seen = guess <= 0.0;
     let (mut high, mut high_gap) = (limit, None);
     let mut next = guess;
     if guess <= 0.0 {
@@ -58,12 +59,17 @@ pub(crate) fn smallest_epsilon(
             }
         };
         // The guess was far too large; perhaps even ε = 0 will do.
-        if low == 0.0 && low_gap == -target && next < 0.5 * high {
+        if low == 0.0 && !seen && next < 0.5 * high {
+            seen = true;
             low_gap = gap_at(0.0);
             if low_gap >= 0.0 {
                 return 0.0;
             }
         }
+    }
+    // All that was looked at would do, and ε = 0 was not: then it may do as well.
+    if low == 0.0 && !seen && gap_at(0.0) >= 0.0 {
+        return 0.0;
     }
     high
 }
@@ -168,6 +174,15 @@ mod tests {
                 assert!((found - expected).abs() < 1e-4, "{found}");
                 assert!(calls < 60, "{calls} evaluations");
             }
+        }
+    }
+
+    // Halving towards 0 once ended at 4.6e-139, where 0 would do.
+    #[test]
+    fn a_profile_that_is_never_above_needs_no_epsilon() {
+        for guess in [0.0, 1e-12, 7e-7, 0.5] {
+            assert_eq!(smallest_epsilon(1e-7, 1.0, guess, |_| 0.0), 0.0, "{guess}");
+            assert_eq!(smallest_epsilon(1e-7, 1e-6, guess, |e| 1e-7 - 0.01 * e), 0.0, "{guess}");
         }
     }
 

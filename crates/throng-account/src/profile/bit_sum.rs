@@ -11,6 +11,7 @@
 
 use crate::error::require;
 use crate::kernel::bag::{Bag, Maximum};
+use crate::kernel::bag_table::BagTable;
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The protocol with its crowd.
@@ -153,6 +154,10 @@ impl Profile for BitSum {
         self.bag().coarse_delta(epsilon.get())
     }
 
+    fn written_out(&self) -> Option<Box<dyn Profile>> {
+        (self.bits == 1).then(|| Box::new(BagTable::new(*self)) as Box<dyn Profile>)
+    }
+
     fn pure(&self) -> Option<Epsilon> {
         Some(Epsilon::at(self.bag().pure()))
     }
@@ -221,6 +226,30 @@ mod tests {
                 assert!(band.lower <= exact && exact <= band.upper, "{flip} {epsilon}: {band:?}");
             }
         }
+    }
+
+    // Close to one half the two worlds differ in the seventh digit and beyond, which the contour
+    // integral once lost: a fallback five times too large, and no lower bound.
+    #[test]
+    fn a_flip_next_to_one_half_is_exact() {
+        for n in [2_u64, 5, 12] {
+            for away in [4e-4, 3.5e-7, 1e-8, 1e-11] {
+                let flip = 0.5 - away;
+                let protocol = BitSum::with_flip(Crowd::new(n).unwrap(), flip).unwrap();
+                // With fair coins the others' total is Bin(n − 1, ½); at ε = 0 δ is its largest
+                // mass times 1 − 2f, but for terms of the second order in that.
+                let others = crate::kernel::binomial::Binomial::new(n - 1, 0.5);
+                let exact = 2.0 * away * others.pmf((n - 1) / 2);
+                let band = protocol.delta(Epsilon::ZERO);
+                // The last bits of ε₀ = 4·away are rounded outward.
+                let slack = 1e-8 + 100.0 * away + 3e-16 / away;
+                assert!(band.lower >= exact * (1.0 - slack), "{n} {away}: {band:?} {exact:e}");
+                assert!(band.upper <= exact * (1.0 + slack), "{n} {away}: {band:?} {exact:e}");
+            }
+        }
+        let five = BitSum::with_flip(Crowd::new(5).unwrap(), 0.4999996446211443).unwrap();
+        let found = five.epsilon(Delta::new(3.3929755949383764e-7).unwrap()).unwrap();
+        assert_eq!((found.epsilon.get(), found.lower.unwrap().epsilon.get()), (0.0, 0.0));
     }
 
     // The all-equal dataset is often taken for the worst. It is not.

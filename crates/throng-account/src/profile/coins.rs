@@ -77,6 +77,31 @@ impl AdditiveNoise {
         Ok(Self { slots, chance, coins })
     }
 
+    /// The profile of the same protocol with a drawn message in every slot: a fixed number of them.
+    ///
+    /// ```
+    /// use throng_account::profile::AdditiveNoise;
+    /// use throng_account::{Crowd, Epsilon};
+    ///
+    /// // Two users and two coins. A total of 3 shows a 1, by chance ¼: no ε goes below that.
+    /// let two = AdditiveNoise::in_every_slot(Crowd::new(2)?, 1, 2)?;
+    /// assert!((two.least_delta() - 0.25).abs() < 1e-8);
+    /// // A total of 2 has chance ½ against ¼.
+    /// let delta = two.delta(Epsilon::ZERO).upper;
+    /// assert!((delta - 0.5).abs() < 1e-8);
+    /// # Ok::<(), throng_account::Error>(())
+    /// ```
+    pub fn in_every_slot(
+        crowd: Crowd,
+        slots: u64,
+        categories: u64,
+    ) -> Result<Box<dyn Profile>, Error> {
+        require_slots(crowd, slots)?;
+        require(categories >= 2, "categories", categories as f64, "2 or more")?;
+        let coin = 2.0 / categories as f64;
+        Ok(Box::new(Coins::Binomial { slots: crowd.get() * slots, chance: coin }))
+    }
+
     /// Slots for drawn messages of each user.
     pub fn slots(&self) -> u64 {
         self.slots
@@ -128,6 +153,13 @@ impl Coins {
 
     fn ln_pmf(&self, coins: u64) -> f64 {
         match *self {
+            Self::Binomial { slots, chance: 1.0 } => {
+                if coins == slots {
+                    0.0
+                } else {
+                    f64::NEG_INFINITY
+                }
+            }
             Self::Binomial { slots, chance } => Binomial::new(slots, chance).ln_pmf(coins),
             Self::Poisson { rate } => ln_poisson(rate, coins),
         }
@@ -285,6 +317,29 @@ mod tests {
 
     // The weighted sum overflows where a coin is all but impossible: nothing above the truth is
     // said.
+    // The sum over all events of the two laws of 1 + Bin(T, ½) and Bin(T, ½).
+    #[test]
+    fn a_coin_in_every_slot_is_a_fixed_number_of_coins() {
+        for (n, slots) in [(1, 1), (2, 1), (5, 2), (30, 1)] {
+            let profile = AdditiveNoise::in_every_slot(Crowd::new(n).unwrap(), slots, 2).unwrap();
+            let law = Binomial::new(n * slots, 0.5);
+            let pmf = |k: u64| if k <= n * slots { law.pmf(k) } else { 0.0 };
+            for epsilon in [0.0, 0.2, 1.0, 2.5_f64] {
+                let below = |k: u64| k.checked_sub(1).map_or(0.0, pmf);
+                let term = |k: u64| (below(k) - epsilon.exp() * pmf(k)).max(0.0);
+                let exact: f64 = (0..=n * slots + 1).map(term).sum();
+                let band = profile.delta(Epsilon::at(epsilon));
+                assert!(band.lower <= exact * (1.0 + 1e-12) && exact <= band.upper * (1.0 + 1e-12));
+                assert!(band.upper <= exact * (1.0 + 1e-8), "{n} {slots} {epsilon}: {band:?}");
+            }
+            // Nearly certain is nearly this.
+            let nearly = AdditiveNoise::new(Crowd::new(n).unwrap(), slots, chance(1.0 - 1e-12), 2);
+            let (nearly, epsilon) = (nearly.unwrap(), Epsilon::at(0.3));
+            let (one, other) = (profile.delta(epsilon).upper, nearly.delta(epsilon).upper);
+            assert!((one / other - 1.0).abs() < 1e-8, "{n}: {one} {other}");
+        }
+    }
+
     #[test]
     fn hardly_any_coin_hides_nothing() {
         let chance = Threshold::at_least(Probability::new("chance", 3e-11).unwrap());

@@ -47,7 +47,11 @@ impl Columns {
     /// bag, in which all of the user's bits change.
     fn achieved(&self, epsilon: Epsilon) -> (f64, Dataset) {
         let bag = self.bag();
-        bag.worst_of([bag.others, bag.others / 2, 0], epsilon.get())
+        let half = bag.others / 2;
+        // With two columns in all and one 1 in each row, the others have none or both of their
+        // complemented bits, so only an even number of ones is sure to have a dataset.
+        let middle = if self.changing == 2 { half - half % 2 } else { half };
+        bag.worst_of([bag.others, middle, 0], epsilon.get())
     }
 
     /// The sum of all columns.
@@ -171,6 +175,40 @@ mod tests {
                         .sum();
                     assert!(delta <= upper, "{others} {flip} {epsilon}: {delta} > {upper}");
                 }
+            }
+        }
+    }
+
+    // A histogram of two categories, every dataset of one-hot rows: the lower bound has to be one
+    // of theirs. It once came from a number of ones that no such rows have.
+    #[test]
+    fn a_witness_of_two_categories_exists() {
+        let step = |law: &[f64], one: f64| -> Vec<f64> {
+            let mut next = vec![0.0; law.len() + 1];
+            for (place, p) in law.iter().enumerate() {
+                next[place] += p * (1.0 - one);
+                next[place + 1] += p * one;
+            }
+            next
+        };
+        let count = |ones: u64, of: u64, flip: f64| {
+            let one = |user| if user < ones { 1.0 - flip } else { flip };
+            (0..of).fold(vec![1.0], |law, user| step(&law, one(user)))
+        };
+        for (n, flip) in [(2, 0.340_479_247), (2, 0.1), (4, 0.2), (6, 0.35)] {
+            let columns = columns(n, flip, 2);
+            for epsilon in (0..40).map(|i| 0.05 * f64::from(i)) {
+                let exact = |held: u64| -> f64 {
+                    // Of the others `held` have the first category; the user moves to the second.
+                    let [a, b] = [held + 1, held].map(|ones| count(ones, n, flip));
+                    let [c, d] = [n - 1 - held, n - held].map(|ones| count(ones, n, flip));
+                    let cell = |(i, j): (usize, usize)| a[i] * c[j] - epsilon.exp() * b[i] * d[j];
+                    let cells = (0..a.len()).flat_map(|i| (0..c.len()).map(move |j| (i, j)));
+                    cells.map(|at| cell(at).max(0.0)).sum()
+                };
+                let worst = (0..n).map(exact).fold(0.0, f64::max);
+                let lower = columns.delta(Epsilon::at(epsilon)).lower;
+                assert!(lower <= worst * (1.0 + 1e-12), "{n} {flip} {epsilon}: {lower} > {worst}");
             }
         }
     }

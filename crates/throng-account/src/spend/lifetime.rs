@@ -2,6 +2,7 @@
 
 use super::Composition;
 use super::table::Table;
+use crate::round;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -108,6 +109,53 @@ impl Lifetime {
     }
 }
 
+impl Lifetime {
+    /// An upper bound on δ(0) of these releases together: the distance in total variation of all
+    /// that is seen if a person holds one value or another, which is what an attacker gains over
+    /// guessing.
+    ///
+    /// ```
+    /// use throng_account::profile::WorstCase;
+    /// use throng_account::spend::{Disclosure, Lifetime};
+    /// use throng_account::{Crowd, Delta, Epsilon, Error, Profile};
+    ///
+    /// // Two answers that are right three times in four: half of the time they differ and say
+    /// // nothing, and otherwise they are right nine times in ten.
+    /// let profile = |_| -> Result<Box<dyn Profile>, Error> {
+    ///     Ok(Box::new(WorstCase::new(Epsilon::new(3_f64.ln())?, 0.0)?))
+    /// };
+    /// let honest = Crowd::new(10)?;
+    /// let mut lifetime = Lifetime::per_epoch(honest, 2, Delta::new(1e-6)?);
+    /// let [once, twice] = [1, 2].map(|times| {
+    ///     lifetime.advantage(&[(Disclosure { epochs: 1, honest }, times)], profile)
+    /// });
+    /// assert!((once? - 0.5).abs() < 0.01 && (twice? - 0.5).abs() < 0.01);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn advantage<E: From<Error>>(
+        &mut self,
+        releases: &[(Disclosure, u64)],
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<f64, E> {
+        let Some(smallest) = releases.iter().map(|(release, _)| release.honest).min() else {
+            return Ok(0.0);
+        };
+        match &mut self.0 {
+            Kind::Once { .. } => Ok(profile(smallest)?.upper_delta(Epsilon::ZERO).min(1.0)),
+            Kind::Memoized(_) => {
+                let epsilon = self.total(releases, profile)?.get();
+                // What is ε-DP has a distance of at most (e^ε − 1)/(e^ε + 1).
+                Ok(round::up((0.5 * epsilon).tanh()).min(1.0))
+            }
+            Kind::PerEpoch(rounds) => {
+                let promised = rounds.promised;
+                let share = |honest| rounded_down(honest, promised);
+                Ok(rounds.composed(releases, share, profile)?.delta(Epsilon::ZERO)?)
+            }
+        }
+    }
+}
+
 /// A release for every window of epochs, each with all of its epochs and the smallest crowd:
 /// nothing that can happen costs more. A group costs at least as much as its epochs apart, and a
 /// larger crowd no more than a smaller one.
@@ -197,6 +245,17 @@ impl Rounds {
         crowd: impl Fn(Crowd) -> Crowd,
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
     ) -> Result<Epsilon, E> {
+        let delta = self.delta;
+        Ok(self.composed(releases, crowd, profile)?.epsilon(delta)?)
+    }
+
+    /// The composition of releases, each in the crowd that stands for its own.
+    fn composed<E: From<Error>>(
+        &mut self,
+        releases: &[(Disclosure, u64)],
+        crowd: impl Fn(Crowd) -> Crowd,
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<Composition<'_>, E> {
         let mut kinds: BTreeMap<(Crowd, u64), u64> = BTreeMap::new();
         for (Disclosure { epochs, honest }, times) in releases {
             *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
@@ -207,10 +266,9 @@ impl Rounds {
                 place.insert(if epochs == 1 { one } else { one.together(epochs)? });
             }
         }
-        let all = kinds
+        Ok(kinds
             .iter()
-            .fold(Composition::new(), |all, (kind, times)| all.and(&self.tables[kind], *times));
-        Ok(all.epsilon(self.delta)?)
+            .fold(Composition::new(), |all, (kind, times)| all.and(&self.tables[kind], *times)))
     }
 }
 
