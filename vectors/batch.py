@@ -50,7 +50,10 @@ def receive(mix, data):
     body = data[: len(data) - len(reader.data)]
     signature = reader.take(64)
     sound = version == 1 and first <= last and hop > 0 and each > 0 and each * count < 2**64
-    require(sound, "decode")
+    # Where there are no records, nothing is told of those that there were.
+    losses = body[LOSSES : LOSSES + 16 * hop]
+    silent = not any(losses) and digest == hashlib.sha256().digest()
+    require(sound and (count > 0 or silent), "decode")
     verify(mix.public, MANIFEST, body, signature, "signature")
     require(len(reader.data) == each * count, "count")
     require(hashlib.sha256(reader.data).digest() == digest, "digest")
@@ -81,6 +84,58 @@ def batch(hop, last, record_bytes, collection, source, records):
         "batch": whole.hex(),
         "cases": checked(cases, "batch", partial(receive, mix)),
     }
+
+
+def empty(hop, last, record_bytes, collection, source):
+    """The word of a mix that epochs are dropped, and what must be refused in its place."""
+    mix = Identity(hop)
+    fields = {
+        "collection": collection,
+        "first": last if hop == 1 else last - 2,
+        "last": last,
+        "hop": hop,
+        "record_bytes": record_bytes,
+        "records": 0,
+        "losses": [[0, 0]] * hop,
+        "source": source,
+        "digest": hashlib.sha256().hexdigest(),
+    }
+    body = manifest(fields)
+    whole = body + mix.sign(MANIFEST, body)
+    receive(mix, whole)
+    return {
+        **mix.fields(), **fields,
+        "id": hashlib.sha256(body).hexdigest(),
+        "batch": whole.hex(),
+        "cases": checked(empty_cases(mix, body, record_bytes), "batch", partial(receive, mix)),
+    }
+
+
+def empty_cases(mix, body, each):
+    """All cases of one word."""
+    hop, signature = body[HOP], mix.sign(MANIFEST, body)
+
+    def signed(body):
+        return body + mix.sign(MANIFEST, body)
+
+    cases = malformed(body, body + signature, signed)
+    # A loss or a digest that is altered is refused before its signature is looked at.
+    for name, place in altered_fields(hop):
+        told = name.startswith(("the replays", "what was malformed", "the digest"))
+        if name == "the number of records":
+            continue
+        step = "decode" if told else "signature"
+        cases.append((f"{name} altered", step, altered(body, place) + signature))
+        if told:
+            cases.append((f"{name} altered, signed", "decode", signed(altered(body, place))))
+    for name, bad in bad_signatures(MANIFEST, body, mix, replaced(body, FIRST + 7, b"\x00")):
+        cases.append((name, "signature", body + bad))
+    return cases + [
+        ("a record in the manifest and none after it", "count", signed(counting(body, 1))),
+        ("a byte after it", "count", body + signature + b"\x00"),
+        ("a record after it", "count", body + signature + bytes(each)),
+        ("a record in the manifest altered", "signature", counting(body, 1) + signature),
+    ]
 
 
 def batch_cases(mix, body, records, each):
@@ -244,6 +299,7 @@ def receipt_cases(party, batch, hop, data):
 def make_batches():
     """The whole file."""
     batches = [batch(1, 5, 49, *INPUTS[0]), batch(2, 11, 97, *INPUTS[1])]
+    batches += [empty(1, 7, 49, *INPUTS[0][:2]), empty(2, 15, 97, *INPUTS[1][:2])]
     return {"about": ABOUT_BATCHES, "batches": batches}
 
 
@@ -257,7 +313,8 @@ ABOUT_BATCHES = (
     "Batches as they go from a mix to the next party. Each has the mix's Ed25519 seed and public "
     "identity, the fields of the manifest, its hash, and the whole batch. In each case one thing "
     "is wrong; `step` is the first one that must fail: decode (the manifest is not one), signature "
-    "(strict Ed25519 by this mix), count (bytes of records), digest."
+    "(strict Ed25519 by this mix), count (bytes of records), digest. The last two have no records: "
+    "the word of a mix that its epochs are dropped, which states no losses."
 )
 ABOUT_RECEIPTS = (
     "Receipts for batches. Each has the receiver's Ed25519 seed and public identity, the batch and "

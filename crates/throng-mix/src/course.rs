@@ -157,8 +157,10 @@ impl Course {
         if taken? {
             return Ok(Intake::Known(self.receipt(manifest.id())));
         }
-        // Without keys it would be taken only to be dropped.
-        self.keyring.secret(manifest.first).ok_or(Error::NoKeys)?;
+        // Without keys it would be taken only to be dropped; a word that nothing comes needs none.
+        if !manifest.is_empty() {
+            self.keyring.secret(manifest.first).ok_or(Error::NoKeys)?;
+        }
         let blob = self.store.blobs.create(&blob::input(self.id, manifest.id()))?;
         let digest = RecordDigest::default();
         Ok(Intake::New(Incoming { manifest: Box::new(signed), blob, digest }))
@@ -181,8 +183,12 @@ impl Course {
             // The manifest is kept for good, as evidence should there ever be another.
             let Manifest { first, last, .. } = *manifest;
             let (key, value) = (self.key(first), signed.encode());
-            let stage = Stage::Received((*signed).clone());
-            let slot = Slot { first, last, input: Some(id), stage, shredded: false };
+            let stage = if manifest.is_empty() {
+                Stage::Dropped { why: Why::Short, reports: 0 }
+            } else {
+                Stage::Received((*signed).clone())
+            };
+            let slot = Slot::new(first, last, Some(id), stage);
             let evidence = Change::Put { table: Table::Taken, key: &key, value: &value };
             self.commit(&mut timetable, slot, &[evidence])?;
             return Ok(self.receipt(id));

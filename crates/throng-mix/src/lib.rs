@@ -38,6 +38,7 @@
 //! | `timetable`, `slots` | [`Timetable`]: the state machine that tells what is due |
 //! | `course` | [`Course`]: the state machine with a disk around it, the same for every party |
 //! | `mix`, `countersign`, `progress` | [`Mix`]: closing, mixing, handing over, signing, telling |
+//! | `fates` | [`Fates`]: what became of every epoch |
 //! | `peel`, `shuffle` | each record once, a layer off; [`Shuffler`]: uniformly random order |
 //! | `keyring` | [`Keyring`]: keys per window, made ahead, cosigned, destroyed |
 //! | [`store`] | rows, blobs, logs and secrets that survive a crash, and their contract as a test |
@@ -48,6 +49,7 @@
 mod countersign;
 mod course;
 mod error;
+mod fates;
 mod keyring;
 mod limits;
 mod mix;
@@ -62,12 +64,13 @@ mod timetable;
 pub use countersign::{read_statement, statement};
 pub use course::{Course, Incoming, Intake, OpenedBatch};
 pub use error::Error;
+pub use fates::{Fate, Fates};
 pub use keyring::Keyring;
 pub use limits::Limits;
 pub use mix::{Mix, Outgoing};
 pub use progress::{Progress, Ticking};
 pub use shuffle::Shuffler;
-pub use slots::{Slot, Slots, Stage, Why};
+pub use slots::{Slot, Slots, Stage, Why, Word};
 pub use timetable::{Step, Timetable};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,7 @@
 use crate::peel::{Fingerprints, Peeler};
 use crate::progress::Acknowledged;
 use crate::store::{Blob, LogKey, Pending, Store, StoreError, blob};
-use crate::{Course, Error, Limits, Progress, Shuffler, Slot, Stage, Step, Why};
+use crate::{Course, Error, Limits, Progress, Shuffler, Slot, Stage, Step, Why, Word};
 use rand_core::CryptoRng;
 use std::sync::{Arc, Mutex};
 use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, SignedManifest};
@@ -26,6 +26,11 @@ use throng_wire::{Identity, Loss, Manifest, Receipt, RecordDigest, Route, Signed
 /// assert_eq!(mix.step(deadline, &mut rng)?, Some(Step::Close { first: 0, last: 0 }));
 /// assert_eq!(mix.course.slots()[0].stage.name(), "short");
 /// assert!(mix.outgoing(0)?.is_none());
+///
+/// // It is forgotten, its keys are destroyed, and the next party is told that there were too few.
+/// while mix.step(deadline, &mut rng)?.is_some() {}
+/// let told = mix.outgoing(0)?.expect("a word");
+/// assert!(told.manifest.unverified().is_empty());
 /// # Ok::<(), throng_mix::Error>(())
 /// ```
 pub struct Mix {
@@ -36,7 +41,7 @@ pub struct Mix {
     pub(crate) signing: Mutex<()>,
 }
 
-/// A batch that waits for the next party's receipt.
+/// A batch, or the word that there is none, that waits for the next party's receipt.
 pub struct Outgoing {
     /// Manifest and signature.
     pub manifest: SignedManifest,
@@ -90,35 +95,47 @@ impl Mix {
         self.course.advance(now, |step| match step {
             Step::Close { first, last } => self.close(first, last, rng),
             Step::Process { first } => self.mix(first, rng),
+            Step::Tell { first } => self.tell(first),
             Step::GiveUp { first } => self.give_up(first),
             Step::Shred { .. } | Step::Destroy { .. } => Ok(()),
         })
     }
 
-    /// The first epochs of the batches that wait to be handed over, oldest first.
+    /// The first epochs of the batches, and of the words that there is none, that wait to be handed
+    /// over, oldest first.
     pub fn waiting(&self) -> Vec<u64> {
         let timetable = self.course.timetable();
-        let sealed = |slot: &&Slot| matches!(slot.stage, Stage::Sealed(_));
-        timetable.slots.values().filter(sealed).map(|slot| slot.first).collect()
+        let leaves = |slot: &&Slot| leaving(slot).is_some();
+        timetable.slots.values().filter(leaves).map(|slot| slot.first).collect()
     }
 
-    /// The batch that began with this epoch, if it waits to be handed over.
+    /// The batch that began with this epoch, or the word that there is none, if it waits to be
+    /// handed over.
     pub fn outgoing(&self, first: u64) -> Result<Option<Outgoing>, Error> {
-        let Stage::Sealed(manifest) = self.course.slot(first)?.stage else { return Ok(None) };
-        let records = self.course.store.blobs.open(&blob::output(self.course.id, first))?;
+        let slot = self.course.slot(first)?;
+        let Some(manifest) = leaving(&slot).cloned() else { return Ok(None) };
+        let records = if manifest.unverified().is_empty() {
+            Blob { size: 0, content: Box::new(std::io::empty()) }
+        } else {
+            self.course.store.blobs.open(&blob::output(self.course.id, first))?
+        };
         Ok(Some(Outgoing { manifest, records }))
     }
 
-    /// Takes the next party's receipt for the batch that began with this epoch.
+    /// Takes the next party's receipt for what began with this epoch.
     pub fn delivered(&self, first: u64, receipt: Receipt) -> Result<(), Error> {
         let course = &self.course;
         course.settle()?;
         let slot = course.slot(first)?;
-        let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
+        let Some(manifest) = leaving(&slot).cloned() else { return Ok(()) };
         let next = course.route.chain.party(course.hop + 1).ok_or(Error::WrongPlace)?;
         receipt.verify(&manifest.unverified().id(), course.hop + 1, &next.identity)?;
-        let manifest = manifest.clone();
-        course.put(slot.at(Stage::Delivered { manifest, receipt }), &[])
+        let taken = if manifest.unverified().is_empty() {
+            Slot { word: Some(Word::Taken { manifest, receipt }), ..slot }
+        } else {
+            slot.at(Stage::Delivered { manifest, receipt })
+        };
+        course.put(taken, &[])
     }
 
     /// Counts reports for an epoch that are on disk and acknowledged to their senders.
@@ -138,7 +155,7 @@ impl Mix {
     /// are dropped.
     fn close(&self, first: u64, last: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
         let course = &self.course;
-        let slot = Slot { first, last, input: None, stage: Stage::Closing, shredded: false };
+        let slot = Slot::new(first, last, None, Stage::Closing);
         // From this row on nothing is admitted, so that what is read below is all there is.
         course.put(slot.clone(), &[])?;
         self.acknowledged.forget(last);
@@ -177,9 +194,26 @@ impl Mix {
         self.leave(&opened.slot, reports, losses, source, shuffler, rng)
     }
 
-    /// Drops a batch that nobody can open any more.
+    /// Signs the word that a slot is dropped, once: it depends on nothing but the slot. How many
+    /// reports there were is nobody's business, and nor is how many were left out.
+    fn tell(&self, first: u64) -> Result<(), Error> {
+        let course = &self.course;
+        let slot = course.slot(first)?;
+        let source = slot.input.map_or([0; 32], |input| course.receipt(input).hash());
+        let record_bytes = course.route.shape.record_bytes(course.hop + 1) as u32;
+        let epochs = slot.first..=slot.last;
+        let manifest = Manifest::empty(course.id, epochs, course.hop, record_bytes, source);
+        let signed = SignedManifest::sign(manifest, &course.identity);
+        // Only after this row does a byte leave, as with a batch.
+        course.put(Slot { word: Some(Word::Waiting(signed)), ..slot }, &[])
+    }
+
+    /// Drops a batch that nobody can open any more, or a word that nobody waits for.
     fn give_up(&self, first: u64) -> Result<(), Error> {
         let slot = self.course.slot(first)?;
+        if let Some(Word::Waiting(_)) = slot.word {
+            return self.course.put(Slot { word: Some(Word::Late), ..slot }, &[]);
+        }
         let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
         let each = self.course.route.shape.records_per_report(self.course.hop + 1);
         let reports = manifest.unverified().records / each.max(1);
@@ -231,5 +265,13 @@ impl Mix {
     fn shuffler(&self) -> Shuffler<'_> {
         let len = self.course.route.shape.record_bytes(self.course.hop + 1);
         Shuffler::new(len, self.course.limits.memory, &*self.course.store.blobs)
+    }
+}
+
+/// The manifest of a slot that waits to be handed over.
+fn leaving(slot: &Slot) -> Option<&SignedManifest> {
+    match (&slot.stage, &slot.word) {
+        (Stage::Sealed(manifest), _) | (_, Some(Word::Waiting(manifest))) => Some(manifest),
+        _ => None,
     }
 }

@@ -14,7 +14,7 @@ use throng_wire::{BatchId, Receipt, SignedManifest, hex, unhex};
 /// ```
 /// use throng_mix::{Slot, Stage, Why};
 ///
-/// let slot = Slot { first: 3, last: 4, input: None, stage: Stage::Closing, shredded: false };
+/// let slot = Slot::new(3, 4, None, Stage::Closing);
 /// let dropped = slot.at(Stage::Dropped { why: Why::Short, reports: 17 });
 /// assert!(!slot.to_shred() && dropped.to_shred());
 /// assert!(!Slot { shredded: true, ..dropped.clone() }.to_shred());
@@ -31,8 +31,39 @@ pub struct Slot {
     pub input: Option<BatchId>,
     /// The stage it has reached.
     pub stage: Stage,
-    /// True once all is decided and what it was made of is gone: nothing more is to be done.
+    /// True once all is decided and what it was made of is gone.
     pub shredded: bool,
+    /// A mix's word to the next party that the slot is dropped for too few reports, once signed.
+    pub word: Option<Word>,
+}
+
+/// A mix's word that a slot is dropped: an empty manifest, on its way to the next party.
+///
+/// ```
+/// use throng_mix::{Slot, Stage, Why, Word};
+/// use throng_wire::{Manifest, SignedManifest, example};
+///
+/// let [mix, _] = example::identities();
+/// let manifest = Manifest::empty(example::manifest().collection, 3..=3, 1, 49, [0; 32]);
+/// let stage = Stage::Dropped { why: Why::Short, reports: 17 };
+/// let word = Some(Word::Waiting(SignedManifest::sign(manifest, &mix)));
+/// let slot = Slot { word, ..Slot::new(3, 3, None, stage) };
+/// assert_eq!(Slot::from_row(&slot.to_row())?, slot);
+/// # Ok::<(), throng_mix::store::StoreError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// It is on disk and waits to be taken. There will never be another manifest for these epochs.
+    Waiting(SignedManifest),
+    /// The next party has signed for it.
+    Taken {
+        /// The word.
+        manifest: SignedManifest,
+        /// The signature.
+        receipt: Receipt,
+    },
+    /// The next party did not take it in time, and no longer waits for these epochs.
+    Late,
 }
 
 /// The stages of a slot.
@@ -130,6 +161,16 @@ impl Why {
 }
 
 impl Slot {
+    /// A slot of which nothing is removed yet.
+    pub fn new(first: u64, last: u64, input: Option<BatchId>, stage: Stage) -> Self {
+        Self { first, last, input, stage, shredded: false, word: None }
+    }
+
+    /// True if the next party is to hear that there were too few reports, and has not yet.
+    pub fn to_tell(&self) -> bool {
+        matches!(self.stage, Stage::Dropped { why: Why::Short, .. }) && self.word.is_none()
+    }
+
     /// True if all is decided and what it was made of can be removed.
     pub fn to_shred(&self) -> bool {
         self.stage.is_final() && !self.shredded
@@ -151,7 +192,7 @@ impl Slot {
             Stage::Received(manifest) | Stage::Sealed(manifest) => (Some(manifest), None, None),
             Stage::Delivered { manifest, receipt } => (Some(manifest), Some(receipt), None),
         };
-        let row = json!({
+        let mut row = json!({
             "first": self.first,
             "last": self.last,
             "input": self.input.map(|id| id.to_string()),
@@ -161,6 +202,15 @@ impl Slot {
             "reports": reports,
             "shredded": self.shredded,
         });
+        row["word"] = match &self.word {
+            None => Value::Null,
+            Some(Word::Late) => json!({}),
+            Some(Word::Waiting(manifest)) => json!({ "manifest": hex(&manifest.encode()) }),
+            Some(Word::Taken { manifest, receipt }) => json!({
+                "manifest": hex(&manifest.encode()),
+                "receipt": hex(&receipt.encode()),
+            }),
+        };
         row.to_string().into_bytes()
     }
 
@@ -193,7 +243,26 @@ impl Slot {
         let (first, last) = (row["first"].as_u64()?, row["last"].as_u64()?);
         // Nothing is gone before all is decided, whatever a row says.
         let shredded = row["shredded"].as_bool()? && stage.is_final();
-        (first <= last && last < u64::MAX).then_some(Self { first, last, input, stage, shredded })
+        // Rows from before there were words have none.
+        let word = match &row["word"] {
+            Value::Null => None,
+            word => Some(Self::parse_word(word)?),
+        };
+        let slot = Self { first, last, input, stage, shredded, word };
+        (first <= last && last < u64::MAX).then_some(slot)
+    }
+
+    fn parse_word(row: &Value) -> Option<Word> {
+        let bytes = |name: &str| row.get(name).map(|text| unhex(text.as_str()?));
+        Some(match (bytes("manifest"), bytes("receipt")) {
+            (None, None) => Word::Late,
+            (None, Some(_)) => return None,
+            (Some(manifest), None) => Word::Waiting(SignedManifest::decode(&manifest?).ok()?),
+            (Some(manifest), Some(receipt)) => Word::Taken {
+                manifest: SignedManifest::decode(&manifest?).ok()?,
+                receipt: Receipt::decode(&receipt?).ok()?,
+            },
+        })
     }
 }
 
@@ -234,8 +303,12 @@ mod tests {
                 dropped(Why::Budget),
                 dropped(Why::Keys),
             ] {
-                for input in [None, input] {
-                    let slot = Slot { first: 3, last: 5, input, stage: stage.clone(), shredded };
+                let waiting = Some(Word::Waiting(signed.clone()));
+                let taken = Some(Word::Taken { manifest: signed.clone(), receipt });
+                for (input, word) in
+                    [(None, None), (input, Some(Word::Late)), (input, waiting), (None, taken)]
+                {
+                    let slot = Slot { shredded, word, ..Slot::new(3, 5, input, stage.clone()) };
                     // What is undecided is never taken for gone.
                     let shredded = shredded && slot.stage.is_final();
                     assert_eq!(Slot::from_row(&slot.to_row()), Ok(Slot { shredded, ..slot }));
@@ -243,5 +316,18 @@ mod tests {
             }
         }
         assert!(Slot::from_row(b"{}").is_err());
+    }
+
+    /// Rows were written without a word before a dropped slot was told to the next party.
+    #[test]
+    fn a_row_without_a_word_is_one_that_nobody_was_told() {
+        let slot = Slot::new(3, 5, None, Stage::Dropped { why: Why::Short, reports: 4 });
+        let mut row: Value = serde_json::from_slice(&slot.to_row()).unwrap();
+        row.as_object_mut().unwrap().remove("word");
+        let older = Slot::from_row(row.to_string().as_bytes()).unwrap();
+        assert_eq!(older, slot);
+        assert!(older.to_tell());
+        row["word"] = json!({ "receipt": "00" });
+        assert!(Slot::from_row(row.to_string().as_bytes()).is_err());
     }
 }

@@ -8,20 +8,21 @@
 //! later mixes:    Received --counted--> Sealed --receipt--> Delivered --> shredded
 //!                     \--short--> Dropped --> shredded
 //! every mix:      Sealed --nobody signed before the keys went--> Dropped --> shredded
+//!                 short --> a word is signed --receipt--> taken
 //! ```
 //!
 //! The machine says what is to be done next; its driver ([`crate::Course`]) does it, writes the
 //! slot's new row, and only then tells the machine. A crash before the row repeats the step, and no
 //! step before `Sealed` lets a byte out.
 
-use crate::{Error, Slot, Slots, Stage, Why};
+use crate::{Error, Slot, Slots, Stage, Why, Word};
 use std::sync::Arc;
 use throng_wire::{Manifest, Route};
 
 /// The next thing that a party does by itself.
 ///
 /// ```
-/// use throng_mix::{Slot, Slots, Stage, Step, Timetable, Why};
+/// use throng_mix::{Slot, Slots, Stage, Step, Timetable, Why, Word};
 /// use throng_wire::example;
 ///
 /// let route = example::route();
@@ -30,10 +31,14 @@ use throng_wire::{Manifest, Route};
 ///
 /// // What was dropped is shredded, and then the keys go that would open it.
 /// let stage = Stage::Dropped { why: Why::Short, reports: 4 };
-/// let slot = Slot { first: 0, last: 0, input: None, stage, shredded: false };
+/// let slot = Slot::new(0, 0, None, stage);
 /// timetable.put(slot.clone());
 /// assert_eq!(timetable.next(deadline), Some(Step::Shred { first: 0 }));
-/// timetable.put(Slot { shredded: true, ..slot });
+/// timetable.put(Slot { shredded: true, ..slot.clone() });
+///
+/// // The next party is told, which does not keep the keys.
+/// assert_eq!(timetable.next(deadline), Some(Step::Tell { first: 0 }));
+/// timetable.put(Slot { shredded: true, word: Some(Word::Late), ..slot });
 /// assert_eq!(timetable.next(deadline), Some(Step::Destroy { window: 0 }));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +56,13 @@ pub enum Step {
         /// The first epoch.
         first: u64,
     },
-    /// Drop the batch of the slot that begins with this epoch: nobody has signed for it, and the
-    /// keys that would open it are gone.
+    /// Sign the word that the slot that begins with this epoch is dropped, for the next party.
+    Tell {
+        /// The first epoch.
+        first: u64,
+    },
+    /// Drop the batch or the word of the slot that begins with this epoch: nobody has signed for
+    /// it, and the next party has stopped waiting, its keys being gone.
     GiveUp {
         /// The first epoch.
         first: u64,
@@ -84,7 +94,7 @@ pub enum Step {
 /// assert_eq!(timetable.next(1_109), None);
 /// assert_eq!(timetable.next(1_110), Some(Step::Close { first: 0, last: 0 }));
 ///
-/// let slot = Slot { first: 0, last: 0, input: None, stage: Stage::Closing, shredded: false };
+/// let slot = Slot::new(0, 0, None, Stage::Closing);
 /// assert_eq!(timetable.judge(&slot, 5), None);
 /// assert!(matches!(timetable.judge(&slot, 4), Some(Stage::Dropped { why: Why::Short, .. })));
 /// ```
@@ -153,13 +163,18 @@ impl Timetable {
             self.slots.values().find(|slot| due(slot)).map(|slot| slot.first)
         };
         let received = |slot: &Slot| matches!(slot.stage, Stage::Received(_));
-        let stale =
-            |slot: &Slot| matches!(slot.stage, Stage::Sealed(_)) && self.stale(slot.last, now);
+        let leaves = |slot: &Slot| {
+            matches!(slot.stage, Stage::Sealed(_)) || matches!(slot.word, Some(Word::Waiting(_)))
+        };
+        let stale = |slot: &Slot| leaves(slot) && self.stale(slot.last, now);
+        let last = self.hop == self.route.chain.hops();
+        let untold = |slot: &Slot| !last && slot.to_tell() && !self.stale(slot.last, now);
         let live = Some(self.live).filter(|window| *window < self.route.epochs);
         let over = || self.destroying.or(live.filter(|window| self.window_over(*window, now)));
         (find(&Slot::to_shred).map(|first| Step::Shred { first }))
             .or_else(|| find(&received).map(|first| Step::Process { first }))
             .or_else(|| self.next_close(now))
+            .or_else(|| find(&untold).map(|first| Step::Tell { first }))
             .or_else(|| find(&stale).map(|first| Step::GiveUp { first }))
             .or_else(|| over().map(|window| Step::Destroy { window }))
     }
@@ -264,7 +279,7 @@ mod tests {
     }
 
     fn slot(first: u64, last: u64, stage: Stage) -> Slot {
-        Slot { first, last, input: None, stage, shredded: false }
+        Slot::new(first, last, None, stage)
     }
 
     /// The manifest of a batch that leaves the first mix.
@@ -322,8 +337,14 @@ mod tests {
         timetable.put(both.at(dropped));
         assert_eq!(timetable.next(1_210), Some(Step::Shred { first: 0 }));
         timetable.put(Slot { shredded: true, ..timetable.slots[&0].clone() });
+        assert_eq!(timetable.next(1_210), Some(Step::Tell { first: 0 }));
+        assert_eq!(timetable.next(1_260), Some(Step::Destroy { window: 0 }), "nobody waits for it");
+        let word = Some(Word::Waiting(signed(Manifest { last: 1, ..manifest(0, 0, 0) })));
+        timetable.put(Slot { word, ..timetable.slots[&0].clone() });
+        assert_eq!(timetable.next(1_260), Some(Step::GiveUp { first: 0 }));
         assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }));
         assert!(!timetable.destroy(0, 1_209) && timetable.destroy(0, 1_210));
+        timetable.put(Slot { word: Some(Word::Late), ..timetable.slots[&0].clone() });
         assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }), "until it is done");
         timetable.destroyed();
         assert_eq!(timetable.next(1_210), None);

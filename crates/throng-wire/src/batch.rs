@@ -2,11 +2,15 @@
 //!
 //! A batch is `manifest ‖ signature ‖ records`. Its manifest fixes every byte of it, so a batch
 //! that left once is the same for ever; its receiver signs a receipt for exactly these bytes.
+//!
+//! An empty one, without records, says that its epochs had too few reports at this mix or before
+//! it. It states nothing else: no loss is told, since a loss is a part of how many there were.
 
 use crate::bytes::{Reader, Writer, hex};
 use crate::{CollectionId, Error, Identity, PublicIdentity};
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// The statement of a mix about the batch it made.
 ///
@@ -92,6 +96,42 @@ impl fmt::Debug for BatchId {
 }
 
 impl Manifest {
+    /// A mix's word that epochs are dropped, as there are too few reports: the manifest of no
+    /// records. `record_bytes` are those of the records that there would be, `source` is as for
+    /// any batch.
+    ///
+    /// ```
+    /// use throng_wire::{CollectionId, Loss, Manifest};
+    ///
+    /// let dropped = Manifest::empty(CollectionId::new([7; 32]), 4..=5, 2, 49, [1; 32]);
+    /// assert!(dropped.is_empty());
+    /// assert_eq!((dropped.hop(), dropped.bytes()), (2, Some(0)));
+    /// assert_eq!(dropped.losses, [Loss::default(); 2]);
+    /// ```
+    pub fn empty(
+        collection: CollectionId,
+        epochs: RangeInclusive<u64>,
+        hop: u8,
+        record_bytes: u32,
+        source: [u8; 32],
+    ) -> Self {
+        Self {
+            collection,
+            first: *epochs.start(),
+            last: *epochs.end(),
+            record_bytes,
+            records: 0,
+            losses: vec![Loss::default(); hop.into()],
+            source,
+            digest: RecordDigest::default().finish(),
+        }
+    }
+
+    /// True if it says that its epochs are dropped.
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
     /// The mix that made the batch.
     pub fn hop(&self) -> u8 {
         self.losses.len() as u8
@@ -200,6 +240,10 @@ impl SignedManifest {
         let manifest =
             Manifest { collection, first, last, record_bytes, records, losses, source, digest };
         manifest.bytes().ok_or(Error::Malformed { expected: "a number of records" })?;
+        let silent = manifest.losses.iter().all(|loss| *loss == Loss::default());
+        if manifest.is_empty() && !(silent && manifest.digest == RecordDigest::default().finish()) {
+            return Err(Error::Malformed { expected: "no losses where there are no records" });
+        }
         Ok(Self { manifest, signature })
     }
 
@@ -380,6 +424,28 @@ mod tests {
                 .is_ok_and(|altered| altered.verify(&identity.public()).is_ok());
             assert!(!accepted, "bit {bit}");
         }
+    }
+
+    #[test]
+    fn an_empty_manifest_states_no_number_but_none() {
+        let (signed, identity) = signed();
+        let full = signed.unverified();
+        let empty = Manifest::empty(full.collection, 2..=3, 2, 4, [7; 32]);
+        let decode = |manifest: &Manifest| {
+            SignedManifest::decode(&SignedManifest::sign(manifest.clone(), &identity).encode())
+        };
+        let received = decode(&empty).unwrap();
+        assert_eq!(received.verify(&identity.public()), Ok(&empty));
+        assert_eq!(RecordDigest::default().matches(&empty), Ok(()));
+        for hop in 0..2 {
+            for loss in [Loss { replayed: 1, malformed: 0 }, Loss { replayed: 0, malformed: 1 }] {
+                let mut telling = empty.clone();
+                telling.losses[hop] = loss;
+                assert!(decode(&telling).is_err(), "{loss:?}");
+            }
+        }
+        assert!(decode(&Manifest { digest: [0; 32], ..empty }).is_err());
+        assert!(decode(full).is_ok());
     }
 
     #[test]

@@ -62,6 +62,7 @@ mod schedule;
 mod seal;
 mod shape;
 mod suite;
+mod utc;
 #[cfg(feature = "open")]
 mod x25519;
 
@@ -80,5 +81,6 @@ pub use schedule::{Below, Schedule};
 pub use seal::{Layer, Seal};
 pub use shape::{ENC, LAYER, Shape, TAG};
 pub use suite::Binding;
+pub use utc::Utc;
 #[cfg(feature = "open")]
 pub use x25519::AgreementKey;

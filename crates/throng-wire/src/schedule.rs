@@ -37,9 +37,14 @@ impl Schedule {
         self.start.saturating_add(epoch.saturating_mul(self.every))
     }
 
+    /// The end of an epoch, where the next one begins.
+    pub fn end_of(&self, epoch: u64) -> u64 {
+        self.start_of(epoch.saturating_add(1))
+    }
+
     /// The time until which reports for an epoch are taken: its end and the grace.
     pub fn deadline(&self, epoch: u64) -> u64 {
-        self.start_of(epoch.saturating_add(1)).saturating_add(self.grace)
+        self.end_of(epoch).saturating_add(self.grace)
     }
 
     /// Epochs in a window: those whose reports may be merged, and that share their keys.

@@ -14,16 +14,19 @@ impl Identity {
     /// Reads a file that [`Identity::write`] wrote. A file that others may read is refused.
     pub fn read(file: &Path) -> Result<Self, Error> {
         let fail = |error: io::Error| refused(file, error.to_string());
-        let mut opened = File::open(file).map_err(fail)?;
-        if opened.metadata().map_err(fail)?.permissions().mode() & 0o077 != 0 {
+        let opened = File::open(file).map_err(fail)?;
+        let mode = opened.metadata().map_err(fail)?.permissions().mode();
+        let mut text = Zeroizing::new(String::new());
+        // A file of another kind may be long, and need not be text.
+        let read = opened.take(LONGEST).read_to_string(&mut text);
+        let seed = text.trim().strip_prefix(PREFIX).and_then(unhex_array::<32>).map(Zeroizing::new);
+        let seed = read.ok().and(seed);
+        let seed =
+            seed.ok_or_else(|| refused(file, "not an identity; make one with `throng keygen`"))?;
+        if mode & 0o077 != 0 {
             let file_name = file.display();
             return Err(refused(file, format!("others may read it; run chmod 600 {file_name}")));
         }
-        let mut text = Zeroizing::new(String::new());
-        opened.read_to_string(&mut text).map_err(fail)?;
-        let seed = text.trim().strip_prefix(PREFIX).and_then(unhex_array::<32>).map(Zeroizing::new);
-        let seed =
-            seed.ok_or_else(|| refused(file, "not an identity; make one with `throng keygen`"))?;
         Ok(Self::from_seed(&seed))
     }
 
@@ -41,7 +44,12 @@ impl Identity {
     /// # Ok::<(), throng_wire::Error>(())
     /// ```
     pub fn write(&self, file: &Path) -> Result<(), Error> {
-        let fail = |error: io::Error| refused(file, error.to_string());
+        let fail = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                refused(file, "it exists, and an identity is never replaced; choose another name")
+            }
+            _ => refused(file, error.to_string()),
+        };
         let seed = Zeroizing::new(self.0.to_bytes());
         let text = Zeroizing::new(format!("{PREFIX}{}\n", *Zeroizing::new(hex(&*seed))));
         let mut options = OpenOptions::new();
@@ -55,3 +63,5 @@ fn refused(file: &Path, reason: impl Into<String>) -> Error {
 }
 
 const PREFIX: &str = "throng-identity-1:";
+/// More bytes than any file of an identity has.
+const LONGEST: u64 = 1 << 10;
