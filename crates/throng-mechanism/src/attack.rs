@@ -4,17 +4,20 @@
 //! known it is the score; elsewhere a linear one, weighted by how much one user's value moves each
 //! cell and how much each cell moves by itself.
 
-use crate::{Error, Mechanism, Question, Tally, Values, simulate};
+use crate::{Error, Mechanism, Question, Tally, Trace, Values};
 use rand_core::CryptoRng;
 use std::iter::repeat_n;
 use throng_account::{Crowd, Dataset, Epsilon, Profile};
 
 /// Everyone's values but one user's, the two values that user may hold, and the score.
 ///
+/// The score, the dataset and the traces of noise are those of the mechanism that is claimed; the
+/// clients that are run may be others.
+///
 /// ```
 /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 /// use throng_account::{Crowd, Delta, Threshold};
-/// use throng_mechanism::{Attack, Audit, BinaryResponse, Mechanism};
+/// use throng_mechanism::{Attack, BinaryResponse, Design, Mechanism};
 ///
 /// let mut rng = ChaCha12Rng::seed_from_u64(1);
 /// // A user alone, whose bit is flipped once in four times: ε is ln 3 = 1.0986.
@@ -22,20 +25,31 @@ use throng_account::{Crowd, Dataset, Epsilon, Profile};
 /// let crowd = Crowd::new(1)?;
 /// let claim = mechanism.profile(crowd)?;
 /// let attack = Attack::new(&mechanism, crowd, &*claim, &mut rng)?;
-/// let [one, other] = [0, 1].map(|world| {
-///     (0..2_000).map(|_| attack.run(world, &mut rng)).collect::<Result<Vec<_>, _>>()
-/// });
-/// let (delta, failure) = (Delta::new(1e-6)?, Delta::new(0.01)?);
-/// let audit = Audit::judge(&one?, &other?, &*claim, delta, failure)?;
-/// assert!((0.85..1.0987).contains(&audit.epsilon_lower));
+/// let delta = Delta::new(1e-6)?;
+/// let design = Design::new(&*claim, &attack.pilot(&mechanism, 500, &mut rng)?, delta)?;
+///
+/// let evidence = design.gather(&attack, &mechanism, 10_000, &mut rng)?;
+/// let audit = design.judge(&attack, &evidence, Delta::new(0.01)?)?;
+/// assert!((0.95..1.0987).contains(&audit.epsilon_lower) && audit.consistent());
+///
+/// // A client that flips half as often.
+/// let evidence = design.gather(&attack, &mechanism.weakened(2.0)?, 10_000, &mut rng)?;
+/// assert!(!design.judge(&attack, &evidence, Delta::new(0.01)?)?.consistent());
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
 pub struct Attack<'a> {
-    mechanism: &'a Mechanism,
-    /// The values of the others, then those of the attacked user in the two worlds.
+    /// The values of the groups, in their order.
     values: Values,
+    /// The number of others who hold each of the first two.
+    others: [u64; 2],
     score: Score,
+    traces: [Option<Trace>; GROUPS],
+    claimed: &'a Mechanism,
 }
+
+/// Users of an audit that hold the same value: others with a 0 and with a 1 in the worst dataset,
+/// and the attacked one in either world.
+pub(crate) const GROUPS: usize = 4;
 
 /// A function that turns the tally of a bag into a number that tends to be larger in the second
 /// world. Any function is valid; a better one finds more.
@@ -72,7 +86,7 @@ impl Scene {
 impl<'a> Attack<'a> {
     /// The worst pair known for this mechanism. `claim` names the dataset where it depends on one.
     pub fn new(
-        mechanism: &'a Mechanism,
+        claimed: &'a Mechanism,
         crowd: Crowd,
         claim: &dyn Profile,
         rng: &mut impl CryptoRng,
@@ -86,50 +100,129 @@ impl<'a> Attack<'a> {
         };
         let ones = (share * others as f64).round() as usize;
         let scene = Scene { crowd, others, ones };
-        let values = worst_values(mechanism.question(), &scene, share);
-        let score = match mechanism.score(&scene)? {
-            Some(score) => score,
-            None => linear(weights(mechanism, &values, others, rng)?),
+        let values = worst_values(claimed.question());
+        let ones = match claimed.question() {
+            Question::Bit | Question::Real => ones,
+            // All attributes of a user are alike, and so are all other users.
+            Question::Attributes { .. } if share > 0.5 => others,
+            _ => 0,
         };
-        Ok(Self { mechanism, values, score })
+        let score = match claimed.score(&scene)? {
+            Some(score) => score,
+            None => linear(weights(claimed, &values, usize::from(ones > others / 2), rng)?),
+        };
+        let traces = std::array::from_fn(|group| claimed.trace(values.get(group)));
+        let others = [(others - ones) as u64, ones as u64];
+        Ok(Self { values, others, score, traces, claimed })
     }
 
-    /// One run: everyone reports, the bag is counted, and the score says which world it looks like.
-    pub fn run(&self, world: usize, rng: &mut impl CryptoRng) -> Result<f64, Error> {
-        let others = self.values.len() - 2;
-        let attacked = others + world;
-        let mut tally = simulate(self.mechanism, &self.values, 0..others, rng)?;
-        tally.merge(&simulate(self.mechanism, &self.values, attacked..attacked + 1, rng)?);
-        Ok((self.score)(&tally))
+    /// The mechanism that is claimed.
+    pub fn claimed(&self) -> &'a Mechanism {
+        self.claimed
+    }
+
+    /// One run: everyone reports, the bag is counted, and the scores say which world it looks like
+    /// when the attacked user holds the one value, and when it holds the other.
+    ///
+    /// The others report once for both worlds: that is half the work, and what they add to both
+    /// scores does not blur the difference. `noise` counts the traces in the reports of each group.
+    pub fn run(
+        &self,
+        client: &Mechanism,
+        noise: &mut [u64; GROUPS],
+        rng: &mut impl CryptoRng,
+    ) -> Result<[f64; 2], Error> {
+        let mut tally = self.claimed.tally();
+        for (group, count) in self.others.into_iter().enumerate() {
+            self.report(client, group, count, &mut tally, noise, rng)?;
+        }
+        let mut scores = [0.0; 2];
+        for (world, score) in scores.iter_mut().enumerate() {
+            let mut tally = tally.clone();
+            self.report(client, 2 + world, 1, &mut tally, noise, rng)?;
+            *score = (self.score)(&tally);
+        }
+        Ok(scores)
+    }
+
+    /// The scores of several runs.
+    pub fn pilot(
+        &self,
+        client: &Mechanism,
+        runs: u64,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<[f64; 2]>, Error> {
+        let mut unused = [0; GROUPS];
+        (0..runs).map(|_| self.run(client, &mut unused, rng)).collect()
+    }
+
+    /// Reports of a group in each run.
+    pub(crate) fn members(&self, group: usize) -> u64 {
+        self.others.get(group).copied().unwrap_or(1)
+    }
+
+    /// The trace of noise in reports of a group.
+    pub(crate) fn trace(&self, group: usize) -> Option<&Trace> {
+        self.traces[group].as_ref()
+    }
+
+    /// The chance of the same trace if the clients were these.
+    pub(crate) fn chance(&self, client: &Mechanism, group: usize) -> Option<f64> {
+        Some(client.trace(self.values.get(group))?.chance)
+    }
+
+    /// Counts the reports of `count` users of a group, a few thousand at a time.
+    fn report(
+        &self,
+        client: &Mechanism,
+        group: usize,
+        count: u64,
+        tally: &mut Tally,
+        noise: &mut [u64; GROUPS],
+        rng: &mut impl CryptoRng,
+    ) -> Result<(), Error> {
+        let (value, mut bag) = (self.values.get(group), Vec::new());
+        let mut left = count;
+        while left > 0 {
+            bag.clear();
+            for _ in 0..left.min(AT_ONCE) {
+                let start = bag.len();
+                client.encode(value, rng, &mut bag)?;
+                if let Some(trace) = &self.traces[group] {
+                    noise[group] += trace.count(&bag[start..]);
+                }
+            }
+            self.claimed.absorb(tally, &bag);
+            left -= left.min(AT_ONCE);
+        }
+        Ok(())
     }
 }
 
-/// The values of the others, and the two values of the attacked user that are furthest apart: known
-/// for every kind of question. `share` of the others' bits are 1 in the worst dataset.
-fn worst_values(question: Question, scene: &Scene, share: f64) -> Values {
-    let Scene { others, ones, .. } = *scene;
-    let bits = (0..others).map(|user| user < ones).chain([false, true]);
+/// The two values of others and the two of the attacked user that are furthest apart: known for
+/// every kind of question.
+fn worst_values(question: Question) -> Values {
+    let bits = [false, true, false, true];
     match question {
-        Question::Bit => Values::Bits(bits.collect()),
-        Question::Real => Values::Reals(bits.map(|bit| f64::from(u8::from(bit))).collect()),
-        Question::Category { size } => {
-            Values::Categories(repeat_n(third(size), others).chain([0, 1]).collect())
-        }
+        Question::Bit => Values::Bits(bits.into()),
+        Question::Real => Values::Reals(bits.map(|bit| f64::from(u8::from(bit))).into()),
+        Question::Category { size } => Values::Categories(vec![third(size), third(size), 0, 1]),
         Question::Text { .. } => {
-            let texts = repeat_n("third", others).chain(["first", "second"]);
-            Values::Texts(texts.map(str::to_owned).collect())
+            Values::Texts(["third", "third", "first", "second"].map(str::to_owned).into())
         }
         Question::Attributes { count } => {
             let width = count as usize;
-            let rows = repeat_n(share > 0.5, others).chain([false, true]);
-            Values::Rows { bits: rows.flat_map(|bit| repeat_n(bit, width)).collect(), width }
+            Values::Rows {
+                bits: bits.into_iter().flat_map(|b| repeat_n(b, width)).collect(),
+                width,
+            }
         }
         Question::State { periods, .. } => {
             let width = periods as usize;
             // No change at all, a change in the first period, and one in the last.
-            let changes = repeat_n(width, others).chain([0, width - 1]);
+            let changes = [width, width, 0, width - 1];
             let row = |first| (0..width).map(move |period| period >= first);
-            Values::Rows { bits: changes.flat_map(row).collect(), width }
+            Values::Rows { bits: changes.into_iter().flat_map(row).collect(), width }
         }
     }
 }
@@ -161,11 +254,12 @@ pub(crate) fn third(categories: u32) -> u32 {
     if categories > 2 { 2 } else { 0 }
 }
 
-/// The shift of each cell by the attacked user's value, over the variance of the cell itself.
+/// The shift of each cell by the attacked user's value, over the variance of the cell itself. Most
+/// others hold the value of the group `other`.
 fn weights(
     mechanism: &Mechanism,
     values: &Values,
-    others: usize,
+    other: usize,
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<f64>, Error> {
     let mut mean = |user: usize| -> Result<Vec<f64>, Error> {
@@ -178,8 +272,7 @@ fn weights(
         }
         Ok(tally.cells().iter().map(|&cell| cell as f64 / f64::from(PILOTS)).collect())
     };
-    let (zero, one) = (mean(others)?, mean(others + 1)?);
-    let base = if others == 0 { zero.clone() } else { mean(0)? };
+    let (zero, one, base) = (mean(2)?, mean(3)?, mean(other)?);
     let weight = |((zero, one), base): ((&f64, &f64), &f64)| {
         // A cell counts at most one message in most mechanisms: a coin's variance.
         let share = base.clamp(0.0, 1.0);
@@ -190,3 +283,6 @@ fn weights(
 
 /// The number of reports that the weights of a linear score are estimated from.
 const PILOTS: u32 = 20_000;
+
+/// Reports that lie in memory together.
+const AT_ONCE: u64 = 4_096;

@@ -3,7 +3,7 @@
 
 use crate::{
     DecodeOptions, Decoded, Error, Estimate, Protocol, Question, Scene, Score, TWO_64, Tally,
-    Winner,
+    Trace, Value, Winner,
 };
 use throng_account::tail::normal_reach;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
@@ -86,6 +86,12 @@ pub trait Claims: Protocol {
     /// are estimated from pilot reports.
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
         Ok(None)
+    }
+
+    /// The trace of noise in a report on this value, with its exact probability; `None` where no
+    /// simple event of one report has one.
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        None
     }
 
     /// The way the losses of several epochs add up.

@@ -1,3 +1,5 @@
+use throng_account::show::Upper;
+
 /// The reason why a value, a message or a parameter is refused.
 ///
 /// No variant holds the value or the message itself: what a user holds never reaches an error.
@@ -48,9 +50,35 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// All epochs together do not keep the promise.
+    #[error(
+        "{epochs} epochs do not keep epsilon = {epsilon}, delta = {delta:e} together: {}; enlarge \
+         the crowd, epsilon or delta, or ask less often",
+        reached(*best)
+    )]
+    Lifetime {
+        /// The number of epochs.
+        epochs: u64,
+        /// The ε asked for.
+        epsilon: f64,
+        /// The δ asked for.
+        delta: f64,
+        /// The least ε of all epochs that was found.
+        best: f64,
+    },
+
     /// The accountant refuses.
     #[error(transparent)]
     Account(#[from] throng_account::Error),
+}
+
+/// The least ε of a lifetime, in words.
+fn reached(best: f64) -> String {
+    if best.is_finite() {
+        format!("the least that was found is {}", Upper(best).places(4))
+    } else {
+        "no setting tried has a finite epsilon".into()
+    }
 }
 
 /// Refuses a parameter that is out of its range.

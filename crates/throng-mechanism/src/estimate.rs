@@ -14,8 +14,8 @@ use throng_account::tail::normal_reach;
 /// use throng_mechanism::Estimate;
 ///
 /// let estimate = Estimate::normal(300.0, 10.0, 0.0, Probability::new("confidence", 0.95)?);
-/// assert!((estimate.half_width - 19.6).abs() < 0.001);
-/// assert_eq!(estimate.interval().1, 300.0 + estimate.half_width);
+/// assert!((estimate.half_width() - 19.6).abs() < 0.001);
+/// assert!(estimate.holds(319.0) && !estimate.holds(320.0));
 ///
 /// // A share of a thousand users instead of a count.
 /// let share = estimate.rescaled(0.0, 0.001);
@@ -28,28 +28,53 @@ pub struct Estimate {
     pub value: f64,
     /// Standard deviation of the value around the truth about the users who reported.
     pub standard_error: f64,
-    /// Half the width of the interval around `value`, at the confidence asked for.
-    pub half_width: f64,
+    /// How far the interval reaches below `value`, at the confidence asked for.
+    pub below: f64,
+    /// How far it reaches above.
+    pub above: f64,
 }
 
 impl Estimate {
     /// The estimate under noise that is close to normal, on a lattice of this step (0 for none):
     /// `z` standard errors and half a step for the rounding of the tail to the lattice.
     pub fn normal(value: f64, standard_error: f64, step: f64, confidence: Probability) -> Self {
-        let half_width = normal_reach(confidence) * standard_error + 0.5 * step;
-        Self { value, standard_error, half_width }
+        let reach = normal_reach(confidence) * standard_error + 0.5 * step;
+        Self::even(value, standard_error, reach)
+    }
+
+    /// The estimate with an interval that reaches as far to each side.
+    pub fn even(value: f64, standard_error: f64, reach: f64) -> Self {
+        Self { value, standard_error, below: reach, above: reach }
+    }
+
+    /// The estimate with this interval, stretched to the value where that is outside: a value that
+    /// is never clamped may be no possible truth.
+    pub fn within(value: f64, standard_error: f64, (low, high): (f64, f64)) -> Self {
+        let [below, above] = [value - low, high - value].map(|reach| reach.max(0.0));
+        Self { value, standard_error, below, above }
     }
 
     /// The estimate under the centred sum of independent draws from `noise`, whatever the data,
     /// times `step`.
     pub fn of_noise(value: f64, noise: &Noise, step: f64, confidence: Probability) -> Self {
         let standard_error = noise.deviation() * step;
-        Self { value, standard_error, half_width: noise.reach(confidence) * step }
+        Self::even(value, standard_error, noise.reach(confidence) * step)
     }
 
     /// The interval around the value.
     pub fn interval(&self) -> (f64, f64) {
-        (self.value - self.half_width, self.value + self.half_width)
+        (self.value - self.below, self.value + self.above)
+    }
+
+    /// Half the width of the interval.
+    pub fn half_width(&self) -> f64 {
+        0.5 * (self.below + self.above)
+    }
+
+    /// True if the truth is in the interval, ends included up to rounding.
+    pub fn holds(&self, truth: f64) -> bool {
+        let slack = 1e-9 * (1.0 + truth.abs());
+        self.value - truth <= self.below + slack && truth - self.value <= self.above + slack
     }
 
     /// The same estimate in other units: `offset + scale·value`.
@@ -58,7 +83,8 @@ impl Estimate {
         Self {
             value: offset + scale * self.value,
             standard_error: scale.abs() * self.standard_error,
-            half_width: scale.abs() * self.half_width,
+            below: scale.abs() * if scale < 0.0 { self.above } else { self.below },
+            above: scale.abs() * if scale < 0.0 { self.below } else { self.above },
         }
     }
 }

@@ -18,7 +18,7 @@
 //! let mut rng = ChaCha12Rng::seed_from_u64(1);
 //! let tally = simulate(mechanism, &values, 0..10_000, &mut rng)?;
 //! let estimate = mechanism.estimate(&tally, Probability::new("confidence", 0.999)?)[0];
-//! assert!((estimate.value - 3_000.0).abs() <= estimate.half_width);
+//! assert!(estimate.holds(3_000.0));
 //! # Ok::<(), throng_mechanism::Error>(())
 //! ```
 //!
@@ -51,6 +51,7 @@ mod error;
 mod estimate;
 mod histograms;
 mod inquiry;
+mod lifetime;
 mod mechanism;
 pub mod packed;
 mod plan;
@@ -64,10 +65,11 @@ mod sums;
 #[cfg(test)]
 mod testing;
 mod time;
+mod trace;
 mod value;
 
 pub use attack::{Attack, Scene, Score};
-pub use audit::{Audit, Finding};
+pub use audit::{Audit, Design, Evidence, Finding, Frequency};
 pub use catalogue::{Key, Mechanism, Row};
 pub use claims::{Claims, Parameters, Spending};
 pub use counts::*;
@@ -82,6 +84,7 @@ pub use simulate::simulate;
 pub use strings::*;
 pub use sums::*;
 pub use time::*;
+pub use trace::Trace;
 pub use value::{Kind, Range, Value, Values};
 
 // The vocabulary in which mechanisms are written.

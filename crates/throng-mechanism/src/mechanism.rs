@@ -137,7 +137,11 @@ impl Mechanism {
         Self::read(key, &Given { find: &find, weaken: None })
     }
 
-    /// The same mechanism with its noise `factor` times as rare: a bug for an audit to find.
+    /// The same mechanism with weaker noise: a bug for an audit to find.
+    ///
+    /// The probability of noise is divided by `factor`: that of a coin that flips, replaces or adds,
+    /// of every event of a catalogue, or of leaving out the truth. Noise of Laplace's shape
+    /// (`laplace-mean`, `split-and-mix`) is always there, so its width is divided.
     ///
     /// ```
     /// use throng_account::Threshold;
@@ -161,6 +165,16 @@ impl Mechanism {
     }
 
     /// The mechanism of the same key with other parameters.
+    /// The same parameters under another key.
+    pub(crate) fn named(&self, key: Key) -> Result<Self, Error> {
+        let parameters = self.parameters();
+        let find = |name: &str| {
+            let (_, list) = parameters.iter().find(|(known, _)| *known == name)?;
+            Some(&list[..])
+        };
+        Self::read(key, &Given { find: &find, weaken: None })
+    }
+
     fn with(&self, parameters: &Parameters, weaken: Option<f64>) -> Result<Self, Error> {
         let find = |name: &str| {
             let (_, list) = parameters.iter().find(|(known, _)| *known == name)?;

@@ -1,14 +1,15 @@
 //! The planner: for a question, a crowd and a promise, every mechanism that can keep it,
 //! calibrated, with what it costs and what it gives.
 
+use crate::lifetime::Fitted;
 use crate::sums::laplace::GRID;
 use crate::{
     BinaryResponse, Bloom, CentralSum, Claims, Error, Key, Kind, LaplaceMean, Longitudinal,
     Mechanism, Rappor, SubsetSelection, UnarySum,
 };
 use std::collections::BTreeSet;
+use std::f64::consts::SQRT_2;
 use throng_account::show::Upper;
-use throng_account::tradeoff::gaussian_delta;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 
 /// The question that users are asked.
@@ -106,9 +107,11 @@ pub struct Ask {
     pub reports: u64,
     /// The least number of honest reports, which the promise is computed for.
     pub crowd: Crowd,
-    /// ε against whoever sees the shuffled bag.
+    /// The number of epochs in which it is put to the same people.
+    pub epochs: u64,
+    /// ε against whoever sees the shuffled bags of all epochs.
     pub epsilon: Epsilon,
-    /// δ.
+    /// δ, of all epochs together.
     pub delta: Delta,
     /// The most messages per report.
     pub max_messages: u64,
@@ -119,19 +122,27 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// A question to `reports` users, all of them honest, with reports of at most 16 messages and
+    /// A question put once to `reports` users, all of them honest, with reports of at most 16 messages and
     /// no floor of their own.
     pub fn new(question: Question, reports: Crowd, epsilon: Epsilon, delta: Delta) -> Self {
         Self {
             question,
             reports: reports.get(),
             crowd: reports,
+            epochs: 1,
             epsilon,
             delta,
             max_messages: 16,
             local_floor: None,
             fragile: false,
         }
+    }
+
+    /// The same question put to the same people in `epochs` epochs, with one promise for all of
+    /// them together.
+    #[must_use]
+    pub fn with_epochs(self, epochs: u64) -> Self {
+        Self { epochs, ..self }
     }
 
     /// The same question with another number of reports, which the error is predicted for.
@@ -188,6 +199,19 @@ pub struct Offer {
     pub heavy_error: f64,
     /// Half the width of the interval of 95 %.
     pub half_width: f64,
+    /// True if that interval is as wide as all that the answer can be, so that it says nothing.
+    pub worthless: bool,
+    /// ε of all epochs together, at the δ that was asked for: an upper bound.
+    pub lifetime: Epsilon,
+    /// ε of one release, at `each_delta`: an upper bound.
+    pub each: Epsilon,
+    /// δ of one release ([`Ask::each_delta`]).
+    pub each_delta: Delta,
+    /// What an attacker gains over guessing from one release: an upper bound on δ(0), the distance
+    /// in total variation of what is seen if a user holds one value or another.
+    pub advantage: f64,
+    /// What an attacker gains over guessing from all releases together: an upper bound.
+    pub lifetime_advantage: f64,
 }
 
 /// Every mechanism for a question, the recommended first, those that cannot keep the promise last.
@@ -216,9 +240,11 @@ pub struct Plan {
     pub refused: Vec<(Key, Error)>,
     /// A sentence that says why the first offer is recommended.
     pub reason: String,
-    /// Standard error of the central model at the same ε, where one trusted party holds all data.
+    /// Standard error of the central model for the same lifetime, where one trusted party holds all
+    /// data: the better of geometric and Gaussian noise.
     pub central: Option<f64>,
-    /// Standard error of the local model at the same ε, where nobody is trusted.
+    /// Standard error of the local model for the same lifetime, where nobody is trusted, and each
+    /// epoch spends what pure local randomizers may that are composed as a whole.
     pub local: Option<f64>,
 }
 
@@ -226,7 +252,19 @@ impl Plan {
     /// Calibrates everything that applies. `bytes` says what one report of a mechanism costs to
     /// send, which is known where bytes are laid out.
     pub fn new(ask: &Ask, bytes: impl Fn(&Mechanism) -> u64) -> Self {
-        Self::of(ask, ask.question.keys().into_iter().map(|key| (key, ask.offers(key))), bytes)
+        let mut found: Vec<(Key, Result<Vec<Offer>, Error>)> = Vec::new();
+        for key in ask.question.keys() {
+            let twin = found.iter().find(|(known, _)| Some(*known) == key.row().twin);
+            let offers = twin.and_then(|(_, offers)| offers.as_ref().ok()).and_then(|offers| {
+                let renamed = |offer: &Offer| {
+                    let mechanism = offer.mechanism.named(key).ok()?;
+                    Some(Offer { mechanism, ..offer.clone() })
+                };
+                offers.iter().map(renamed).collect()
+            });
+            found.push((key, offers.map_or_else(|| ask.offers(key), Ok)));
+        }
+        Self::of(ask, found, bytes)
     }
 
     /// The plan made of the offers found, be it all of them or those that are known so far.
@@ -256,9 +294,10 @@ impl Plan {
             let (a, b) = (rank(a), rank(b));
             (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
         });
+        let central = ask.central_error();
         Self {
-            reason: offers.first().map_or_else(String::new, |best| reason(ask, best)),
-            central: ask.central_error(),
+            reason: offers.first().map_or_else(String::new, |best| reason(ask, best, central)),
+            central,
             local: ask.local_error(),
             offers,
             refused,
@@ -267,13 +306,17 @@ impl Plan {
 }
 
 impl Ask {
-    /// One mechanism, calibrated for the promise. Where it has a size to choose, the largest that
+    /// One mechanism, calibrated for the promise over all epochs. Where it has a size to choose, the largest that
     /// `max_messages` allows up to the point where more gains little.
     pub fn calibrate(&self, key: Key) -> Result<Mechanism, Error> {
+        Ok(self.found(key)?.mechanism)
+    }
+
+    fn found(&self, key: Key) -> Result<Fitted, Error> {
         if key.kind() != self.question.kind() {
             return Err(OTHER_QUESTION);
         }
-        Mechanism::fit(key, self)
+        self.fitted(key)
     }
 
     /// The largest ε₀ with which any randomizer keeps the promise.
@@ -288,12 +331,18 @@ impl Ask {
 
     /// The offers of a mechanism, at several sizes where that is worth it.
     pub fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
+        let once = if self.epochs > 1 { self.about_once() } else { self.clone() };
+        if key.row().slow && self.gaussian_wins() {
+            let why = "over this many epochs bursts gain nothing over coins: the best noise is \
+                       nearly Gaussian";
+            return Err(Error::NotAsked { why });
+        }
         if key.kind() == self.question.kind() {
-            (key.row().worth)(self)?;
+            (key.row().worth)(&once)?;
         }
         // A short catalogue beside the long one, and one between, which at a small ε may be
         // searched further than the long one.
-        let middle = 1 + (4.0 / self.epsilon.get()).ceil() as u64;
+        let middle = 1 + (4.0 / once.epsilon.get()).ceil() as u64;
         let mut sizes = BTreeSet::from([self.max_messages]);
         if key.row().slow {
             sizes.extend([9, middle.max(9)]);
@@ -302,7 +351,7 @@ impl Ask {
         let mut refused = None;
         for &max_messages in sizes.range(..=self.max_messages) {
             let ask = Self { max_messages, ..self.clone() };
-            match ask.calibrate(key).and_then(|mechanism| self.offer(mechanism)) {
+            match ask.found(key).and_then(|fitted| self.offer(fitted)) {
                 // More messages are no offer unless they gain something.
                 Ok(offer) if offers.iter().all(|o| o.standard_error > offer.standard_error) => {
                     offers.push(offer);
@@ -318,64 +367,64 @@ impl Ask {
     }
 
     /// A mechanism as an offer, if it respects the limits asked for.
-    fn offer(&self, mut mechanism: Mechanism) -> Result<Offer, Error> {
-        if mechanism.per_epoch() as u64 > self.max_messages {
+    fn offer(&self, mut fitted: Fitted) -> Result<Offer, Error> {
+        if fitted.mechanism.per_epoch() as u64 > self.max_messages {
             return Err(Error::NotAsked { why: TOO_MANY });
         }
         if let Some(floor) = self.local_floor {
             let above = |mechanism: &Mechanism| mechanism.local_floor().is_none_or(|it| it > floor);
-            if above(&mechanism)
-                && let Some(stricter) = mechanism.floored(floor)
-                && stricter.profile(self.crowd)?.delta(self.epsilon).upper <= self.delta.get()
+            if above(&fitted.mechanism)
+                && let Some(stricter) = fitted.mechanism.floored(floor)
+                && let Ok(stricter) = self.costing(stricter)
             {
-                mechanism = stricter;
+                fitted = stricter;
             }
-            if above(&mechanism) {
+            if above(&fitted.mechanism) {
                 let why = "a report by itself does not keep the local floor asked for";
                 return Err(Error::NotAsked { why });
             }
         }
         let reports = self.reports as f64;
+        let (advantage, lifetime_advantage) = self.advantages(&mut fitted)?;
+        let Fitted { mechanism, each, lifetime, .. } = fitted;
+        let half_width = mechanism.half_width(reports, Probability::new("confidence", 0.95)?);
         Ok(Offer {
             standard_error: mechanism.standard_error(reports),
             heavy_error: mechanism.heavy_error(reports),
-            half_width: mechanism.half_width(reports, Probability::new("confidence", 0.95)?),
+            half_width,
+            // Counts, and sums of values from 0 to 1, lie from 0 to the number of reports.
+            worthless: 2.0 * half_width >= reports,
+            lifetime,
+            each,
+            each_delta: self.each_delta(),
+            advantage,
+            lifetime_advantage,
             mechanism,
         })
     }
 
+    /// The better of geometric noise, each time with the part of ε that a pure mechanism may spend,
+    /// and of Gaussian noise with √T times the deviation of a single release, which is exact.
     fn central_error(&self) -> Option<f64> {
+        let each = self.each_pure();
+        let gaussian = (self.epochs as f64).sqrt() / self.gaussian_mu();
         let geometric = |sensitivity| {
-            CentralSum::new(self.epsilon, sensitivity).map_or(f64::NAN, |sum| sum.standard_error())
+            CentralSum::new(each, sensitivity).map_or(f64::NAN, |sum| sum.standard_error())
         };
         match self.question {
-            Question::Bit => Some(geometric(1)),
+            Question::Bit => Some(geometric(1).min(gaussian)),
             // A replaced value moves two cells by one each.
-            Question::Category { .. } => Some(geometric(2)),
-            Question::Real => Some(std::f64::consts::SQRT_2 / self.epsilon.get()),
+            Question::Category { .. } => Some(geometric(2).min(SQRT_2 * gaussian)),
+            Question::Real => Some((SQRT_2 / each.get()).min(gaussian)),
             Question::Attributes { count } => {
-                Some(geometric(count).min(self.gaussian_error(count)))
+                Some(geometric(count).min(f64::from(count).sqrt() * gaussian))
             }
             Question::Text { .. } | Question::State { .. } => None,
         }
     }
 
-    /// The error of Gaussian noise on `count` counts at once: μ-GDP with sensitivity √count.
-    fn gaussian_error(&self, count: u32) -> f64 {
-        let (mut low, mut high) = (0.0, 50.0);
-        for _ in 0..60 {
-            let mu = 0.5 * (low + high);
-            if gaussian_delta(mu, self.epsilon.get()) <= self.delta.get() {
-                low = mu;
-            } else {
-                high = mu;
-            }
-        }
-        f64::from(count).sqrt() / low
-    }
-
     fn local_error(&self) -> Option<f64> {
-        let (epsilon, n) = (self.epsilon, self.reports as f64);
+        let (epsilon, n) = (self.each_pure(), self.reports as f64);
         let error = match self.question {
             Question::Bit => BinaryResponse::local(epsilon).ok()?.standard_error(n),
             Question::Real => {
@@ -388,14 +437,19 @@ impl Ask {
             }
             Question::Text { bits, hashes, cohorts } => {
                 let bloom = Bloom::new(bits, hashes, cohorts, 0).ok()?;
-                Rappor::local(bloom, epsilon).ok()?.standard_error(n)
+                let local = match self.epochs {
+                    0..=1 => Rappor::local(bloom, epsilon),
+                    epochs => Rappor::remembered(bloom, epochs, self.epsilon),
+                };
+                local.ok()?.standard_error(n)
             }
             Question::Attributes { count } => {
                 let each = Epsilon::new(epsilon.get() / f64::from(count)).ok()?;
                 BinaryResponse::local(each).ok()?.standard_error(n)
             }
             Question::State { periods, changes } => {
-                Longitudinal::local(periods, changes, epsilon).ok()?.standard_error(n)
+                // One profile covers all periods.
+                Longitudinal::local(periods, changes, self.epsilon).ok()?.standard_error(n)
             }
         };
         Some(error)
@@ -403,7 +457,7 @@ impl Ask {
 }
 
 /// The reason why the best offer is the best.
-fn reason(ask: &Ask, best: &Offer) -> String {
+fn reason(ask: &Ask, best: &Offer, central: Option<f64>) -> String {
     let key = best.mechanism.key();
     let cost = match (best.mechanism.epochs(), best.mechanism.messages()) {
         (Some(_), _) => "one message per period".into(),
@@ -412,7 +466,7 @@ fn reason(ask: &Ask, best: &Offer) -> String {
             format!("{messages} messages (at most {} are allowed)", ask.max_messages)
         }
     };
-    let compared = ask.central_error().map_or_else(String::new, |central| {
+    let compared = central.map_or_else(String::new, |central| {
         format!(", {:.2} times that of the central model", best.heavy_error / central)
     });
     let floor = match best.mechanism.local_floor() {
@@ -420,9 +474,24 @@ fn reason(ask: &Ask, best: &Offer) -> String {
             "should every mix collude, a report by itself still keeps epsilon {}",
             Upper(epsilon.get()).places(2)
         ),
-        None => "it relies on one honest mix: the value travels in clear inside the bag".into(),
+        None => "it relies on the mixes: the value travels in clear inside the bag, and whoever \
+                 fills the bag with reports of their own reads it"
+            .into(),
     };
-    format!("{key} has the smallest error, give or take a tenth{compared}, with {cost}; {floor}.")
+    let lifetime = match ask.epochs {
+        0..=1 => String::new(),
+        epochs => format!(" of each of {epochs} releases"),
+    };
+    let worthless = if best.worthless {
+        " Its interval is as wide as all that the answer can be: the estimate is worthless. Enlarge \
+         the crowd or epsilon."
+    } else {
+        ""
+    };
+    format!(
+        "{key} has the smallest error{lifetime}, give or take a tenth{compared}, with {cost}; \
+         {floor}.{worthless}"
+    )
 }
 
 /// A number of messages.

@@ -23,7 +23,7 @@ use rand_core::CryptoRng;
 /// tally.merge(&simulate(&mechanism, &values, 500..1_000, &mut rng)?);
 /// assert_eq!(tally.reports(), 1_000);
 /// let estimate = mechanism.estimate(&tally, Probability::new("confidence", 0.9999)?)[0];
-/// assert!((estimate.value - mechanism.truth(&values)[0]).abs() < estimate.half_width);
+/// assert!(estimate.holds(mechanism.truth(&values)[0]));
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
 pub fn simulate(

@@ -141,7 +141,11 @@ pub(crate) fn assert_inverse_within<P: Protocol>(
         tally.absorb(protocol, &bag);
         let estimates = protocol.estimate(&tally, confidence());
         assert_eq!(estimates.len(), truth.len());
-        assert!(estimates.iter().all(|e| e.half_width >= 0.0 && e.half_width.is_finite()));
+        assert!(
+            estimates
+                .iter()
+                .all(|e| e.below >= 0.0 && e.above >= 0.0 && e.half_width().is_finite())
+        );
         (p, estimates)
     });
     let pairs: Vec<(f64, Vec<Estimate>)> = pairs.collect();

@@ -248,7 +248,7 @@ impl fmt::Debug for Values {
 /// assert_eq!((hours.unit(6.0)?, hours.unit(20.0)?), (0.25, 1.0));
 ///
 /// // A sum of 50 unit values of 100 users is a mean of eight hours.
-/// let sum = Estimate { value: 50.0, standard_error: 5.0, half_width: 10.0 };
+/// let sum = Estimate::even(50.0, 5.0, 10.0);
 /// let mean = hours.mean(&sum, 100);
 /// assert_eq!((mean.value, mean.standard_error), (8.0, 0.4));
 /// # Ok::<(), throng_mechanism::Error>(())
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(range.unit(500.0).unwrap(), 1.0);
         assert!(range.unit(f64::NAN).is_err());
         assert!(Range::new(1.0, 1.0).is_err() && Range::new(0.0, f64::INFINITY).is_err());
-        let sum = Estimate { value: 50.0, standard_error: 2.0, half_width: 4.0 };
+        let sum = Estimate::even(50.0, 2.0, 4.0);
         let mean = range.mean(&sum, 100);
         assert!((mean.value - 52.5).abs() < 1e-12 && (mean.standard_error - 2.7).abs() < 1e-12);
     }

@@ -80,7 +80,7 @@ fn measure(mechanism: &Mechanism, values: &Values, runs: u64) -> Measured {
         for (estimate, truth) in estimates.iter().zip(&truth) {
             squares.push((estimate.value - truth).powi(2));
             claims += estimate.standard_error.powi(2);
-            inside += f64::from(u8::from((estimate.value - truth).abs() <= estimate.half_width));
+            inside += f64::from(u8::from(estimate.holds(*truth)));
         }
     }
     let compared = squares.len() as f64;

@@ -10,9 +10,10 @@
 //! analyzer   (Σy − nb)/(1 − 2b)            standard error √(n·b(1−b))/(1 − 2b), for every dataset
 //! ```
 
+use crate::histograms::rates::Rates;
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, first_cell, require, sample, sum_up_to, within_floor,
+    Score, Setting, Tally, Trace, Value, first_cell, require, sample, sum_up_to, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
@@ -100,10 +101,9 @@ impl Protocol for BinaryResponse {
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        let (n, b) = (tally.n(), self.flip.probability());
-        let value = (tally.cells()[0] as f64 - n * b) / (1.0 - 2.0 * b);
-        let step = 1.0 / (1.0 - 2.0 * b);
-        vec![Estimate::normal(value, self.standard_error(n), step, confidence)]
+        let b = self.flip.probability();
+        let rates = Rates { held: 1.0 - b, other: b, gap: 1.0 - 2.0 * b };
+        vec![rates.estimate(tally.cells()[0] as f64, tally.n(), confidence)]
     }
 }
 
@@ -143,6 +143,10 @@ impl Claims for BinaryResponse {
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
         Ok(Some(first_cell()))
+    }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        Some(Trace::other_than(value.bit().ok()?.into(), self.flip.probability()))
     }
 }
 

@@ -27,7 +27,8 @@
 use crate::inquiry::{Settings, weights};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
-    Scene, Score, Setting, TWO_64, Tally, count_bits, sample, symbol_or_null, with_symbols,
+    Scene, Score, Setting, TWO_64, Tally, Trace, Value, count_bits, sample, symbol_or_null,
+    with_symbols,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
@@ -162,6 +163,11 @@ impl Claims for BurstCount {
             law.log_ratio(count(1), count(0))
         })))
     }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        value.bit().ok()?;
+        Some(self.events.trace(2))
+    }
 }
 
 /// The catalogue, ready to be drawn from: pairs, then '+', then '−', each from the smallest.
@@ -234,6 +240,15 @@ impl Events {
             *law.entry(with_symbols(&noise, &[truth])).or_insert(0.0) += weight as f64 / TWO_64;
         }
         law
+    }
+
+    /// The trace of an event of any size: slots that are not all `null`.
+    pub(crate) fn trace(&self, null: u64) -> Trace {
+        let weights = [self.bursts.pairs(), self.bursts.plus(), self.bursts.minus()];
+        let total: u128 = weights.into_iter().flatten().map(|&weight| u128::from(weight)).sum();
+        Trace::new(1, total as f64 / TWO_64, move |report| {
+            u64::from(report.iter().skip(1).any(|symbol| *symbol != null))
+        })
     }
 
     /// The noise of events in '+' minus '−', when one happens where it is counted with chance

@@ -16,7 +16,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
-    Question, Scene, Score, Setting, Tally, count_bits, odds, require, sample, small,
+    Question, Scene, Score, Setting, Tally, Trace, Value, count_bits, odds, require, sample, small,
     symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
@@ -57,6 +57,9 @@ impl CoinCount {
         example: "--n 1e4 --p 0.01 --delta 1e-6",
         settings: &[Setting::Slots("Slots for noise per report"), Setting::Chance],
         profile: |settings, crowd| {
+            if settings.chance == 1.0 {
+                return Ok(AdditiveNoise::in_every_slot(crowd, settings.slots, 2)?);
+            }
             let (slots, chance) = (settings.slots, settings.chance()?);
             Ok(Box::new(AdditiveNoise::new(crowd, slots, chance, 2)?))
         },
@@ -147,6 +150,11 @@ impl Claims for CoinCount {
 
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
         Ok(Some(odds(vec![[scene.zeros(), scene.ones as f64]])))
+    }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        value.bit().ok()?;
+        Some(Trace::slots(self.slots.into(), self.chance.probability(), 1, NULL))
     }
 }
 

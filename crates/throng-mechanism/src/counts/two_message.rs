@@ -11,7 +11,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Law, Noise, Parameters, Protocol, Question, Scene,
-    Score, Tally, first_cell, sample, sum_up_to,
+    Score, Tally, Trace, Value, first_cell, sample, sum_up_to,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, Threshold, calibrate};
@@ -120,6 +120,11 @@ impl Claims for TwoMessageCount {
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
         Ok(Some(first_cell()))
+    }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        value.bit().ok()?;
+        Some(Trace::slots(1, self.extra.probability(), 1, 0))
     }
 }
 

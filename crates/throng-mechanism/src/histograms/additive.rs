@@ -17,8 +17,8 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
-    Question, Scene, Score, Setting, Tally, fits, odds, require, sample, small, symbol_or_null,
-    with_slots,
+    Question, Scene, Score, Setting, Tally, Trace, Value, fits, odds, require, sample, small,
+    symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::AdditiveNoise;
@@ -66,6 +66,9 @@ impl AdditiveHistogram {
             Setting::Size("Categories"),
         ],
         profile: |settings, crowd| {
+            if settings.chance == 1.0 {
+                return Ok(AdditiveNoise::in_every_slot(crowd, settings.slots, settings.size)?);
+            }
             let (slots, chance, k) = (settings.slots, settings.chance()?, settings.size);
             Ok(Box::new(AdditiveNoise::new(crowd, slots, chance, k)?))
         },
@@ -164,6 +167,12 @@ impl Claims for AdditiveHistogram {
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
         Ok(Some(odds(vec![[0.0, 0.0]])))
+    }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        value.category().ok()?;
+        let null = u64::from(self.categories);
+        Some(Trace::slots(self.slots.into(), self.chance.probability(), 1, null))
     }
 }
 

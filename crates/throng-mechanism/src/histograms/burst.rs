@@ -14,7 +14,7 @@
 use crate::counts::burst::{Events, burst_parameters, long_enough, read_bursts, told_bursts};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, fits, require, sample, third,
+    Score, Setting, Tally, Trace, Value, fits, require, sample, third,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
@@ -174,5 +174,10 @@ impl Claims for BurstHistogram {
             };
             ratio(1, 0) - ratio(0, taken)
         })))
+    }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        value.category().ok()?;
+        Some(self.events.trace(self.null()))
     }
 }

@@ -16,7 +16,7 @@ use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::histograms::rates::Rates;
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
-    Setting, TOO_MANY, Tally, fits, require, sample, with_slots,
+    Setting, TOO_MANY, Tally, Trace, Value, fits, require, sample, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
@@ -95,11 +95,8 @@ impl Columns {
 
     pub(crate) fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let (columns, _) = tally.cells().as_chunks::<2>();
-        let rates = self.rates();
-        let estimate = |[zeros, ones]: &[u64; 2]| {
-            rates.estimate(*ones as f64, (zeros + ones) as f64, confidence)
-        };
-        columns.iter().map(estimate).collect()
+        let supports = columns.iter().map(|[zeros, ones]| (*ones, zeros + ones));
+        self.rates().estimates(supports, confidence)
     }
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {
@@ -124,6 +121,16 @@ impl Columns {
     pub(crate) fn claim(flip: f64, crowd: Crowd, changing: u64) -> Result<Box<dyn Profile>, Error> {
         let column = BitSum::with_flip(crowd, flip)?;
         Ok(Box::new(throng_account::profile::Columns::new(column, changing)?))
+    }
+
+    /// Flipped bits.
+    pub(crate) fn trace(&self, bits: impl Fn(u32) -> bool) -> Trace {
+        let truth: Vec<u64> = (0..self.columns)
+            .map(|column| 2 * u64::from(column) + u64::from(bits(column)))
+            .collect();
+        Trace::new(self.columns.into(), self.flip.probability(), move |report| {
+            truth.iter().zip(report).filter(|(truth, sent)| truth != sent).count() as u64
+        })
     }
 
     /// Nothing ties a message to its column: all of them may speak for one.
@@ -240,6 +247,11 @@ impl Claims for Histogram {
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         self.0.floored(floor, 2)
     }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        let category = value.category().ok()?;
+        Some(self.0.trace(|column| column == category))
+    }
 }
 
 const MAX_COLUMNS: u32 = 100_000;
@@ -349,12 +361,13 @@ mod tests {
             let laws = holders.map(|holders| column_law(n, holders, flip));
             for level in [0.6, 0.9, 0.99] {
                 let level = Probability::new("confidence", level).unwrap();
+                let at: Vec<Estimate> =
+                    (0..=n).map(|ones| rates.estimate(ones as f64, n as f64, level)).collect();
                 let mut missed = 0.0;
                 for (a, p) in laws[0].iter().enumerate() {
                     for (b, q) in laws[1].iter().enumerate() {
                         for (c, r) in laws[2].iter().enumerate() {
-                            let estimates =
-                                [a, b, c].map(|ones| rates.estimate(ones as f64, n as f64, level));
+                            let estimates = [a, b, c].map(|ones| at[ones]);
                             let winner = m.winner(&estimates, level).unwrap();
                             assert!(winner.contenders.contains(&winner.column));
                             let found = winner.contenders.contains(&0);

@@ -12,7 +12,7 @@
 use crate::histograms::rates::Rates;
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, fits, require, sample, third, within_floor,
+    Score, Setting, Tally, Trace, Value, fits, require, sample, third, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::{BitSum, Blanket};
@@ -128,8 +128,8 @@ impl Protocol for KaryResponse {
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        let (n, rates) = (tally.n(), self.rates());
-        tally.cells().iter().map(|&c| rates.estimate(c as f64, n, confidence)).collect()
+        let n = tally.n() as u64;
+        self.rates().estimates(tally.cells().iter().map(|&c| (c, n)), confidence)
     }
 }
 
@@ -179,6 +179,11 @@ impl Claims for KaryResponse {
             };
             (rest(1) / rest(0)).ln()
         })))
+    }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        let chance = self.rates().other * f64::from(self.categories - 1);
+        Some(Trace::other_than(value.category().ok()?.into(), chance))
     }
 }
 

@@ -9,10 +9,20 @@
 //! pq·(n − c) + (1−p)(1−q)·c           is unbiased for the variance of c, p(1−p)·m + q(1−q)·(n−m)
 //! ```
 //!
-//! The last line is linear in c like the variance in m, and never negative for 0 ≤ c ≤ n.
+//! The last line is linear in c like the variance in m, and never negative for 0 ≤ c ≤ n. It is the
+//! standard error, but no interval: where few reports support a category, that variance is read off
+//! the very count that came out small. The interval holds every m that c does not rule out, judged
+//! by the law that c has with m holders:
+//!
+//! ```text
+//! narrow     P_m[C ≥ c] > α/2 and P_m[C ≤ c] > α/2                 C = Bin(m, p) + Bin(n − m, q)
+//! wide       |c − nq − (p−q)m| − ½ ≤ z·√(p(1−p)·m + q(1−q)·(n−m))      a quadratic in m
+//! ```
 
 use crate::Estimate;
-use throng_account::Probability;
+use std::collections::HashMap;
+use throng_account::tail::{holders_band, normal_reach};
+use throng_account::{Delta, Probability};
 
 /// The probabilities that a report supports a category that its user holds, or does not hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,8 +38,45 @@ impl Rates {
     pub(crate) fn estimate(&self, support: f64, n: f64, confidence: Probability) -> Estimate {
         let (p, q) = (self.held, self.other);
         let value = (support - n * q) / self.gap;
-        let variance = p * q * (n - support) + (1.0 - p) * (1.0 - q) * support;
-        Estimate::normal(value, variance.sqrt() / self.gap, 1.0 / self.gap, confidence)
+        let deviation = (p * q * (n - support) + (1.0 - p) * (1.0 - q) * support).max(0.0).sqrt();
+        let failure = Delta::new(0.5 * (1.0 - confidence.get()));
+        let interval = match failure {
+            Ok(failure) if deviation <= WIDE => {
+                let (low, high) = holders_band(support as u64, n as u64, p, q, failure);
+                (low as f64, high as f64)
+            }
+            _ => self.score_interval(support, n, normal_reach(confidence)),
+        };
+        Estimate::within(value, deviation / self.gap, interval)
+    }
+
+    /// The estimates of many categories, each distinct support worked out once.
+    pub(crate) fn estimates(
+        &self,
+        supports: impl Iterator<Item = (u64, u64)>,
+        confidence: Probability,
+    ) -> Vec<Estimate> {
+        let mut known = HashMap::new();
+        let estimate = |(support, n): (u64, u64)| {
+            let worked_out = || self.estimate(support as f64, n as f64, confidence);
+            *known.entry((support, n)).or_insert_with(worked_out)
+        };
+        supports.map(estimate).collect()
+    }
+
+    /// The numbers of holders whose expected support is within z deviations of their own, and half
+    /// a report, of `support`.
+    fn score_interval(&self, support: f64, n: f64, z: f64) -> (f64, f64) {
+        let (p, q) = (self.held, self.other);
+        let (fixed, slope) = (n * q * (1.0 - q), p * (1.0 - p) - q * (1.0 - q));
+        // (x − gap·m)² = z²·(fixed + slope·m), once from above and once from below.
+        let end = |x: f64, side: f64| {
+            let (half, z2) = (self.gap * x + 0.5 * z * z * slope, z * z);
+            let root = (half * half - self.gap * self.gap * (x * x - z2 * fixed)).max(0.0).sqrt();
+            ((half + side * root) / (self.gap * self.gap)).clamp(0.0, n)
+        };
+        let above = support - n * q;
+        (end(above - 0.5, -1.0), end(above + 0.5, 1.0))
     }
 
     /// Standard error of the estimate if `holders` of `n` users hold the category.
@@ -38,6 +85,9 @@ impl Rates {
         (holders * p * (1.0 - p) + (n - holders) * q * (1.0 - q)).sqrt() / self.gap
     }
 }
+
+/// The deviation of a support above which the normal law is taken.
+pub(crate) const WIDE: f64 = 24.0;
 
 #[cfg(test)]
 mod tests {

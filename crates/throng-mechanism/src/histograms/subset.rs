@@ -15,7 +15,7 @@ use crate::histograms::rates::Rates;
 use crate::packed::{column_sums, ones};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
-    Setting, Tally, fits, require, sample, within_floor,
+    Setting, Tally, Trace, Value, fits, require, sample, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Blanket;
@@ -205,8 +205,8 @@ impl Protocol for SubsetSelection {
     }
 
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
-        let n = tally.n();
-        tally.cells().iter().map(|&c| self.rates.estimate(c as f64, n, confidence)).collect()
+        let n = tally.n() as u64;
+        self.rates.estimates(tally.cells().iter().map(|&c| (c, n)), confidence)
     }
 }
 
@@ -251,6 +251,15 @@ impl Claims for SubsetSelection {
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         Some(Self::local(self.categories, within_floor(floor)?).ok()?.parameters())
+    }
+
+    /// Sets without the true category.
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        let category = value.category().ok()? as usize;
+        Some(Trace::new(1, 1.0 - self.include.probability(), move |report| {
+            let word = report.get(category / 64).copied().unwrap_or_default();
+            1 - (word >> (category % 64) & 1)
+        }))
     }
 }
 

@@ -30,7 +30,7 @@ use throng_account::{Epsilon, Probability, round};
 /// let count = CentralSum::new(Epsilon::new(1.0)?, 1)?;
 /// assert!((count.standard_error() - 1.357).abs() < 1e-3);
 /// let release = count.release(300, Probability::new("confidence", 0.999_999)?, &mut rng);
-/// assert!((release.value - 300.0).abs() <= release.half_width && release.half_width < 15.0);
+/// assert!(release.holds(300.0) && release.half_width() < 15.0);
 /// # Ok::<(), throng_mechanism::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,11 +59,8 @@ impl CentralSum {
     /// The sum plus noise.
     pub fn release(&self, sum: i64, confidence: Probability, rng: &mut impl CryptoRng) -> Estimate {
         let noise = sample::discrete_laplace(self.decay.0, DEN, rng);
-        Estimate {
-            value: (i128::from(sum) + i128::from(noise)) as f64,
-            standard_error: self.standard_error(),
-            half_width: self.reach(confidence),
-        }
+        let value = (i128::from(sum) + i128::from(noise)) as f64;
+        Estimate::even(value, self.standard_error(), self.reach(confidence))
     }
 
     /// The least r with `P[|N| ≤ r] = 1 − 2e^−x(r+1)/(1 + e^−x) ≥ confidence`.

@@ -5,8 +5,8 @@
 
 use crate::counts::binary::floor_of_bits;
 use crate::{
-    Ask, Bag, Claims, Columns, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol,
-    Question, Setting, Tally, fits,
+    Ask, Bag, Claims, Columns, Error, Estimate, Given, Inquiry, Kind, Law, Parameters, Protocol,
+    Question, Setting, Tally, Trace, Value, fits,
 };
 use rand_core::CryptoRng;
 use throng_account::tail::normal_reach;
@@ -165,6 +165,11 @@ impl Claims for Selection {
         };
         let contenders = (0..estimates.len()).filter(|&other| may_be(&estimates[other])).collect();
         Some(Winner { column, contenders })
+    }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        let bits = value.bits(Kind::Attributes).ok()?;
+        (bits.len() == self.messages()).then(|| self.0.trace(|column| bits[column as usize]))
     }
 }
 

@@ -51,6 +51,11 @@ impl<'a> Scores<'a> {
         }
     }
 
+    /// The standard deviation of a score.
+    pub(crate) fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
     /// The chance of this score or more.
     pub(crate) fn chance(&mut self, score: f64) -> f64 {
         let z = (score - self.mean) / self.deviation;

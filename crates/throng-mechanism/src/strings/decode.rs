@@ -23,7 +23,8 @@
 //! are there. Selecting with a penalty on the shares, the LASSO of the RAPPOR paper, fits the noise
 //! that the tests then look at, and finds too many.
 
-use crate::strings::chance::Scores;
+use crate::queries::selection::one_sided_reach;
+use crate::strings::chance::{Scores, upper_tail};
 use crate::strings::cholesky;
 use crate::{Bloom, Estimate, Rappor, Tally};
 use throng_account::Probability;
@@ -93,7 +94,7 @@ pub struct DecodeOptions {
 /// use throng_mechanism::{Decoded, Estimate};
 ///
 /// // The third of the list, held by 2,480 to 2,520 users: no accident.
-/// let estimate = Estimate { value: 2_500.0, standard_error: 10.0, half_width: 20.0 };
+/// let estimate = Estimate::even(2_500.0, 10.0, 20.0);
 /// let found = Decoded { candidate: 2, estimate, significant: true, p_value: 1e-9 };
 /// assert_eq!(found.estimate.interval(), (2_480.0, 2_520.0));
 /// ```
@@ -162,13 +163,16 @@ pub fn decode(
     let (level, tests) = (options.level.get(), candidates.len() as f64);
     let base = Model::base(&problem, level);
     // Beyond twice the limit hardly any would pass again; up to there it is of interest.
-    let near = base.others(&problem, |k| level * (2 * k + 16) as f64 / tests);
+    let near_limit = |k: usize| level * (2 * k + 16) as f64 / tests;
+    let near = base.others(&problem, near_limit);
     let again = base.shares.iter().map(|&(v, share)| (v, base.p_value(&problem, v, share)));
     let mut tested: Vec<(usize, f64)> = again.chain(near).collect();
     tested.sort_by(|a, b| a.1.total_cmp(&b.1));
     tested.truncate(problem.most());
 
     let significant = options.control.significant(level, &tested, tests);
+    let significant_count = significant;
+    let slopes = Slopes::new(&problem, &base);
     let share = |v| base.shares.iter().find(|found| found.0 == v).map_or(0.0, |found| found.1);
     let shares: Vec<(usize, f64)> = tested.iter().map(|&(v, _)| (v, share(v))).collect();
     // Those that are not significant do not take part in the estimates of those that are.
@@ -180,10 +184,68 @@ pub fn decode(
         let mut fitted = model.shares.iter().zip(&model.errors);
         let ((_, share), error) = fitted.find(|((v, _), _)| *v == candidate)?;
         let (value, error) = (problem.n * share, problem.n * error);
-        let estimate = Estimate::normal(value, error, 0.0, options.confidence);
+        let limit = match options.control {
+            _ if !significant => near_limit(place + 1),
+            Control::Family => level / (tests - place as f64),
+            Control::Discovery => level * significant_count as f64 / tests,
+        };
+        let margin = one_sided_reach(p_value) - one_sided_reach(limit);
+        let margin = margin / (slopes.of(&problem, candidate) * error / problem.n);
+        let estimate = listed(value, error, margin, options.confidence);
         Some(Decoded { candidate, estimate, significant, p_value })
     });
     decoded.collect()
+}
+
+/// The estimate of a candidate that is returned because its test passed its limit, by `margin`
+/// standard errors of the estimate.
+///
+/// Had it come out lower by more than the margin, nothing would be said of it, so its estimate is
+/// normal given that it is at least `value − margin·error` (Lee, Sun, Sun, Taylor, "Exact
+/// Post-Selection Inference, with Application to the Lasso", 2016, for a single cut). The interval
+/// has all counts, from 0 on, that this law does not rule out:
+///
+/// ```text
+/// P[X ≥ x | X ≥ x − margin] = Q(x − μ)/Q(x − margin − μ) from α/2 to 1 − α/2,   Q = P[Z > ·]
+/// ```
+///
+/// It reaches far down where the margin is small, and is the usual one where it is large. The value
+/// itself stays the one that is unbiased over all candidates, listed or not.
+fn listed(value: f64, error: f64, margin: f64, confidence: Probability) -> Estimate {
+    let (margin, half) = (margin.max(0.0), 0.5 * (1.0 - confidence.get()));
+    // In standard errors above the value.
+    let at = |chance: f64| {
+        let (mut low, mut high) = ((-value / error).clamp(-FAR, 0.0), FAR);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            let more = upper_tail(-middle) / upper_tail(-margin - middle) < chance;
+            (low, high) = if more { (middle, high) } else { (low, middle) };
+        }
+        value + error * low
+    };
+    Estimate::within(value, error, (at(half), at(1.0 - half)))
+}
+
+/// How fast the tests of candidates move with their shares.
+struct Slopes {
+    /// The weights of the cells that are not cut.
+    weights: Vec<f64>,
+    /// The deviation of the score of a string that nobody holds.
+    deviation: f64,
+}
+
+impl Slopes {
+    fn new(problem: &Problem, base: &Model) -> Self {
+        let moves = |(r, w): (&f64, &f64)| if (w.sqrt() * r).abs() < CUT { *w } else { 0.0 };
+        let weights = base.residuals.iter().zip(&base.weights).map(moves).collect();
+        let values = base.values(&base.residuals);
+        Self { weights, deviation: Scores::new(&problem.bloom, &values).deviation() }
+    }
+
+    /// Standard errors that the test of a candidate moves by, for a share of 1.
+    fn of(&self, problem: &Problem, candidate: usize) -> f64 {
+        problem.sum(candidate, &self.weights) * (1.0 - problem.chance) / self.deviation
+    }
 }
 
 /// The counts, as shares of cohorts, and the cells that each candidate sets: as many for every one,
@@ -388,6 +450,8 @@ impl Model {
     }
 }
 
+/// The standard errors beyond which no interval reaches.
+const FAR: f64 = 30.0;
 /// The most rounds; a handful are usual.
 const ROUNDS: usize = 50;
 /// The most candidates that are found.

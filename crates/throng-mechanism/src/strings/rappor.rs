@@ -27,10 +27,12 @@
 //! changed, and when, is not hidden from whoever can link the reports: only the coins of the single
 //! reports stand before it.
 
+use crate::histograms::rates::Rates;
 use crate::packed::column_sums;
 use crate::{
     Ask, Bag, Bloom, Claims, DecodeOptions, Decoded, Error, Estimate, Filter, Given, Law,
-    OTHER_QUESTION, Parameters, Protocol, Question, Spending, Tally, bits_of, sample, within_floor,
+    OTHER_QUESTION, Parameters, Protocol, Question, Spending, Tally, Trace, Value, bits_of, sample,
+    within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -113,7 +115,28 @@ impl Rappor {
         let Question::Text { bits, hashes, cohorts } = ask.question else {
             return Err(OTHER_QUESTION);
         };
-        Self::local(Bloom::new(bits, hashes, cohorts, 0)?, ask.local_epsilon()?)
+        let bloom = Bloom::new(bits, hashes, cohorts, 0)?;
+        if ask.epochs > 1 {
+            return Self::remembered(bloom, ask.epochs, ask.epsilon);
+        }
+        Self::local(bloom, ask.local_epsilon()?)
+    }
+
+    /// The mechanism of which this many reports on one string keep ε by themselves: a crowd hides
+    /// reports of one person no better, as they hang together.
+    pub(crate) fn remembered(bloom: Bloom, reports: u64, most: Epsilon) -> Result<Self, Error> {
+        let at = |local: f64| Self::local(bloom, Epsilon::new(local)?);
+        // ε for ever is twice that of one report, so half of it always does.
+        let (mut safe, mut wrong) = (0.5 * most.get() * (1.0 - 1e-8), most.get());
+        for _ in 0..30 {
+            let local = 0.5 * (safe + wrong);
+            if at(local).is_ok_and(|m| m.memoized(reports).is_some_and(|all| all <= most)) {
+                safe = local;
+            } else {
+                wrong = local;
+            }
+        }
+        at(safe)
     }
 
     /// The filters.
@@ -248,19 +271,10 @@ impl Protocol for Rappor {
     /// For each cohort and each bit of its filter, the number of users whose string sets it.
     fn estimate(&self, tally: &Tally, confidence: Probability) -> Vec<Estimate> {
         let (zero, one) = self.shown();
-        let step = 1.0 / (one - zero);
+        let rates = Rates { held: one, other: zero, gap: one - zero };
         let cohorts = tally.cells().chunks(self.stride());
-        let estimates = cohorts.flat_map(|cells| {
-            let n = cells[0] as f64;
-            cells[1..].iter().map(move |&count| {
-                let above = count as f64 - n * zero;
-                // t·q*(1−q*) + (n−t)·p*(1−p*) is linear in the truth t; its estimate is not
-                // negative.
-                let variance = n * zero * (1.0 - zero) + above * (1.0 - zero - one);
-                Estimate::normal(above * step, variance.max(0.0).sqrt() * step, step, confidence)
-            })
-        });
-        estimates.collect()
+        let supports = cohorts.flat_map(|cells| cells[1..].iter().map(|&count| (count, cells[0])));
+        rates.estimates(supports, confidence)
     }
 }
 
@@ -336,6 +350,21 @@ impl Claims for Rappor {
         options: &DecodeOptions,
     ) -> Option<Vec<Decoded>> {
         Some(crate::decode(self, tally, candidates, options))
+    }
+
+    /// The first bit that the filter of the string does not have, shown as 1.
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        let digest = self.bloom.digest(value.text().ok()?);
+        let bloom = self.bloom;
+        let chance = self.shown().0;
+        (bloom.hashes() < bloom.bits()).then(|| {
+            Trace::new(1, chance, move |report| {
+                let [cohort, shown @ ..] = report else { return 0 };
+                let filter = bloom.filter(digest, u32::try_from(*cohort).unwrap_or_default());
+                let absent = filter.iter().zip(shown).find(|(filter, _)| **filter != u64::MAX);
+                absent.map_or(0, |(filter, shown)| shown >> filter.trailing_ones() & 1)
+            })
+        })
     }
 }
 

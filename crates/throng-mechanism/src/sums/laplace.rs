@@ -17,7 +17,7 @@
 
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Noise, Parameters, Protocol, Question,
-    Setting, Tally, bits_of, fits, require, sample, sum_up_to, within_floor,
+    Setting, Tally, Trace, Value, bits_of, fits, require, sample, sum_up_to, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -154,7 +154,7 @@ impl Protocol for LaplaceMean {
         let (n, steps) = (tally.n(), f64::from(self.grid));
         let value = (tally.cells()[0] as f64 - n * self.reach as f64) / steps;
         let half_width = laplace_reach(n, self.step(), 0.25 * n, confidence) / steps;
-        vec![Estimate { value, standard_error: self.standard_error(n), half_width }]
+        vec![Estimate::even(value, self.standard_error(n), half_width)]
     }
 }
 
@@ -191,6 +191,19 @@ impl Claims for LaplaceMean {
 
     fn floored(&self, floor: Epsilon) -> Option<Parameters> {
         Some(Self::local(within_floor(floor)?, self.grid).ok()?.parameters())
+    }
+
+    /// Noise beyond the width of the grid: `P[|N| > B] = 2s^(B+1)/(1 + s)`.
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        let (point, rest) = grid_law(value.real().ok()?, self.grid).ok()?;
+        let (x, width) = (self.step(), u64::from(self.grid));
+        let chance = 2.0 * (-x * (width + 1) as f64).exp() / (1.0 + (-x).exp());
+        let middle = point + self.reach;
+        (rest == 0.0).then(|| {
+            Trace::new(1, chance, move |report| {
+                u64::from(report.iter().any(|message| message.abs_diff(middle) > width))
+            })
+        })
     }
 }
 
@@ -319,7 +332,7 @@ mod tests {
         tally.absorb(&mean, &vec![mean.reach + 500; 10_000]);
         let estimate = mean.estimate(&tally, level)[0];
         assert!((estimate.value - 5000.0).abs() < 1e-6);
-        assert!((estimate.half_width / estimate.standard_error - 1.96).abs() < 0.05);
+        assert!((estimate.half_width() / estimate.standard_error - 1.96).abs() < 0.05);
         assert!((estimate.standard_error - 141.42).abs() < 0.01);
     }
 

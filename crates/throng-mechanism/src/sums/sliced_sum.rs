@@ -17,8 +17,8 @@ use crate::inquiry::weights;
 use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Parameters, Protocol,
-    Question, Scene, Score, Setting, TWO_64, Tally, odds, require, sample, small, symbol_or_null,
-    with_slots,
+    Question, Scene, Score, Setting, TWO_64, Tally, Trace, Value, odds, require, sample, small,
+    symbol_or_null, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::{Crowd, Probability, Profile, calibrate};
@@ -178,6 +178,13 @@ impl Claims for SlicedSum {
     /// Everyone else is at 0, so every level is full of zeros.
     fn score(&self, scene: &Scene) -> Result<Option<Score>, Error> {
         Ok(Some(odds(vec![[scene.zeros(), 0.0]; self.weights.len()])))
+    }
+
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        value.real().ok()?;
+        let levels = self.weights.len();
+        let chance = self.chances().map(|(_, p)| p).sum();
+        Some(Trace::slots(self.slots.into(), chance, levels, 2 * levels as u64))
     }
 }
 

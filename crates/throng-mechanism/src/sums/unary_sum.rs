@@ -12,14 +12,16 @@
 //! ```
 
 use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
+use crate::histograms::rates::WIDE;
 use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question, Scene,
-    Score, Setting, Tally, first_cell, require, sample, small, sum_up_to, with_slots,
+    Score, Setting, Tally, Trace, Value, first_cell, require, sample, small, sum_up_to, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
-use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, calibrate};
+use throng_account::tail::{normal_reach, success_band};
+use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, Threshold, calibrate};
 
 /// `bits` messages of one bit each.
 ///
@@ -121,13 +123,43 @@ impl Protocol for UnarySum {
         let ones = tally.cells()[0] as f64;
         let step = 1.0 / (r * (1.0 - 2.0 * b));
         let value = (ones - n * r * b) * step;
-        let error = if self.bits == 1 && n > 1.0 {
-            // Each report is one coin: the variance of their sum is at most that of equal coins.
+        if self.bits > 1 || n == 0.0 {
+            return vec![Estimate::normal(value, self.standard_error(n), step, confidence)];
+        }
+        // Each report is one coin: the variance of their sum is at most that of equal coins, whose
+        // tails are the heaviest too (Hoeffding, "On the Distribution of the Number of Successes in
+        // Independent Trials", 1956).
+        let error = if n > 1.0 {
             (ones * (1.0 - ones / n) * n / (n - 1.0)).sqrt() * step
         } else {
             self.standard_error(n)
         };
-        vec![Estimate::normal(value, error, step, confidence)]
+        vec![Estimate::within(value, error, self.mean_coins(ones, n, confidence))]
+    }
+}
+
+impl UnarySum {
+    /// The sums of values that `ones` of n reports of one bit do not rule out, by the law of n equal
+    /// coins: exact while that is narrow, then by the normal law with the variance of each sum.
+    fn mean_coins(&self, ones: f64, n: f64, confidence: Probability) -> (f64, f64) {
+        let b = self.flip.probability();
+        let (low, high) = match Delta::new(0.5 * (1.0 - confidence.get())) {
+            Ok(failure) if ones * (1.0 - ones / n) <= WIDE * WIDE => {
+                let band = success_band(ones as u64, n as u64, failure);
+                (band.lower, band.upper)
+            }
+            _ => {
+                let z2 = normal_reach(confidence).powi(2) / n;
+                // (s − p)² = z²·p(1 − p)/n, with half a report to each side.
+                let end = |s: f64, side: f64| {
+                    let root = (z2 * (s * (1.0 - s) + 0.25 * z2)).max(0.0).sqrt();
+                    (s + 0.5 * z2 + side * root) / (1.0 + z2)
+                };
+                (end((ones - 0.5) / n, -1.0), end((ones + 0.5) / n, 1.0))
+            }
+        };
+        let sum = |p: f64| (n * (p - b) / (1.0 - 2.0 * b)).clamp(0.0, n);
+        (sum(low), sum(high))
     }
 }
 
@@ -172,6 +204,17 @@ impl Claims for UnarySum {
 
     fn score(&self, _: &Scene) -> Result<Option<Score>, Error> {
         Ok(Some(first_cell()))
+    }
+
+    /// Flipped bits, of a number at one of the ends: those between are rounded at random.
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        let number = value.real().ok()?;
+        let truth = u64::from(number == 1.0);
+        (number == truth as f64).then(|| {
+            Trace::new(self.bits.into(), self.flip.probability(), move |report| {
+                report.iter().filter(|bit| **bit != truth).count() as u64
+            })
+        })
     }
 }
 

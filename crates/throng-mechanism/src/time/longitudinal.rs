@@ -26,8 +26,8 @@
 //! histories differ by `2a/(2(1 − a))` at most, not by the square of that.
 
 use crate::{
-    Ask, Bag, Claims, Error, Estimate, Follower, Given, Law, OTHER_QUESTION, Parameters, Protocol,
-    Question, Spending, Tally, bits_of, fits, require, within_floor,
+    Ask, Bag, Claims, Error, Estimate, Follower, Given, Kind, Law, OTHER_QUESTION, Parameters,
+    Protocol, Question, Spending, Tally, Trace, Value, bits_of, fits, require, within_floor,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::ClonePair;
@@ -319,6 +319,21 @@ impl Claims for Longitudinal {
         } else {
             u64::MAX
         }
+    }
+
+    /// A falling sign about a rise in the last period, which every client answers for: `1 − a`
+    /// where it is the change that is followed, else a half.
+    fn trace(&self, value: Value<'_>) -> Option<Trace> {
+        let (last, before) = value.bits(Kind::State).ok()?.split_last()?;
+        let fair = 1.0 - 1.0 / f64::from(self.changes);
+        let chance = (1.0 - self.keep.probability()) * (1.0 - fair) + 0.5 * fair;
+        let (symbols, levels) = (self.symbols(), self.levels());
+        (*last && before.iter().all(|bit| !bit)).then(|| {
+            Trace::new(1, chance, move |report| {
+                let symbol = report.last().map_or(NULL, |message| message % symbols);
+                u64::from((0..levels).any(|level| symbol == answer(level, 0)))
+            })
+        })
     }
 }
 
