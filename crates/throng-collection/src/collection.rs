@@ -113,6 +113,11 @@ pub struct Promise {
     pub lifetime: (Epsilon, Delta),
 }
 
+impl Promise {
+    /// The fraction that may be corrupt where nobody says another.
+    pub const USUAL_CORRUPT: f64 = 0.05;
+}
+
 /// A collection that can be run.
 ///
 /// ```

@@ -16,7 +16,8 @@
 #![allow(clippy::missing_panics_doc)]
 
 use crate::{
-    BatchGuarantee, Board, Budget, Collection, Influence, Promise, Prompt, Release, Subjects, Terms,
+    About, BatchGuarantee, Board, Budget, Collection, Influence, Promise, Prompt, Release,
+    Subjects, Terms,
 };
 use std::sync::Arc;
 use throng_account::{Crowd, Delta, Epsilon, Probability};
@@ -109,6 +110,7 @@ pub fn release() -> Release {
         nonsense: 0,
         batch: BatchId([7; 32]),
         ledger: [8; 32],
+        about: Some(About::of(&collection, 0, 0)),
     }
 }
 

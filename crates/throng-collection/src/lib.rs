@@ -25,6 +25,7 @@
 //! | `canonical` | the bytes that the id is a hash of |
 //! | `payload` | messages as bytes |
 //! | `promise` | whether the promise is kept; [`Account`]: what was spent |
+//! | `device` | [`Device`]: what several collections cost one device together |
 //! | `words` | the promise in plain words |
 //! | `release` | [`Release`]: estimates with their errors, and what holds for their batch |
 //! | `board` | [`Board`]: a collection that asks nothing and publishes what is posted |
@@ -35,6 +36,7 @@
 mod board;
 mod canonical;
 mod collection;
+mod device;
 mod error;
 pub mod example;
 mod file;
@@ -46,8 +48,9 @@ mod words;
 
 pub use board::Board;
 pub use collection::{Collection, Promise, Prompt, Terms};
+pub use device::{Device, Shared};
 pub use error::Error;
 pub use file::{duration_text, seconds};
 pub use payload::report_bytes;
-pub use promise::{Account, Disclosure};
-pub use release::{Answer, BatchGuarantee, Budget, Influence, Release, Subject, Subjects};
+pub use promise::{Account, Disclosure, HIGH_EPSILON};
+pub use release::{About, Answer, BatchGuarantee, Budget, Influence, Release, Subject, Subjects};

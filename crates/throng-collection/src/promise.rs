@@ -1,7 +1,7 @@
 //! The promise of a mechanism, and the budget that a person spends over many epochs.
 
 use crate::{Error, Promise, Terms};
-use throng_account::show::Upper;
+use throng_account::show::{Count, Upper};
 use throng_account::spend::{Lifetime, ample_delta, every_epoch, group};
 use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate, round};
 use throng_mechanism::Spending;
@@ -231,6 +231,45 @@ impl Account {
         self.lifetime.total(releases, |honest| self.terms.profile(honest))
     }
 }
+
+impl Promise {
+    /// A warning in plain words, if the ε of all epochs together is above [`HIGH_EPSILON`].
+    ///
+    /// Of two sets of answers that were as likely as each other, whoever sees all releases names
+    /// the wrong one with probability `(1 − δ)/(1 + e^ε)` at least (Kairouz, Oh, Viswanath, The
+    /// Composition Theorem for Differential Privacy, 2015, Theorem 2.1). Rounded down.
+    ///
+    /// ```
+    /// use throng_account::Epsilon;
+    /// use throng_collection::example;
+    ///
+    /// let mut promise = example::terms().promise;
+    /// assert_eq!(promise.caution(), None);
+    /// promise.lifetime.0 = Epsilon::new(12.0)?;
+    /// assert!(promise.caution().unwrap().contains("1 time in 162,756"));
+    /// # Ok::<(), throng_account::Error>(())
+    /// ```
+    pub fn caution(&self) -> Option<String> {
+        let (epsilon, delta) = (self.lifetime.0.get(), self.lifetime.1.get());
+        if epsilon <= HIGH_EPSILON {
+            return None;
+        }
+        let times = round::up((epsilon.exp() + 1.0) / (1.0 - delta)).ceil();
+        let wrong = if times < 1e15 {
+            format!("wrong no more than 1 time in {}", Count(times as u64))
+        } else {
+            "hardly ever wrong".into()
+        };
+        Some(format!(
+            "This is no promise of privacy: epsilon {epsilon} over all epochs allows that somebody \
+             who sees all results, and who before them would have guessed your answers at even \
+             odds, is {wrong}."
+        ))
+    }
+}
+
+/// The ε of all epochs together above which a promise is called none.
+pub const HIGH_EPSILON: f64 = 10.0;
 
 /// The terms of laws that a search for a remedy may visit: some seconds.
 const SEARCH: u64 = 200_000_000;

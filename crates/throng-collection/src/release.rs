@@ -16,7 +16,7 @@ mod json;
 pub use answer::{Answer, Subject, Subjects};
 pub use guarantee::BatchGuarantee;
 
-use crate::Terms;
+use crate::{Collection, Terms};
 use throng_account::{Crowd, Delta, Epsilon, Probability};
 use throng_mechanism::{Question, Tally};
 use throng_wire::{BatchId, CollectionId, Loss};
@@ -67,6 +67,38 @@ pub struct Release {
     pub batch: BatchId,
     /// The hash of the batch's entry in the ledger.
     pub ledger: [u8; 32],
+    /// The question and the times of its epochs; releases from before these were published have
+    /// none.
+    pub about: Option<About>,
+}
+
+/// The question that a release answers, and the time that it is about.
+///
+/// ```
+/// use throng_collection::{About, example};
+///
+/// let collection = example::collection();
+/// let about = About::of(&collection, 0, 1);
+/// assert_eq!(about.begin, collection.schedule.start_of(0));
+/// assert_eq!(about.end, collection.schedule.start_of(2));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// The question in words.
+    pub question: String,
+    /// The begin of the first epoch, in seconds since 1970-01-01 UTC.
+    pub begin: u64,
+    /// The end of the last epoch.
+    pub end: u64,
+}
+
+impl About {
+    /// The question of a collection, and the time from the first to the last of some epochs.
+    pub fn of(collection: &Collection, first: u64, last: u64) -> Self {
+        let (question, schedule) = (&collection.terms.question.text, &collection.schedule);
+        let (begin, end) = (schedule.start_of(first), schedule.end_of(last));
+        Self { question: question.clone(), begin, end }
+    }
 }
 
 impl Release {

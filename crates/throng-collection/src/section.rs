@@ -18,8 +18,11 @@ impl Section {
     /// A whole file.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let file = Self::default();
-        // The parser's message shows a line of the file, which holds no secret.
-        let table = text.parse().map_err(|error: de::Error| file.wrong("file", error.message()))?;
+        let table = text.parse().map_err(|error: de::Error| {
+            let begun = error.span().and_then(|span| text.get(..span.start));
+            let line = begun.map(|begun| format!("line {}: ", 1 + begun.matches('\n').count()));
+            file.wrong("file", format!("{}{}", line.unwrap_or_default(), error.message()))
+        })?;
         Ok(Self { table, ..file })
     }
 
@@ -147,6 +150,14 @@ const MAX_TEXT: usize = 1_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_cut_off_says_in_which_line() {
+        for (text, line) in [("a = 1\nb = 2\nc", "line 3: "), ("a = 1.5.2\nb = 1", "line 1: ")] {
+            let error = Section::parse(text).err().unwrap().to_string();
+            assert!(error.contains(line), "{error}");
+        }
+    }
 
     // A mark that turns the rest of a line around makes a promise read as another one.
     #[test]

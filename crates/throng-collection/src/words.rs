@@ -1,6 +1,6 @@
 //! The promise in plain words, for those who are asked.
 
-use crate::{BatchGuarantee, Collection, Disclosure, Promise, duration_text};
+use crate::{BatchGuarantee, Collection, Disclosure, Promise, Terms, duration_text};
 use throng_account::show::{Count, Upper};
 use throng_mechanism::{Kind, Question, Spending};
 use throng_wire::{Below, Chain};
@@ -9,7 +9,7 @@ impl Collection {
     /// The promise, to whom it is made and what it rests on, in short sentences with the numbers.
     /// Numbers that are bounds are rounded outward.
     pub fn plain(&self) -> Vec<String> {
-        vec![
+        let mut lines = vec![
             self.question_line(),
             self.schedule_line(),
             self.honest_line(),
@@ -18,8 +18,28 @@ impl Collection {
             self.below_line(),
             self.floor_line(),
             self.lifetime_line(),
+            ADDS_UP.into(),
             self.liar_line(),
-        ]
+        ];
+        // The caution stands right after the sentence it is about.
+        let after = lines.len() - 1;
+        lines.splice(after..after, self.terms.promise.caution());
+        lines
+    }
+
+    /// The condition of the promise, to follow "as long as": one sentence or some.
+    pub fn condition(&self) -> String {
+        let (crowd, quorum) = (Count(self.terms.promise.crowd.get()), Count(self.quorum()));
+        let of = format!("{crowd} of the at least {quorum} reports that it lets through are");
+        if self.chain.mixes.len() == 1 {
+            return format!("the mix is honest and {of}, whoever put in the others.");
+        }
+        let whole = if several_messages(&self.terms) { PASS_WHOLE } else { "" };
+        format!(
+            "the first mix is honest and {of}, whoever put in the others. A later mix that is \
+             honest will do if those before it put in no more reports of their own than that \
+             leaves room for, and against those who only watch any will do.{whole}"
+        )
     }
 
     fn question_line(&self) -> String {
@@ -58,10 +78,26 @@ impl Collection {
     }
 
     fn honest_line(&self) -> String {
+        let (first, later) = match &self.chain.mixes[..] {
+            [first, later @ ..] => (first.name.as_str(), later),
+            [] => ("", &[][..]),
+        };
+        let who = match later {
+            [] => format!("The promise holds as long as the mix {first} is honest."),
+            later => {
+                let later: Vec<&str> = later.iter().map(|mix| mix.name.as_str()).collect();
+                let later = listed_by(&later, "or");
+                format!(
+                    "The promise holds as long as the first mix, {first}, is honest. If only \
+                     {later} is, it holds as long as what the mixes before the honest one put in \
+                     stays within the share below. Against those who only watch, one honest mix \
+                     suffices, whichever it is.{}",
+                    if several_messages(&self.terms) { PASS_WHOLE } else { "" }
+                )
+            }
+        };
         format!(
-            "The promise holds as long as {}. Everyone else may work together, and so may {}, who \
-             counts the answers.",
-            one_honest(&self.chain),
+            "{who} Everyone else may work together, and so may {}, who counts the answers.",
             self.chain.analyzer.name
         )
     }
@@ -85,14 +121,16 @@ impl Collection {
         if corrupt == 0.0 {
             return format!(
                 "It counts on {crowd} honest reports in every result, and each mix waits for as \
-                 many. Reports made by people who work against you are not allowed for."
+                 many. Reports of those who work against you are not allowed for, whoever puts \
+                 them in: with any of them among these, the promise is not proved."
             );
         }
         // Rounded down, as it is what may be assumed; a product may miss its integer by an ulp.
         let share = (1e6 * corrupt * (1.0 + 1e-12)).floor() / 1e4;
         format!(
             "It counts on {crowd} honest reports in every result. Up to {share} % of the reports \
-             may come from people who work against you, so each mix waits for {quorum}."
+             that the honest mix lets through may come from those who work against you, whoever \
+             put them there, people or mixes; so each mix waits for {quorum}."
         )
     }
 
@@ -158,15 +196,13 @@ impl Collection {
                 format!("You are asked once, so this is all you give away: {pair}.")
             }
             Spending::PerEpoch => {
-                let weak = if lifetime.0.get() > WEAK { " That is not much." } else { "" };
                 format!(
-                    "If you answer all {epochs} times, all results together are covered by \
-                     {pair}.{weak}"
+                    "If you answer all {epochs} times, all results together are covered by {pair}."
                 )
             }
             Spending::Lifetime => format!(
                 "If you answer all {epochs} times, all results together are covered by {pair}, \
-                 provided that the same others report every time and nobody's answer depends on \
+                 provided that the same others report every time and nobody's answer reacts to \
                  earlier results."
             ),
             Spending::Memoized => format!(
@@ -221,10 +257,33 @@ pub(crate) fn one_honest(chain: &Chain) -> String {
     }
 }
 
+/// The condition on which the guarantee of a release rests: one sentence for all places that state
+/// it in full.
+pub(crate) fn holds_if(terms: &Terms) -> &'static str {
+    match (several_messages(terms), terms.spending()) {
+        (false, Spending::Lifetime) => FOLLOWED,
+        (true, Spending::Lifetime) => FOLLOWED_WHOLE,
+        (false, _) => HONEST,
+        (true, _) => HONEST_WHOLE,
+    }
+}
+
+/// All that [`holds_if`] may say.
+pub(crate) const CONDITIONS: [&str; 4] = [HONEST, HONEST_WHOLE, FOLLOWED, FOLLOWED_WHOLE];
+
+/// Whether the messages of a report travel apart from each other behind the first mix.
+fn several_messages(terms: &Terms) -> bool {
+    terms.mechanism.per_epoch() > 1
+}
+
 /// The names one after the other, in words.
 fn listed(names: &[&str]) -> String {
+    listed_by(names, "and")
+}
+
+fn listed_by(names: &[&str], word: &str) -> String {
     match names {
-        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        [rest @ .., last] if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
         names => names.concat(),
     }
 }
@@ -242,8 +301,38 @@ fn spoken(seconds: u64) -> String {
     if count == "1" { unit.into() } else { format!("{count} {unit}s") }
 }
 
-/// An ε that promises little.
-const WEAK: f64 = 10.0;
+/// A macro, as only literals can be put together into a constant.
+macro_rules! honest {
+    ($($more:literal),*) => {
+        concat!(
+            "the first mix is honest, or a later one is and those before it put in no reports of \
+             their own beyond the corrupt fraction; no more than the corrupt fraction of the reports that the \
+             honest mix let through is from, or known to, the adversary, whoever put them there, \
+             people or mixes",
+            $($more,)*
+            "; and how many report does not react to earlier releases, on which the promised \
+             epsilon and lifetime do not rest",
+        )
+    };
+}
+
+const HONEST: &str = honest!();
+const HONEST_WHOLE: &str =
+    honest!("; mixes before the honest one pass the messages of a report on all or none");
+const FOLLOWED: &str =
+    honest!("; the same people report in every period, and their answers do not react to releases");
+const FOLLOWED_WHOLE: &str = honest!(
+    "; mixes before the honest one pass the messages of a report on all or none",
+    "; the same people report in every period, and their answers do not react to releases"
+);
+
+/// The condition of [`HONEST_WHOLE`] as a sentence of its own.
+const PASS_WHOLE: &str =
+    " Mixes before the honest one have to pass the messages of a report on all or none.";
+
+/// The cost of other questions.
+const ADDS_UP: &str = "Every other question that you answer costs as much again as it promises: \
+                       what several collections cost together is told by throng budget.";
 
 #[cfg(test)]
 mod tests {
@@ -254,7 +343,10 @@ mod tests {
     fn everything_that_must_be_said_is_said() {
         let said = collection().plain().join("\n");
         for part in [
-            "one of the mixes north and south is honest",
+            "as long as the first mix, north, is honest",
+            "If only south is, it holds as long as what the mixes before",
+            "Against those who only watch, one honest mix suffices",
+            "told by throng budget",
             "epsilon = 1, delta = 1e-6",
             "at most 2.719 times as likely",
             "1 in 1,000,000",
@@ -285,7 +377,9 @@ mod tests {
         );
         let said = rich_collection().plain().join("\n");
         for part in [
-            "Up to 10 % of the reports",
+            "Up to 10 % of the reports that the honest mix lets through",
+            "whoever put them there, people or mixes",
+            "the messages of a report on all or none",
             "through up to 2 rounds",
             "A result may then hold 2 of your reports",
             "nothing protects you",

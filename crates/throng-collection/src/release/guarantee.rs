@@ -1,9 +1,9 @@
 //! The guarantee for those who are in a batch.
 
+use crate::words::{CONDITIONS, holds_if};
 use crate::{Account, Disclosure, Error, Terms};
 use std::borrow::Cow;
 use throng_account::{Crowd, Delta, Epsilon, Theorem};
-use throng_mechanism::Spending;
 
 /// The guarantee for a batch by its number of reports and epochs, whatever was released before.
 ///
@@ -18,7 +18,7 @@ use throng_mechanism::Spending;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchGuarantee {
-    /// ε against everybody but one honest mix.
+    /// ε against everybody but an honest mix, on the conditions of `holds_if`.
     pub epsilon: Epsilon,
     /// δ at this ε.
     pub delta: Delta,
@@ -55,7 +55,6 @@ impl BatchGuarantee {
         let all = Disclosure { epochs, honest: Crowd::new(reports)? };
         let (if_all_honest, _) = Self::cost(terms, all)?;
         let neighbours = if epochs == 1 { ONE_REPORT } else { ONE_IN_EACH };
-        let followed = terms.spending() == Spending::Lifetime;
         Ok(Self {
             epsilon,
             delta,
@@ -68,7 +67,7 @@ impl BatchGuarantee {
             theorem: one.theorem,
             source: one.theorem.source().into(),
             neighbours: neighbours.into(),
-            holds_if: if followed { SAME_PEOPLE } else { ONE_MIX }.into(),
+            holds_if: holds_if(terms).into(),
         })
     }
 
@@ -84,8 +83,8 @@ impl BatchGuarantee {
 
 /// The words of a release, without a copy where they are those of this version.
 pub(super) fn words(theorem: Theorem, text: &str) -> Cow<'static, str> {
-    let known = [theorem.source(), ONE_REPORT, ONE_IN_EACH, ONE_MIX, SAME_PEOPLE];
-    match known.into_iter().find(|known| *known == text) {
+    let mut known = [theorem.source(), ONE_REPORT, ONE_IN_EACH].into_iter().chain(CONDITIONS);
+    match known.find(|known| *known == text) {
         Some(known) => known.into(),
         None => text.to_owned().into(),
     }
@@ -93,9 +92,3 @@ pub(super) fn words(theorem: Theorem, text: &str) -> Cow<'static, str> {
 
 const ONE_REPORT: &str = "one person's report is replaced by another";
 const ONE_IN_EACH: &str = "the reports of one person, one in each epoch, are replaced by others";
-
-const ONE_MIX: &str = "at least one mix is honest, and no more than the corrupt fraction of the \
-                       reports it let through is from, or known to, the adversary";
-const SAME_PEOPLE: &str = "at least one mix is honest, and no more than the corrupt fraction of \
-                           the reports it let through is from, or known to, the adversary; and the \
-                           same people report in every period";

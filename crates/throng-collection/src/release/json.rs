@@ -4,12 +4,12 @@
 //! anything is `null`.
 
 use super::guarantee::words;
-use super::{Answer, BatchGuarantee, Budget, Influence, Release, Subjects};
+use super::{About, Answer, BatchGuarantee, Budget, Influence, Release, Subjects};
 use crate::Error;
 use serde_json::{Value, json};
 use throng_account::{Crowd, Delta, Epsilon, Probability, Theorem};
 use throng_wire::bytes::unhex_array;
-use throng_wire::{BatchId, Loss, hex};
+use throng_wire::{BatchId, Loss, Utc, hex};
 
 impl Release {
     /// The JSON object that is published. Numbers read back to the same bits.
@@ -25,7 +25,7 @@ impl Release {
     }
 
     fn value(&self) -> Value {
-        json!({
+        let mut value = json!({
             "collection": self.collection.to_string(),
             "first": self.first,
             "last": self.last,
@@ -41,7 +41,13 @@ impl Release {
             "dropped": dropped(&self.losses, self.nonsense),
             "batch": self.batch.to_string(),
             "ledger": hex(&self.ledger),
-        })
+        });
+        if let Some(About { question, begin, end }) = &self.about {
+            value["question"] = question.as_str().into();
+            value["begin"] = Utc(*begin).to_string().into();
+            value["end"] = Utc(*end).to_string().into();
+        }
+        value
     }
 }
 
@@ -122,6 +128,7 @@ fn read(row: &Value, subjects: &Subjects) -> Option<Release> {
         nonsense: dropped["analyzer"]["nonsense"].as_u64()?,
         batch: BatchId(hash(&row["batch"])?),
         ledger: hash(&row["ledger"])?,
+        about: row.get("begin").map(|_| About::of(subjects.collection(), first, last)),
     };
     let collection = subjects.collection();
     let ours = release.collection == collection.id()
@@ -193,6 +200,7 @@ mod tests {
             nonsense: 3,
             batch: BatchId([0xab; 32]),
             ledger: [0xcd; 32],
+            about: Some(About::of(subjects.collection(), first, last)),
         }
     }
 
@@ -252,6 +260,16 @@ mod tests {
         assert_eq!(example::release().to_json(), PUBLISHED);
     }
 
+    /// Releases were published without question and times before there were any.
+    #[test]
+    fn an_older_release_reads_back_without_question_and_times() {
+        let subjects = Subjects::of(Arc::new(example::collection()));
+        let older = Release { about: None, ..example::release() };
+        let text = older.to_json();
+        assert!(!text.contains("question") && PUBLISHED.starts_with(text.trim_end_matches('}')));
+        assert_eq!(Release::parse(&text, &subjects), Ok(older));
+    }
+
     #[test]
     fn merged_epochs_a_mean_and_what_is_unknown_read_back() {
         let subjects = Subjects::of(Arc::new(rich_collection()));
@@ -290,6 +308,8 @@ mod tests {
             (r#""estimates":["#, r#""estimates":[{"label":"yes"},"#),
             (r#""batch":"07"#, r#""batch":"0G"#),
             (r#""ledger":"08"#, r#""ledger":"8"#),
+            (r#""begin":"1970"#, r#""begin":"1971"#),
+            (r#","end":"#, r#","ending":"#),
         ] {
             assert!(PUBLISHED.contains(from), "{from}");
             let altered = PUBLISHED.replacen(from, to, 1);
@@ -327,19 +347,24 @@ mod tests {
     const PUBLISHED: &str = concat!(
         r#"{"collection":"05560b3ef9dfca0f9df1147696fbee8b73c913fcd930c6b0340c9f91676a52b5","#,
         r#""first":0,"last":0,"reports":1200,"confidence":0.95,"estimates":[{"label":"yes","#,
-        r#""value":642.6203531816191,"standard_error":6.3712416175040145,"interval""#,
-        r#":[629.6001946597382,655.6405117034999]}],"privacy":{"epsilon":0.8657804400801586,"#,
+        r#""value":642.6203531816191,"standard_error":6.371241617504012,"interval""#,
+        r#":[630.0,655.0]}],"privacy":{"epsilon":0.8657804400801586,"#,
         r#""delta":1e-6,"epsilon_lower":0.8657804397477472,"honest":1200,"corrupt":0.0,"#,
         r#""epsilon_if_all_honest":0.8657804400801586,"epochs_merged":1,"local_floor""#,
         r#":3.450946949349202,"theorem":"exact-bag","source":"#,
         r#""the law of the bag of bits, maximised over all datasets (docs/privacy.md, 2)","#,
-        r#""neighbours":"one person's report is replaced by another","holds_if":"at least one "#,
-        r#"mix is honest, and no more than the corrupt fraction of the reports it let through "#,
-        r#"is from, or known to, the adversary","spent_epsilon":0.8657804400801586,"#,
+        r#""neighbours":"one person's report is replaced by another","holds_if":"the first "#,
+        r#"mix is honest, or a later one is and those before it put in no reports of their own "#,
+        r#"beyond the corrupt fraction; no more than the corrupt fraction of the reports that "#,
+        r#"the honest mix let through is from, or known to, the adversary, whoever put them "#,
+        r#"there, people or mixes; and how many report does not react to earlier releases, on "#,
+        r#"which the promised epsilon and lifetime do not rest","spent_epsilon":0.8657804400801586,"#,
         r#""spent_delta":1e-6,"lifetime_epsilon":1.0},"influence":{"of_one":1.065508829540477,"#,
         r#""corrupt":0.0,"of_all_corrupt":0.0},"dropped":{"mixes":[{"replayed":2,"malformed""#,
         r#":1}],"analyzer":{"replayed":0,"malformed":0,"nonsense":0}},"batch":"#,
         r#""0707070707070707070707070707070707070707070707070707070707070707","ledger":"#,
-        r#""0808080808080808080808080808080808080808080808080808080808080808"}"#,
+        r#""0808080808080808080808080808080808080808080808080808080808080808","#,
+        r#""question":"Do you cycle to work?","begin":"1970-01-01T00:16:40Z","#,
+        r#""end":"1970-01-02T00:16:40Z"}"#,
     );
 }
