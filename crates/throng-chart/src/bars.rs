@@ -1,6 +1,6 @@
 //! Bars with their intervals.
 
-use crate::chart::{NO_DATA, Scale, range};
+use crate::chart::{NO_DATA, Scale, extremes, range};
 use crate::page::{Frame, GAP, MARK, frames, line, path};
 use crate::span::Span;
 use crate::text::{LINE, TEXT, cut, escape, number, tenth, widest, width};
@@ -64,12 +64,26 @@ impl Bars {
     /// The chart for a page whose style sheet holds [`CSS`](crate::CSS), with identifiers as in
     /// [`Chart::page`](crate::Chart::page).
     pub fn page(&self, id: &str) -> String {
-        frames(id, |frame| self.framed(frame))
+        frames(id, |frame| self.framed(frame, None))
     }
 
-    fn framed(&self, frame: &Frame) -> String {
+    /// The same with the share of each value of a whole beside it.
+    ///
+    /// ```
+    /// use throng_chart::{Bar, Bars};
+    ///
+    /// let tea = Bar { label: "tea".to_owned(), value: 9.0, low: 8.0, high: 10.0 };
+    /// let (title, label) = ("Drinks".to_owned(), "people".to_owned());
+    /// let bars = Bars { title, label, rows: vec![tea], most: 2 };
+    /// assert!(bars.page_of("drinks", 36.0).contains(">9 · 25 %<"));
+    /// ```
+    pub fn page_of(&self, id: &str, whole: f64) -> String {
+        frames(id, |frame| self.framed(frame, Some(whole)))
+    }
+
+    fn framed(&self, frame: &Frame, whole: Option<f64>) -> String {
         let shown = &self.rows[..self.rows.len().min(self.most)];
-        let values = widest(shown.iter().map(|bar| width(&bar.shown())));
+        let values = widest(shown.iter().map(|bar| width(&bar.valued(whole))));
         let (left, right, labels, high) = if frame.stacked {
             (EDGE, frame.width - EDGE, frame.width - values - GAP, 40.0)
         } else {
@@ -78,13 +92,15 @@ impl Bars {
             (labels + 2.0 * GAP, frame.width - values - 2.0 * GAP, labels, 24.0)
         };
         let ends = shown.iter().flat_map(Bar::ends).chain([0.0]);
-        let x = Span::new(Scale::Linear, None, ends, (left, right.max(left + 1.0)));
+        // From the least to the greatest, so that little below zero takes little of the width.
+        let range = extremes(ends.filter(|end| end.is_finite()));
+        let x = Span::new(Scale::Linear, range, [0.0], (left, right.max(left + 1.0)));
 
         let top = if self.label.is_empty() { LINE } else { 2.0 * LINE } + MARK;
         let mut down = top + GAP / 2.0;
         let mut rows = String::new();
         for bar in shown {
-            rows += &bar.row(&x, down, labels, frame);
+            rows += &bar.row(&x, (down, labels), frame, whole);
             down += high;
         }
         let label = cut(&self.label, frame.width);
@@ -122,12 +138,12 @@ impl Bars {
 }
 
 impl Bar {
-    fn row(&self, x: &Span, top: f64, room: f64, frame: &Frame) -> String {
+    fn row(&self, x: &Span, (top, room): (f64, f64), frame: &Frame, whole: Option<f64>) -> String {
         let (text, bar) = if frame.stacked { (14.0, 20.0) } else { (16.5, 6.0) };
         let (text, bar) = (top + text, top + bar);
         let title = escape(&self.sentence());
         let label = line((0.0, text), "", &cut(&self.label, room));
-        let value = line((frame.width, text), r#"text-anchor="end""#, &self.shown());
+        let value = line((frame.width, text), r#"text-anchor="end""#, &self.valued(whole));
         let (mut rect, mut span) = (String::new(), String::new());
         if self.value.is_finite() {
             let (zero, end) = (x.place(0.0), x.place(self.value.clamp(x.lo, x.hi)));
@@ -146,6 +162,19 @@ impl Bar {
     /// The value to read.
     fn shown(&self) -> String {
         if self.value.is_finite() { number(self.value) } else { NO_DATA.to_owned() }
+    }
+
+    /// The value to read, with its share of a whole.
+    fn valued(&self, whole: Option<f64>) -> String {
+        let share = whole.filter(|whole| *whole > 0.0).map(|whole| 100.0 * self.value / whole);
+        match share.filter(|share| share.is_finite()) {
+            Some(share) => {
+                let share = format!("{:.*}", usize::from(share.abs() < 10.0), share);
+                let share = share.trim_end_matches(".0").replace('-', "−");
+                format!("{} · {} %", self.shown(), if share == "−0" { "0" } else { &share })
+            }
+            None => self.shown(),
+        }
     }
 
     /// The row in words.
@@ -303,8 +332,19 @@ mod tests {
             let page = bars(vec![bar("row", value, 1.0), bar("row", 1.0, f64::MAX)], 9).page("it");
             assert_fit_for_a_page(&page);
             let ends = numbers(&page, "x").into_iter().zip(numbers(&page, "width"));
-            assert!(ends.into_iter().all(|(x, wide)| x >= 0.0 && x + wide <= 640.0), "{value}");
+            assert!(ends.into_iter().all(|(x, wide)| x >= 0.0 && x + wide <= 900.0), "{value}");
         }
+    }
+
+    #[test]
+    fn a_little_below_zero_takes_a_little_of_the_width() {
+        let rows = vec![bar("many", 2_000.0, 20.0), bar("none", -5.0, 20.0)];
+        let page = bars(rows, 9).page_of("it", 4_000.0);
+        assert_fit_for_a_page(&page);
+        let (from, wide) = (numbers(&page, "x"), numbers(&page, "width"));
+        let longest = wide.iter().copied().fold(0.0, f64::max);
+        assert!(longest > 600.0, "{from:?} {wide:?}");
+        assert!(page.contains(">2,000 · 50 %<") && page.contains(">−5 · −0.1 %<"), "{page}");
     }
 
     #[test]

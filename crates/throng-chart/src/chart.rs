@@ -1,5 +1,6 @@
 //! The content of a line chart.
 
+use crate::calendar::moment;
 use crate::span::Span;
 use crate::text::number;
 
@@ -76,6 +77,9 @@ pub enum Scale {
     /// Equal differences are equal distances, of things that are counted, such as epochs: ticks are
     /// whole numbers, and an axis that fits its data ends where they end.
     Whole,
+    /// Moments, in seconds since 1970-01-01 UTC: ticks are round times, days, months or years, and
+    /// an axis that fits its data ends where they end.
+    Time,
 }
 
 /// A named sequence of points.
@@ -149,19 +153,42 @@ impl Chart {
 
     /// The interval of the horizontal axis, between these pixels.
     pub(crate) fn across(&self, pixels: (f64, f64)) -> Span {
-        Span::new(self.x.scale, self.x.range, self.drawn().map(|point| point.0), pixels)
+        let values = || self.drawn().map(|point| point.0);
+        // Among few points, the first and the last keep their distance from the frame.
+        let ends = extremes(values())
+            .filter(|(first, last)| self.x.scale == Scale::Whole && last - first < FEW_STEPS);
+        let room = ends.map(|(first, last)| [first - 0.5, last + 0.5]).into_iter().flatten();
+        Span::new(self.x.scale, self.x.range, values().chain(room), pixels)
     }
 
     /// The interval of the vertical axis, between these pixels.
     pub(crate) fn upward(&self, pixels: (f64, f64)) -> Span {
-        let heights = self.series.iter().flat_map(|series| {
+        Span::new(self.y.scale, self.y.range, self.heights(), pixels)
+    }
+
+    /// The same for a page: with room over and under what is drawn, and from zero on where that
+    /// takes no more than half of the height.
+    pub(crate) fn upward_on_page(&self, pixels: (f64, f64)) -> Span {
+        let ends = extremes(self.heights().filter(|height| height.is_finite()));
+        let ends = ends.filter(|_| self.y.scale == Scale::Linear).map(|(least, most)| {
+            let room = (most - least) * ROOM;
+            let low = if least >= 0.0 && least <= most / 2.0 { 0.0 } else { least - room };
+            // Nothing negative is hinted at where nothing is.
+            [if least >= 0.0 { low.max(0.0) } else { low }, most + room]
+        });
+        let room = ends.into_iter().flatten();
+        Span::new(self.y.scale, self.y.range, self.heights().chain(room), pixels)
+    }
+
+    /// Every height that the vertical axis has to cover.
+    fn heights(&self) -> impl Iterator<Item = f64> {
+        self.series.iter().flat_map(move |series| {
             let level = series.stroke == Stroke::Limit;
             let points = series.points.iter().filter(move |point| level || self.admits(**point));
             let ends = series.points.iter().zip(&series.band);
-            let ends = ends.filter(|((x, _), _)| self.x.scale.admits(*x));
+            let ends = ends.filter(move |((x, _), _)| self.x.scale.admits(*x));
             points.map(|point| point.1).chain(ends.flat_map(|(_, (low, high))| [*low, *high]))
-        });
-        Span::new(self.y.scale, self.y.range, heights, pixels)
+        })
     }
 
     /// True if a point has a position on the axes.
@@ -174,7 +201,8 @@ impl Chart {
         let Some((first, last)) = extremes(self.drawn().map(|point| point.0)) else {
             return NO_DATA.to_owned();
         };
-        let ([first, last], x, y) = ([first, last].map(number), &self.x.label, &self.y.label);
+        let across = if self.x.scale == Scale::Time { moment } else { number };
+        let ([first, last], x, y) = ([first, last].map(across), &self.x.label, &self.y.label);
         let mut words = format!("{y} against {x}, {first} to {last}.");
         for series in &self.series {
             if let Some(seen) = self.described(series) {
@@ -216,7 +244,11 @@ impl Series {
 impl Scale {
     /// True if a value has a position on an axis of this scale.
     pub(crate) fn admits(self, value: f64) -> bool {
-        value.is_finite() && (self != Self::Log || value > 0.0)
+        match self {
+            Self::Linear | Self::Whole => value.is_finite(),
+            Self::Log => value.is_finite() && value > 0.0,
+            Self::Time => value.abs() < FAR_AWAY,
+        }
     }
 }
 
@@ -242,6 +274,13 @@ fn field(text: &str) -> String {
     text.to_owned()
 }
 
+/// The seconds from 1970 beyond which there are no dates: some thirty thousand years.
+const FAR_AWAY: f64 = 1e12;
+
+/// The steps below which an axis of counted things has half a step more at its ends.
+const FEW_STEPS: f64 = 24.0;
+/// The room over and under what is drawn on a page, as a part of its height.
+const ROOM: f64 = 0.06;
 /// The words where there is nothing to draw.
 pub(crate) const NO_DATA: &str = "no data";
 

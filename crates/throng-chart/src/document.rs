@@ -41,6 +41,11 @@ impl Chart {
         for (index, series) in self.series.iter().enumerate().filter(|(_, s)| !s.band.is_empty()) {
             let (path, colour) = (series.area(&plot), PALETTE[index % COLOURS]);
             parts.push(format!(r#"<path d="{path}" fill="{colour}" fill-opacity="0.2"{clip}/>"#));
+            let alone = series.whiskers(&plot);
+            if !alone.is_empty() {
+                let pen = format!(r#"fill="none" stroke="{colour}" stroke-width="1.5""#);
+                parts.push(format!(r#"<path d="{alone}" {pen}{clip}/>"#));
+            }
         }
         for (index, series) in self.layers() {
             let (path, style) = (series.path(index, &plot), style(series.stroke, index));

@@ -29,6 +29,7 @@
 //! text is escaped, so labels may come from anyone.
 
 mod bars;
+mod calendar;
 mod chart;
 mod css;
 mod document;

@@ -43,14 +43,10 @@ impl Series {
     }
 
     /// The area between the ends of each run of intervals: along the high ends, back along the low
-    /// ones. An interval alone between gaps is a line.
+    /// ones. An interval alone between gaps has no area, but [`whiskers`](Self::whiskers).
     pub(crate) fn area(&self, plot: &Plot) -> String {
-        let ends = self.points.iter().zip(&self.band).map(|(&(x, _), &(low, high))| {
-            let (low, high) = if low < high { (low, high) } else { (high, low) };
-            Some((plot.place((x, low))?, plot.place((x, high))?))
-        });
-        let ends: Vec<_> = ends.collect();
-        let runs = ends.split(Option::is_none).filter(|run| !run.is_empty());
+        let ends = self.ends(plot);
+        let runs = ends.split(Option::is_none).filter(|run| run.len() > 1);
         let area = runs.map(|run| {
             let high = run.iter().flatten().map(|(_, high)| *high);
             let low = run.iter().rev().flatten().map(|(low, _)| *low);
@@ -59,11 +55,35 @@ impl Series {
         area.collect()
     }
 
+    /// The upright line of each interval alone between gaps, with a short one across either end.
+    pub(crate) fn whiskers(&self, plot: &Plot) -> String {
+        let ends = self.ends(plot);
+        let alone = ends.split(Option::is_none).filter(|run| run.len() == 1).flatten().flatten();
+        let lines = alone.map(|((x, low), (_, high))| {
+            let [from, low, high] = [x - WHISKER, *low, *high].map(|at| (plot.px)(at));
+            let (across, wide) = ((plot.px)(*x), 2.0 * WHISKER);
+            format!("M{from} {high}h{wide}M{across} {high}V{low}M{from} {low}h{wide}")
+        });
+        lines.collect()
+    }
+
+    /// The places of the two ends of each interval, if it has them, the low one first.
+    fn ends(&self, plot: &Plot) -> Vec<Option<Interval>> {
+        let ends = self.points.iter().zip(&self.band).map(|(&(x, _), &(low, high))| {
+            let (low, high) = if low < high { (low, high) } else { (high, low) };
+            Some((plot.place((x, low))?, plot.place((x, high))?))
+        });
+        ends.collect()
+    }
+
     /// The heights of a limit that are within the plot.
     pub(crate) fn levels(&self, plot: &Plot) -> impl Iterator<Item = f64> {
         self.points.iter().filter_map(|point| plot.y.seen(point.1))
     }
 }
+
+/// The places of the low and of the high end of an interval.
+type Interval = ((f64, f64), (f64, f64));
 
 /// The width and the dashes of the line of the series at this place. Every other time that the
 /// palette is in use, its lines are half as wide.
@@ -82,6 +102,8 @@ pub(crate) fn marker(index: usize) -> &'static str {
     MARKERS[index % MARKERS.len()]
 }
 
+/// Half the width of the line across the end of an interval.
+const WHISKER: f64 = 4.0;
 /// The number of colours of each look.
 pub(crate) const COLOURS: usize = 7;
 /// Marker outlines, as paths from the point: circle, square, triangle, diamond.

@@ -1,9 +1,10 @@
 //! A chart as a part of a web page: classes in place of colours and fonts, and no fixed size.
 //!
-//! A picture that shrinks with its page shrinks its letters too. So each comes in two frames, wide
-//! and narrow, and the style sheet shows the one that its column has room for.
+//! A picture that shrinks with its page shrinks its letters too. So each comes in two frames, for
+//! a whole page and for a column or a telephone, and the style sheet shows the one that its place
+//! has room for.
 
-use crate::chart::{Chart, NO_DATA, Series, Stroke};
+use crate::chart::{Chart, NO_DATA, Scale, Series, Stroke};
 use crate::marks::{COLOURS, marker, pen};
 use crate::plot::Plot;
 use crate::span::Tick;
@@ -31,7 +32,7 @@ impl Chart {
         }
         let top = label.len() as f64 * LINE + self.readout(&label, frame) + TOP;
         let bottom = top + frame.plot;
-        let y = self.upward((bottom, top));
+        let y = self.upward_on_page((bottom, top));
         let rows = y.ticks(|_| ROW);
         let (left, right) = (widest(rows.iter().map(Tick::width)) + GAP, frame.width - MARGIN);
         let plot = Plot { x: self.across((left, right)), y, px: tenth };
@@ -49,7 +50,7 @@ impl Chart {
         let middle = (f64::midpoint(left, right), down + LINE);
         parts += &lines(middle, r#"class="chart-text" text-anchor="middle""#, &name);
         down += name.len() as f64 * LINE + GAP;
-        let (legend, height) = self.legend(left, down, frame);
+        let (legend, height) = self.legend(down, &plot, frame);
         let noted = self.series.iter().any(|series| series.notes.iter().any(|n| !n.is_empty()));
         // What is inside an `img` cannot be focused.
         let role = if noted { "group" } else { "img" };
@@ -70,8 +71,13 @@ impl Chart {
         let layers = self.layers();
         let bands = layers.iter().filter(|(_, series)| !series.band.is_empty());
         let bands = bands.map(|(index, series)| {
-            let (path, colour) = (series.area(plot), colour(*index));
-            format!(r#"<path class="chart-band {colour}"{clip} d="{path}"/>"#)
+            let (area, alone, colour) = (series.area(plot), series.whiskers(plot), colour(*index));
+            let drawn = [("chart-band", area), ("chart-whisker", alone)];
+            let drawn = drawn.iter().filter(|(_, path)| !path.is_empty());
+            let drawn = drawn.map(|(class, path)| {
+                format!(r#"<path class="{class} {colour}"{clip} d="{path}"/>"#)
+            });
+            drawn.collect::<String>()
         });
         let lines = layers.iter().map(|(index, series)| {
             // Markers at an edge show whole: those outside are left out instead of clipped.
@@ -83,7 +89,8 @@ impl Chart {
     }
 
     /// The names of the series in rows from this height on, and the height where they end.
-    fn legend(&self, left: f64, top: f64, frame: &Frame) -> (String, f64) {
+    fn legend(&self, top: f64, plot: &Plot, frame: &Frame) -> (String, f64) {
+        let left = plot.x.from;
         let (mut across, mut down, mut legend) = (left, top + TEXT, String::new());
         let named = |series: &Series| series.stroke != Stroke::Limit && !series.name.is_empty();
         for (index, series) in self.series.iter().enumerate().filter(|(_, s)| named(s)) {
@@ -92,7 +99,7 @@ impl Chart {
             if across > left && across + wide > frame.width {
                 (across, down) = (left, down + LINE + GAP / 2.0);
             }
-            legend += &swatch(series, index, (across, down - 4.5));
+            legend += &swatch(series, index, plot, (across, down - 4.5));
             let at = (across + SWATCH + GAP, down);
             legend += &titled(line(at, r#"class="chart-text""#, &name), &series.name, &name);
             across += wide + 2.0 * GAP;
@@ -119,7 +126,7 @@ pub(crate) fn frames(id: &str, draw: impl Fn(&Frame) -> String) -> String {
     let id: String = id.chars().map(plain).collect();
     let narrow = format!("{id}-narrow");
     let both = [
-        Frame { id, class: "chart-wide", width: WIDE, plot: 240.0, stacked: false },
+        Frame { id, class: "chart-wide", width: WIDE, plot: 280.0, stacked: false },
         Frame { id: narrow, class: "chart-narrow", width: NARROW, plot: 200.0, stacked: true },
     ];
     format!("<div class=\"chart-frame\">\n{}</div>\n", both.map(|frame| draw(&frame)).concat())
@@ -177,12 +184,17 @@ fn grid(Plot { x, y, .. }: &Plot, rows: &[Tick], frame: &Frame) -> String {
     let beside = rows.map(|tick| tick.text((x.from - GAP, tick.at + 4.5), beside));
     let below = columns.map(|tick| {
         // At the edge a label moves inward, rather than out of the picture.
-        let centre = tick.at.min(frame.width - tick.width() / 2.0);
+        let half = tick.width() / 2.0;
+        let centre = tick.at.min(frame.width - half).max(half);
         tick.text((centre, y.from + GAP + TEXT), r#"class="chart-text" text-anchor="middle""#)
     });
     let labels: String = beside.chain(below).collect();
     let level = path("chart-grid", &level.collect::<String>());
-    let axis = path("chart-axis", &format!("M{left} {bottom}H{right}{marks}"));
+    // An axis that does not begin at zero is broken where it begins.
+    let cut = y.scale == Scale::Linear && y.lo > 0.0;
+    let cut = cut.then(|| format!("M{left} {}v-3l-4 -3l8 -4l-4 -3v-3", tenth(y.from)));
+    let cut = cut.unwrap_or_default();
+    let axis = path("chart-axis", &format!("M{left} {bottom}H{right}{marks}{cut}"));
     format!("{level}\n{axis}\n{labels}\n")
 }
 
@@ -224,18 +236,28 @@ fn points(series: &Series, index: usize, plot: &Plot, readout: (f64, f64)) -> St
     marks.collect()
 }
 
-/// The sample of a series in the legend, from the left end of its middle line.
-fn swatch(series: &Series, index: usize, (x, y): (f64, f64)) -> String {
+/// The sample of a series in the legend, from the left end of its middle line: of its line, its
+/// band and its lone intervals, those that are in the plot.
+fn swatch(series: &Series, index: usize, plot: &Plot, (x, y): (f64, f64)) -> String {
     let (left, upper, middle) = (tenth(x), tenth(y - 5.0), tenth(y));
-    let band = (!series.band.is_empty()).then(|| {
+    let band = (!series.area(plot).is_empty()).then(|| {
         let area = format!("M{left} {upper}h{SWATCH}v10h-{SWATCH}z");
         path(&format!("chart-band {}", colour(index)), &area)
     });
-    let line = (series.stroke != Stroke::Markers).then(|| {
+    let alone = (!series.whiskers(plot).is_empty()).then(|| {
+        let centre = tenth(x + SWATCH / 2.0);
+        let (upper, across) = (tenth(y - 6.0), tenth(x + SWATCH / 2.0 - 4.0));
+        let whisker =
+            format!("M{across} {upper}h8M{centre} {upper}v12M{across} {}h8", tenth(y + 6.0));
+        path(&format!("chart-whisker {}", colour(index)), &whisker)
+    });
+    let joined =
+        series.points.windows(2).any(|pair| pair.iter().all(|point| plot.place(*point).is_some()));
+    let line = (series.stroke != Stroke::Markers && joined).then(|| {
         format!(r#"<path {} d="M{left} {middle}h{SWATCH}"/>"#, style(series.stroke, index))
     });
     let mark = mark(&format!("{} {middle}", tenth(x + SWATCH / 2.0)), index);
-    [band, line, Some(mark)].into_iter().flatten().collect()
+    [band, alone, line, Some(mark)].into_iter().flatten().collect()
 }
 
 /// The marker of the series at this place, around a point.
@@ -264,8 +286,8 @@ fn colour(index: usize) -> String {
 }
 
 // Sizes in the units of the picture.
-const WIDE: f64 = 640.0;
-const NARROW: f64 = 360.0;
+const WIDE: f64 = 900.0;
+const NARROW: f64 = 400.0;
 pub(crate) const GAP: f64 = 8.0;
 pub(crate) const MARK: f64 = 5.0;
 /// Between the label of the vertical axis and the plot.
@@ -304,7 +326,7 @@ mod tests {
         let strokes = [Stroke::Dashed, Stroke::Dotted, Stroke::Markers];
         let mut all = vec![releases(5), noted, Series::limit("budget", 700.0)];
         all.extend(strokes.map(|stroke| series("s", stroke, &[(1.0, 2.0), (2.0, 3.0)])));
-        for scale in [Scale::Linear, Scale::Log, Scale::Whole] {
+        for scale in [Scale::Linear, Scale::Log, Scale::Whole, Scale::Time] {
             for range in [None, Some((1.0, 500.0))] {
                 assert_fit_for_a_page(&chart(scale, range, all.clone()).page("it"));
             }
@@ -362,6 +384,39 @@ mod tests {
     }
 
     #[test]
+    fn one_release_is_a_mark_with_its_interval_clear_of_the_frame() {
+        let page = over_time(vec![releases(1)]).page("it");
+        assert_fit_for_a_page(&page);
+        assert!(values(&page, "chart-band", "d").is_empty(), "no band, nor in the legend: {page}");
+        // In each frame one in the plot and one in the legend.
+        let whiskers = values(&page, "chart-whisker", "d");
+        assert_eq!(whiskers.len(), 4);
+        // The starts of lines: their heights are those of the grid, and of the ends of the interval.
+        let heights = |path: &str| -> Vec<f64> {
+            let starts = path.split('M').filter_map(|line| line.split_once(' '));
+            let height = |(_, rest): (&str, &str)| rest.split(['h', 'H', 'V']).next()?.parse().ok();
+            starts.filter_map(height).collect()
+        };
+        let grid = heights(values(&page, "chart-grid", "d")[0]);
+        let ends = heights(whiskers[0]);
+        assert!(ends.len() == 3 && grid.len() > 2, "{page}");
+        for end in ends {
+            assert!(grid.iter().any(|at| *at < end) && grid.iter().any(|at| *at > end), "{page}");
+        }
+    }
+
+    #[test]
+    fn an_axis_begins_at_zero_or_is_broken() {
+        let line = |low: f64| series("a", Stroke::Solid, &[(1.0, low), (2.0, 1_000.0)]);
+        let broken = |low| {
+            let page = over_time(vec![line(low)]).page("it");
+            values(&page, "chart-axis", "d")[0].contains("l-4 -3")
+        };
+        assert!(broken(900.0) && !broken(400.0) && !broken(0.0) && !broken(-10.0));
+        assert!(over_time(vec![line(400.0)]).page("it").contains(">0</text>"));
+    }
+
+    #[test]
     fn a_limit_runs_across_the_plot_and_the_axis_reaches_it() {
         let page = over_time(vec![releases(5), Series::limit("budget", 2000.0)]).page("it");
         assert_fit_for_a_page(&page);
@@ -372,7 +427,7 @@ mod tests {
             (from.to_owned(), to.split('M').next().map(str::to_owned))
         };
         assert_eq!(ends(path), ends(axis[0]));
-        assert!(page.contains(">budget</text>") && page.contains(">2000</text>"));
+        assert!(page.contains(">budget</text>") && page.contains(">2,000</text>"));
     }
 
     #[test]
@@ -404,7 +459,7 @@ mod tests {
     fn nothing_to_draw_is_said() {
         let nothing = series("a", Stroke::Solid, &[(f64::NAN, 1.0), (1.0, f64::INFINITY)]);
         for all in [vec![], vec![nothing], vec![Series::limit("budget", 3.0)]] {
-            for scale in [Scale::Linear, Scale::Log, Scale::Whole] {
+            for scale in [Scale::Linear, Scale::Log, Scale::Whole, Scale::Time] {
                 let page = chart(scale, None, all.clone()).page("it");
                 assert_fit_for_a_page(&page);
                 assert_eq!(page.matches(">no data</text>").count(), 2);
@@ -416,7 +471,7 @@ mod tests {
     fn the_largest_and_smallest_floats_are_fit_for_a_page() {
         let extremes =
             [f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, 0.0, 1.0, f64::NAN, f64::INFINITY];
-        for scale in [Scale::Linear, Scale::Log, Scale::Whole] {
+        for scale in [Scale::Linear, Scale::Log, Scale::Whole, Scale::Time] {
             for a in extremes {
                 for b in extremes {
                     let mut line = series("a", Stroke::Solid, &[(a, b), (b, a), (1.0, a)]);

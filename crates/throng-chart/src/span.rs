@@ -1,7 +1,8 @@
 //! The content of an axis: the interval, its pixels, and ticks at round numbers.
 
+use crate::calendar::Stride;
 use crate::chart::{Scale, extremes};
-use crate::text::{RAISED, TEXT, px, widest, width};
+use crate::text::{RAISED, TEXT, grouped, px, widest, width};
 use std::ops::Range;
 
 /// The interval that an axis shows, and the pixels of its ends.
@@ -42,7 +43,8 @@ impl Span {
         let fitted = match (bounds(values, scale), scale) {
             (Some(data), _) if wide(&data) => data,
             (None, Scale::Log) => (1.0, 10.0),
-            (None, Scale::Linear | Scale::Whole) => (0.0, 1.0),
+            (None, Scale::Linear | Scale::Whole | Scale::Time) => (0.0, 1.0),
+            (Some((value, _)), Scale::Time) => about(value, 43_200.0),
             (Some((value, _)), Scale::Log) => (value / 2.0, value * 2.0),
             (Some((value, _)), Scale::Whole) => about(value, (value.abs() * 1e-9).max(1.0)),
             (Some((value, _)), Scale::Linear) if value.abs() > SMALLEST => {
@@ -50,7 +52,10 @@ impl Span {
             }
             (Some((value, _)), Scale::Linear) => about(value, 1.0),
         };
-        if scale == Scale::Whole { span(fitted) } else { span(fitted).rounded() }
+        match scale {
+            Scale::Whole | Scale::Time => span(fitted),
+            Scale::Linear | Scale::Log => span(fitted).rounded(),
+        }
     }
 
     /// The span with its ends moved outward onto ticks.
@@ -95,6 +100,7 @@ impl Span {
         let mut ticks = match self.scale {
             Scale::Linear => self.linear_ticks(),
             Scale::Log => self.log_ticks(),
+            Scale::Time => return self.dates(extent),
             Scale::Whole => {
                 // A step of less than 1 gives way to 1.
                 let (digit, power) = step(self.hi - self.lo);
@@ -113,6 +119,25 @@ impl Span {
             }
         }
         ticks
+    }
+
+    /// Ticks at round moments, as many as there is room for. Labels differ in width, so that each
+    /// is held against the one before.
+    fn dates(&self, extent: impl Fn(&Tick) -> f64) -> Vec<Tick> {
+        let room = ((self.to - self.from).abs() / DATE).max(1.0);
+        let ticks = Stride::of(self.hi - self.lo, room).ticks(self.lo, self.hi);
+        let mut last: Option<(f64, f64)> = None;
+        let tick = |(value, label): (f64, String)| {
+            let mut tick = Tick { value, at: self.place(value), label };
+            let wide = extent(&tick);
+            if last.is_some_and(|(at, before)| (tick.at - at).abs() < f64::midpoint(before, wide)) {
+                tick.label.clear();
+            } else {
+                last = Some((tick.at, wide));
+            }
+            tick
+        };
+        ticks.into_iter().map(tick).collect()
     }
 
     /// Ticks at the multiples of a round step.
@@ -159,7 +184,7 @@ impl Tick {
         let raised = power + digits.len() as i32 - 1;
         let sign = if number < 0 { "-" } else { "" };
         let label = match digits.trim_end_matches('0').split_at_checked(1) {
-            _ if plain => format!("{value:.*}", (-power).max(0) as usize),
+            _ if plain => grouped(&format!("{value:.*}", (-power).max(0) as usize)),
             None => "0".to_owned(),
             Some(("1", "")) => format!("{sign}10^{raised}"),
             Some((first, "")) => format!("{sign}{first}×10^{raised}"),
@@ -225,6 +250,8 @@ fn exponent(value: f64) -> i32 {
 
 /// The distance that a line may reach beyond the frame: about its width.
 pub(crate) const BLEED: f64 = 1.5;
+/// Pixels of an axis of dates for each tick, about.
+const DATE: f64 = 88.0;
 /// Most steps between the ticks of a linear axis.
 const MOST_STEPS: f64 = 8.0;
 /// A log axis shorter than this has too few powers of ten to be read by them alone.
@@ -413,6 +440,6 @@ mod tests {
         assert_eq!(labels(&fitted(Scale::Whole, (1.0, 2.0))), ["1", "2"]);
         assert_eq!(labels(&fitted(Scale::Whole, (7.0, 7.0))), ["6", "7", "8"]);
         let late = fitted(Scale::Whole, (29_712_345.0, 29_712_348.0));
-        assert_eq!(labels(&late), ["29712345", "29712346", "29712347", "29712348"]);
+        assert_eq!(labels(&late), ["29,712,345", "29,712,346", "29,712,347", "29,712,348"]);
     }
 }

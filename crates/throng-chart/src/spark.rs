@@ -38,20 +38,22 @@ fn drawn(points: &[(f64, f64, f64)]) -> Option<String> {
     let values = points.iter().enumerate().map(|(at, point)| (at as f64, point.0)).collect();
     let band = points.iter().map(|point| (point.1, point.2)).collect();
     let series = Series { band, ..Series::new("", Stroke::Solid, values) };
-    let last = (points.len() - 1).max(1) as f64;
+    // One alone stands in the middle.
+    let ends_across = if points.len() > 1 { (0.0, (points.len() - 1) as f64) } else { (-1.0, 1.0) };
     // From the least to the greatest, without the room of an axis that ends at round numbers.
     let ends = points.iter().flat_map(|(value, low, high)| [*value, *low, *high]);
     let plot = Plot {
-        x: Span::new(Scale::Linear, Some((0.0, last)), [], (EDGE, WIDTH - EDGE)),
+        x: Span::new(Scale::Linear, Some(ends_across), [], (EDGE, WIDTH - EDGE)),
         y: Span::new(Scale::Whole, None, ends, (HEIGHT - EDGE, EDGE)),
         px: tenth,
     };
     let mark = plot.pair((plot.x.place(at as f64), plot.y.place(value)));
     let mark = path("chart-mark chart-1", &format!("M{mark}{MARK}"));
     let band = path("chart-band chart-1", &series.area(&plot));
+    let alone = path("chart-whisker chart-1", &series.whiskers(&plot));
     let line = r#"class="chart-line chart-1" fill="none" stroke-width="1.5""#;
     let line = format!(r#"<path {line} d="{}"/>"#, series.path(0, &plot));
-    Some(format!("<title>{title}</title>{band}{line}{mark}"))
+    Some(format!("<title>{title}</title>{band}{alone}{line}{mark}"))
 }
 
 // Sizes in pixels.

@@ -81,19 +81,26 @@ pub(crate) fn number(value: f64) -> String {
     }
     let decimals = if size == 0.0 { 0 } else { 3 - size.log10().floor() as i32 };
     let digits = format!("{size:.*}", decimals.max(0) as usize);
-    let (whole, part) = digits.split_once('.').unwrap_or((&digits, ""));
-    let mut shown = String::new();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    let part = part.trim_end_matches('0');
-    if !part.is_empty() {
-        shown.extend([".", part]);
-    }
+    let short = match digits.split_once('.') {
+        Some(_) => digits.trim_end_matches('0').trim_end_matches('.'),
+        None => &digits,
+    };
+    let shown = grouped(short);
     if value < 0.0 { format!("−{shown}") } else { shown }
+}
+
+/// A decimal with commas between the thousands before its point.
+pub(crate) fn grouped(decimal: &str) -> String {
+    let whole = decimal.find('.').unwrap_or(decimal.len());
+    let sign = usize::from(decimal.starts_with('-'));
+    let mut grouped = String::with_capacity(decimal.len() + decimal.len() / 3);
+    for (at, digit) in decimal.char_indices() {
+        if at > sign && at < whole && (whole - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// A coordinate to a hundredth of a pixel; adding zero turns a negative zero positive.
