@@ -11,7 +11,7 @@ use throng_account::Crowd;
 use throng_collection::{Account, Terms};
 use throng_mechanism::Key;
 use throng_mix::store::{LogKey, LogName, Store, StoreError};
-use throng_mix::{Slot, Slots, Stage, Timetable, Why};
+use throng_mix::{Slot, Slots, Stage, Timetable, Why, Word};
 use throng_server::{Config, Entry, Ledger, Role};
 use throng_wire::{
     BatchId, Below, CollectionId, LayerSecret, Loss, Manifest, Receipt, Route, Schedule, Shape,
@@ -198,7 +198,8 @@ static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
 
 fn slot(stage: Stage) -> Slot {
     let shredded = stage == Stage::Released;
-    Slot { first: 3, last: 5, input: Some(BatchId([8; 32])), stage, shredded }
+    let word = shredded.then_some(Word::Late);
+    Slot { shredded, word, ..Slot::new(3, 5, Some(BatchId([8; 32])), stage) }
 }
 
 /// The timetable of the party that takes the batch of [`signed`].

@@ -11,6 +11,9 @@ const pictures = "target/browser";
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 390, height: 844 };
 
+/** A number as pages write it. */
+const number = (text) => Number(text.replaceAll(",", "").replace("−", "-"));
+
 let chromium;
 before(async () => {
   mkdirSync(pictures, { recursive: true });
@@ -65,6 +68,13 @@ describe("an analyzer with a year behind it", () => {
           assert.deepEqual(trouble, [], `${name}, ${colorScheme}, ${size}`);
           const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
           assert.ok(over <= 0, `${name} is ${over} pixels too wide, ${size}`);
+          assert.equal(await page.locator("h1").count(), 1, `${name} has one heading`);
+          const cut = await page.evaluate(() =>
+            [...document.querySelectorAll("main table.rows")]
+              .filter((table) => table.scrollWidth > table.parentElement.clientWidth + 1)
+              .map((table) => table.caption?.textContent),
+          );
+          if (size === "narrow") assert.deepEqual(cut, [], `${name}: tables that are cut`);
           await page.screenshot({ path: `${pictures}/${name}-${colorScheme}-${size}.png`, fullPage: size === "wide" });
         }
         await context.close();
@@ -102,6 +112,36 @@ describe("an analyzer with a year behind it", () => {
       assert.ok(drawn.length >= least && drawn.every(Boolean), `${name}: ${drawn}`);
     }
     assert.deepEqual(trouble, []);
+    await context.close();
+  });
+
+  test("on a telephone every value of a table has the name of its column", async () => {
+    const context = await chromium.newContext({ viewport: narrow });
+    const { page, trouble } = await visit(context, site.url);
+    for (const name of ["bit", "category", "bit-privacy", "operations", "planner"]) {
+      await page.goto(site.url + pages()[name]);
+      await page.waitForFunction(() => !document.querySelector("[data-again]"), undefined, { timeout: 20_000 });
+      const unnamed = await page.locator("main table.rows tbody td:visible").evaluateAll((cells) =>
+        cells.filter((cell) => !cell.dataset.label && !cell.querySelector("a")).map((cell) => cell.textContent),
+      );
+      assert.deepEqual(unnamed, [], name);
+    }
+    assert.deepEqual(trouble, []);
+    await context.close();
+  });
+
+  test("a chart takes the width of its page, and a page that is not there keeps the menu", async () => {
+    const context = await chromium.newContext({ viewport: wide });
+    const { page } = await visit(context, site.url);
+    await page.goto(site.url + at("bit"));
+    const [chart, main] = await page.evaluate(() =>
+      ["#over-time ~ figure svg.chart-wide", "main"].map((place) => document.querySelector(place).getBoundingClientRect().width),
+    );
+    assert.ok(chart > 0.9 * main, `${chart} of ${main}`);
+    const missing = await page.goto(`${site.url}/nothing-here`);
+    assert.equal(missing.status(), 404);
+    assert.equal(await page.locator("h1").innerText(), "Not found");
+    assert.ok(await page.getByRole("link", { name: "Operations" }).isVisible());
     await context.close();
   });
 
@@ -159,10 +199,10 @@ describe("an analyzer with a year behind it", () => {
     const names = await rows.locator("th").allInnerTexts();
     assert.deepEqual(names, names.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)));
     await follow(page, page.getByRole("link", { name: "Rank" }));
-    const values = (await rows.locator("td:nth-child(3)").allInnerTexts()).map((text) => Number(text.replaceAll(",", "")));
+    const values = (await rows.locator("td:nth-child(3)").allInnerTexts()).map((text) => number(text));
     assert.deepEqual(values, values.toSorted((a, b) => b - a));
     await follow(page, page.getByRole("link", { name: "Post-processed" }));
-    const cut = (await rows.locator("td:nth-child(3)").allInnerTexts()).map((text) => Number(text.replaceAll(",", "")));
+    const cut = (await rows.locator("td:nth-child(3)").allInnerTexts()).map((text) => number(text));
     assert.ok(Math.min(...cut) >= 0);
     assert.deepEqual(trouble, []);
     await context.close();
@@ -264,6 +304,8 @@ describe("an analyzer that asks for tokens", () => {
     assert.equal(await page.getByRole("link", { name: "Operations" }).count(), 0);
     const refused = await page.goto(`${site.url}/operations`);
     assert.equal(refused.status(), 403);
+    assert.ok(await page.getByRole("button", { name: "Sign out" }).isVisible(), "one stays signed in");
+    assert.ok(await page.getByRole("link", { name: "Results" }).isVisible(), "the menu stays");
     trouble.length = 0;
     await page.goto(site.url);
     await follow(page, page.getByRole("button", { name: "Sign out" }));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use throng_account::{Crowd, Probability};
 use throng_collection::{
-    Account, BatchGuarantee, Budget, Collection, Influence, Release, Subjects,
+    About, Account, BatchGuarantee, Budget, Collection, Influence, Release, Subjects,
 };
 use throng_mechanism::Tally;
 use throng_mix::store::{Change, RowKey, Store, StoreError, Table, blob};
@@ -75,6 +75,7 @@ impl Analyzer {
             Step::Process { first } => self.analyze(first),
             // An analyzer closes and hands over nothing; the rest is done already.
             Step::Close { .. }
+            | Step::Tell { .. }
             | Step::GiveUp { .. }
             | Step::Shred { .. }
             | Step::Destroy { .. } => Ok(()),
@@ -177,6 +178,7 @@ impl Analyzer {
             nonsense,
             batch: manifest.id(),
             ledger: hash,
+            about: Some(About::of(self.collection(), first, last)),
         })
     }
 

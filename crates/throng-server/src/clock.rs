@@ -14,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// clock.clone().set(2_000);
 /// assert_eq!(clock.now(), 2_000);
 /// assert!(Clock::System.now() > 1_700_000_000);
+/// assert!(clock.is_simulated() && !Clock::System.is_simulated());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub enum Clock {
@@ -34,6 +35,14 @@ impl Clock {
     pub fn set(&self, now: u64) {
         if let Self::Manual(time) = self {
             time.store(now, Ordering::SeqCst);
+        }
+    }
+
+    /// True if it is set by hand, so that what it says need not be the time of day anywhere else.
+    pub fn is_simulated(&self) -> bool {
+        match self {
+            Self::System => false,
+            Self::Manual(_) => true,
         }
     }
 

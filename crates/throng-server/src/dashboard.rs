@@ -18,6 +18,7 @@ mod book;
 mod collection;
 mod csv;
 mod health;
+mod number;
 mod operations;
 mod overview;
 mod planner;
@@ -33,7 +34,7 @@ pub(crate) use book::{Leaf, book};
 pub(crate) use csv::csv;
 pub(crate) use planner::Desk;
 pub(crate) use privacy::Curves;
-pub(crate) use site::Ask;
+pub(crate) use site::{Ask, Truth};
 
 use crate::http::Visitor;
 use crate::{Error, Reader, Role};
@@ -75,11 +76,13 @@ pub(crate) static PAGES: [Page; 6] = [
         overview(&ask.site()?, ask.query, frame)
     }),
     Page::of_collection("/collections/{id}", |ask, frame| {
-        collection(ask.now, &Survey::of(ask.party()?)?, ask.query, frame)
+        let asked = Survey::of(ask.node, ask.party()?, ask.now)?;
+        collection(ask.now, &asked, ask.query, frame)
     }),
     Page::of_collection("/collections/{id}/privacy", |ask, frame| {
         let party = ask.party()?;
-        privacy(&Survey::of(party)?, party.words(), &ask.node.curves, ask.query, frame)
+        let asked = Survey::of(ask.node, party, ask.now)?;
+        privacy(&asked, party.words(), &ask.node.curves, ask.query, frame)
     }),
     Page::in_menu("Operations", "/operations", Role::Analyzer, Reader::Operator, |ask, frame| {
         operations(&ask.site()?, &ask.machine(), frame)
@@ -131,20 +134,28 @@ impl Page {
 }
 
 /// The frame around every page.
+#[derive(Clone, Default)]
 pub(crate) struct Frame {
-    /// The role, which is not known where a problem is told.
+    /// The role, which is not known where a problem is told before anything is looked at.
     role: Option<Role>,
     /// True if everybody may read.
     open: bool,
     visitor: Option<Visitor>,
     /// The path of this page in the menu.
     here: &'static str,
+    /// True if the clock of this server is set by hand.
+    simulated: bool,
 }
 
 impl Frame {
     /// The frame of a page at a place of the menu.
     pub fn new(role: Role, open: bool, visitor: Option<Visitor>, here: &'static str) -> Self {
-        Self { role: Some(role), open, visitor, here }
+        Self { role: Some(role), open, visitor, here, simulated: false }
+    }
+
+    /// The frame of a page of a server whose clock is set by hand, if it is.
+    pub fn simulated(self, simulated: bool) -> Self {
+        Self { simulated, ..self }
     }
 
     /// The menu, as paths and names: the pages of this server that the visitor may read.
@@ -220,9 +231,15 @@ pub(crate) fn login(frame: Frame, next: &str, wrong: bool) -> String {
 }
 
 /// The page of a problem.
-pub(crate) fn problem(status: u16, title: &str) -> String {
-    let frame = Frame { role: None, open: false, visitor: None, here: "" };
-    shown(&ProblemPage { frame, status, title }).unwrap_or_default()
+pub(crate) fn problem(frame: Frame, status: u16, title: &str) -> String {
+    let heading = match status {
+        403 => "Not for this token",
+        404 => "Not found",
+        410 => "No longer here",
+        429 | 503 => "Too busy for a moment",
+        _ => "This did not work",
+    };
+    shown(&ProblemPage { frame, status, heading, title }).unwrap_or_default()
 }
 
 /// Renders a page.
@@ -243,6 +260,7 @@ struct Login<'a> {
 struct ProblemPage<'a> {
     frame: Frame,
     status: u16,
+    heading: &'static str,
     title: &'a str,
 }
 
@@ -254,7 +272,7 @@ mod tests {
     fn everyone_is_shown_the_pages_that_they_may_read() {
         let frame = |role, reader: Option<Reader>| {
             let visitor = reader.map(|reader| Visitor { name: None, reader });
-            Frame { role, open: false, visitor, here: "" }
+            Frame { role, open: false, visitor, here: "", simulated: false }
         };
         let names = |role, reader| -> Vec<&str> {
             frame(role, reader).menu().into_iter().map(|(_, name)| name).collect()
@@ -281,7 +299,7 @@ mod tests {
 
     #[test]
     fn every_page_names_the_files_that_it_needs() {
-        let html = problem(404, "there is no such page");
+        let html = problem(Frame::default(), 404, "there is no such page");
         for Asset { name, mark, .. } in ASSETS.iter() {
             assert!(html.contains(&format!("\"/assets/{name}?{mark}\"")), "{name}");
         }

@@ -99,6 +99,15 @@ impl Metrics {
         });
         let help = "since everything that was due was done";
         write("throng_idle_seconds", "gauge", help, idle.collect());
+        let peers = parties().flat_map(|party| {
+            let others = party.others().filter_map(|(hop, other)| {
+                let up = node.watch.party(&other.url)?.trouble.is_none();
+                Some((format!("{{collection=\"{}\",hop=\"{hop}\"}}", party.id()), u64::from(up)))
+            });
+            others.collect::<Vec<_>>()
+        });
+        let help = "1 if the other party answered when it was last asked";
+        write("throng_peer_up", "gauge", help, peers.collect());
         text
     }
 }

@@ -83,6 +83,7 @@ impl Noticeboard {
             Step::Process { first } => self.post(first),
             // An analyzer closes and hands over nothing; the rest is done already.
             Step::Close { .. }
+            | Step::Tell { .. }
             | Step::GiveUp { .. }
             | Step::Shred { .. }
             | Step::Destroy { .. } => Ok(()),

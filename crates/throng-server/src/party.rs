@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use throng_collection::{Board, Collection};
 use throng_mix::store::{Blob, Store};
-use throng_mix::{Course, Limits, Mix, Stage, Step};
+use throng_mix::{Course, Fates, Limits, Mix, Stage, Step};
 use throng_wire::{CollectionId, Identity, Notice, Route, SignedNotice};
 use tokio::sync::Notify;
 
@@ -145,6 +145,11 @@ impl Party {
             return Err(Error::Dropped(why));
         }
         noticeboard?.bulletin(round)
+    }
+
+    /// The fates of all epochs that have begun, oldest first.
+    pub fn fates(&self, now: u64) -> Vec<Fates> {
+        Fates::of(self.route(), &self.course.slots(), self.course.keyring.live(), now)
     }
 
     /// Notes that everything that was due is done.

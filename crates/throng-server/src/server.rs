@@ -7,7 +7,7 @@
 //! ```
 
 use crate::config::{in_file, read_file, wrong};
-use crate::dashboard::{Curves, Desk};
+use crate::dashboard::{Curves, Desk, Truth};
 use crate::http::{Guard, serve, tls};
 use crate::metrics::Metrics;
 use crate::party::{Party, Topic};
@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use throng_collection::{Board, Collection};
+use throng_collection::{Board, Collection, Subject};
 use throng_mix::store::{RowKey, Store, StoreError, Table};
 use throng_mix::{Limits, lock};
 use throng_wire::{CollectionId, Identity};
@@ -174,6 +174,8 @@ pub(crate) struct Node {
     pub curves: Curves,
     /// The last answers of the other parties.
     pub watch: Watch,
+    /// The true values behind releases, in a demonstration.
+    truth: Mutex<BTreeMap<CollectionId, Truth>>,
     /// One permit for each page that is being rendered.
     rendering: Arc<Semaphore>,
     /// The time of the last attempt to write a row, and whether the disk took it.
@@ -242,6 +244,7 @@ impl Server {
             planner: Arc::default(),
             curves: Curves::default(),
             watch: Watch::default(),
+            truth: Mutex::default(),
             rendering: Arc::new(Semaphore::new(PAGES)),
             probed: Mutex::default(),
         };
@@ -287,6 +290,15 @@ fn unheard(address: &impl ToString, error: &io::Error) -> Error {
 }
 
 impl Running {
+    /// Shows the true values behind the release of an epoch beside its estimates. Only a
+    /// demonstration knows them, whose clients are simulated: they are kept in memory, and a server
+    /// with the machine's clock does not take them.
+    pub fn show_truth(&self, collection: CollectionId, epoch: u64, truth: Vec<(Subject, f64)>) {
+        if self.node.clock.is_simulated() {
+            lock(&self.node.truth).entry(collection).or_default().insert(epoch, truth);
+        }
+    }
+
     /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -387,6 +399,11 @@ impl Node {
     /// The present time in seconds since 1970.
     pub fn now(&self) -> u64 {
         self.clock.now()
+    }
+
+    /// The true values behind the releases of a collection, where a demonstration told them.
+    pub fn truth_of(&self, collection: &CollectionId) -> Truth {
+        lock(&self.truth).get(collection).cloned().unwrap_or_default()
     }
 
     /// The time that a client has for a request.

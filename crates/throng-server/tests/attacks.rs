@@ -267,8 +267,40 @@ fn a_crowd_that_is_one_short_is_never_released() {
         }
         assert!(network.counted().is_empty());
         assert!(network.mix(1).waiting().is_empty());
-        assert!(network.mix(2).course.slots().is_empty(), "nothing left the first mix");
+        // Nothing left the first mix but the word that there were too few, and no number.
+        for slot in network.mix(2).course.slots() {
+            assert_eq!(slot.stage, Stage::Dropped { why: Why::Short, reports: 0 });
+        }
+        for hop in [2, 3] {
+            let course = network.nodes[hop - 1].role().course();
+            let words = course.store.rows.under(Table::Taken, &RowKey::all(course.id)).unwrap();
+            assert!(!words.is_empty());
+            for (_, word) in words {
+                let signed = SignedManifest::decode(&word).unwrap();
+                let manifest = signed.unverified();
+                assert!(manifest.is_empty());
+                assert!(manifest.losses.iter().all(|loss| *loss == Loss::default()));
+            }
+        }
     }
+}
+
+/// A corrupt mix says that an epoch had too few reports, and hands over another batch for it later:
+/// it has signed for both, and the second is refused and kept.
+#[test]
+fn a_mix_cannot_take_back_that_an_epoch_was_short() {
+    let mut network = Setup::default().network(15);
+    network.upload(0, 0..1);
+    network.close(0);
+    network.run();
+    let records = vec![vec![7; network.collection.shape().record_bytes(2)]; 3];
+    let manifest = manifest(&network, 1, (0, 0), &records);
+    let signed = SignedManifest::sign(manifest, &identity(1));
+    let course = network.nodes[1].role().course();
+    assert!(matches!(course.receive(signed.clone()), Err(Error::Conflict)));
+    let kept = |table| course.store.rows.under(table, &RowKey::all(course.id)).unwrap();
+    assert_eq!(kept(Table::Accused)[0].1, signed.encode());
+    assert!(SignedManifest::decode(&kept(Table::Taken)[0].1).unwrap().unverified().is_empty());
 }
 
 /// All but one of the reports are the attacker's own. The claim is for the share of them that the
@@ -404,7 +436,7 @@ fn a_mix_that_drops_reports_below_the_crowd_stops_the_release() {
 }
 
 #[test]
-fn a_mix_that_replaces_reports_is_seen_in_the_counts() {
+fn a_mix_that_replaces_reports_by_bytes_that_do_not_open_is_seen_in_the_counts() {
     let mut network = Setup::default().network(23);
     let mut records = onions(&mut network, 3, 0, 0..5);
     records[1].fill(1);
@@ -413,6 +445,65 @@ fn a_mix_that_replaces_reports_is_seen_in_the_counts() {
     network.run();
     assert_eq!(network.counted(), [once([0, 3, 4])]);
     assert_eq!(losses(&releases(&network)[0]), [(0, 0), (0, 0), (0, 2)]);
+}
+
+/// Anybody can seal reports to keys that everybody knows. The first mix throws all reports away but
+/// the victim's and fills the crowd up with its own; the second one is honest, permutes them and
+/// counts nothing missing. What the analyzer sees less what the mix put in is the victim's report.
+/// It is as private as its local floor, not as the release says, and the release names the
+/// condition that was broken.
+#[test]
+fn a_first_mix_that_fills_up_with_reports_of_its_own_reads_the_last_one() {
+    for said in [7, 8] {
+        let mut network = Setup { crowd: 10, ..Setup::default() }.network(40);
+        let victim = onions(&mut network, 2, 0, [said]);
+        let own: Vec<u8> = (0..9).map(|place| place % 3).collect();
+        let records = [victim, onions(&mut network, 2, 0, own.clone())].concat();
+        network.hand_over(2, &forged(&network, 1, (0, 0), &records)).unwrap();
+        network.run();
+        read_behind_an_honest_mix(&network, &own, said);
+    }
+}
+
+/// The same without a corrupt mix: the attacker is all other clients. Every epoch anew.
+#[test]
+fn a_crowd_of_one_client_and_the_attackers_many_shows_the_one() {
+    let mut network = Setup { crowd: 10, ..Setup::default() }.network(41);
+    let own: Vec<u8> = (0..9).map(|place| place % 3).collect();
+    let all: Vec<Vec<u8>> =
+        own.iter().chain(&[7]).map(|message| network.seal(0, &[*message])).collect();
+    network.mix(1).accept(0, &all.concat(), network.now).unwrap();
+    network.close(0);
+    network.run();
+    read_behind_an_honest_mix(&network, &own, 7);
+}
+
+/// One release went out, which claims its epsilon for the whole crowd; without what the attacker
+/// put in, one message is left; and the condition of the release is that there were fewer of those.
+fn read_behind_an_honest_mix(network: &Network, own: &[u8], said: u8) {
+    let mut left: Vec<u8> = network.counted()[0]
+        .iter()
+        .flat_map(|&(message, times)| std::iter::repeat_n(message, times as usize))
+        .collect();
+    for message in own {
+        left.remove(left.iter().position(|one| one == message).unwrap());
+    }
+    assert_eq!(left, [said]);
+    let release = &releases(network)[0];
+    assert_eq!(losses(release), [(0, 0), (0, 0), (0, 0)], "nothing is seen in the counts");
+    let privacy = &release["privacy"];
+    assert_eq!(privacy["honest"], 10);
+    assert_eq!(privacy["corrupt"], 0.0);
+    assert!(number(&privacy["local_floor"]) > number(&privacy["epsilon"]));
+    let condition = privacy["holds_if"].as_str().unwrap();
+    for part in [
+        "the first mix is honest, or a later one is and those before it put in no reports of their \
+         own beyond the corrupt fraction",
+        "no more than the corrupt fraction of the reports that the honest mix let through",
+        "whoever put them there, people or mixes",
+    ] {
+        assert!(condition.contains(part), "{part} is not in {condition}");
+    }
 }
 
 #[test]

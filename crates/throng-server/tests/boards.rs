@@ -327,11 +327,18 @@ fn a_round_is_shown_once_every_mix_has_signed() {
 
 #[test]
 fn a_round_that_is_dropped_anywhere_says_so() {
-    // At the first mix, which the analyzer hears of, or finds out when the keys are gone.
+    // At the first mix, whose word the analyzer gets, and keeps.
     let mut world = World::new(2);
     world.upload(0, &messages(0, CROWD - 1));
     world.close(0);
     world.settle();
+    assert!(matches!(world.board().bulletin(0), Err(Error::Dropped(Why::Short))));
+    assert_eq!(world.board().awaited(world.now).count(), 0);
+    world.restart(ANALYZER).unwrap();
+    assert!(matches!(world.board().bulletin(0), Err(Error::Dropped(Why::Short))));
+    // Before the word comes the analyzer may ask, or finds out when the keys are gone.
+    let mut world = World::new(2);
+    world.close(0);
     assert!(matches!(world.board().bulletin(0), Err(Error::NotYet)));
     assert_eq!(world.board().awaited(world.now).collect::<Vec<_>>(), [0]);
     world.board().dropped_before(0);

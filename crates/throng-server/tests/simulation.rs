@@ -11,6 +11,8 @@
 //! (g) a receipt is for a batch that is on disk
 //! (h) the ledger has one entry per release, and its total never falls
 //! (i) keys of destroyed windows are gone and stay gone, and there is one directory per window
+//! (j) once all is over the analyzer knows what became of every epoch, and nothing more: that it
+//!     was short is told without a number, and it is lost only where somebody gave it up
 //! ```
 //!
 //! `THRONG_SCHEDULES` sets the number of lists, `THRONG_SEED` where they begin.
@@ -81,6 +83,7 @@ struct Tally {
     given_up: u64,
     crashes: u64,
     replays: u64,
+    words: u64,
 }
 
 impl Tally {
@@ -94,13 +97,15 @@ impl Tally {
         self.given_up += count("keys");
         self.crashes += world.crashes;
         self.replays += world.replays();
+        self.words += world.words;
     }
 
     fn assert_met(&self, schedules: u64) {
         println!("{schedules} schedules: {self:?}");
         if schedules >= SCHEDULES {
-            let Self { releases, merged, short, over_budget, given_up, crashes, replays } = *self;
-            let met = [releases, merged, short, over_budget, given_up, crashes, replays];
+            let Self { releases, merged, short, over_budget, given_up, .. } = *self;
+            let Self { crashes, replays, words, .. } = *self;
+            let met = [releases, merged, short, over_budget, given_up, crashes, replays, words];
             assert!(met.iter().all(|count| *count > 0), "{self:?}");
         }
     }
@@ -118,6 +123,30 @@ fn one_fault_anywhere_changes_nothing_that_was_promised() {
     operations.push(Operation::Deliver { mix: 0, which: 0, how: How::AnswerLost });
     operations.extend([Operation::Work, Operation::Work, Operation::Work]);
     everywhere(&setup, &operations, 1);
+}
+
+/// A fault of every kind at every operation, as above: the word that epochs were too short passes
+/// two mixes, from the first of them and from the second, which finds that two of three reports
+/// cannot be opened.
+#[test]
+fn one_fault_anywhere_keeps_no_fate_unknown() {
+    let setup = Setup { epochs: 3, ..Setup::default() };
+    let mut operations = epoch(1);
+    operations.extend(vec![Operation::Work; 6]);
+    let hollow = Operation::Upload { count: 2, later: 0, kind: Kind::Hollow };
+    operations.extend([Operation::Keys { lost: 0 }, hollow]);
+    operations.extend(epoch(1));
+    operations.extend([Operation::Step { party: 0 }, Operation::Step { party: 0 }]);
+    operations.push(Operation::Deliver { mix: 0, which: 0, how: How::AnswerLost });
+    operations.extend(vec![Operation::Work; 6]);
+    operations.push(Operation::Keys { lost: 0 });
+    operations.extend(epoch(3));
+    operations.extend(vec![Operation::Work; 6]);
+    everywhere(&setup, &operations, 1);
+    let mut world = World::new(&setup, 1);
+    play(&mut world, &operations);
+    assert_eq!(world.fates(), ["too few reports", "too few reports", "released"]);
+    assert_eq!(world.words, 3);
 }
 
 /// A fault of every kind at every operation, as above, with two releases in one window, and a

@@ -9,7 +9,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use throng_account::{Crowd, Epsilon, Probability};
 use throng_collection::{
-    Account, BatchGuarantee, Budget, Collection, Influence, Promise, Release, Subjects,
+    About, Account, BatchGuarantee, Budget, Collection, Influence, Promise, Release, Subjects,
 };
 use throng_mix::store::{Change, RowKey, Store, Table, blob};
 use throng_mix::{Slot, Stage, Why};
@@ -108,6 +108,7 @@ impl History {
                         nonsense: lost(&mut rng),
                         batch,
                         ledger: entry.hash,
+                        about: Some(About::of(collection, first, last)),
                     };
                     let place = RowKey::at(id, ledger.entries().len() as u64);
                     rows.push((Table::Ledger, place, entry.to_row()));
@@ -116,7 +117,7 @@ impl History {
                     Stage::Released
                 }
             };
-            let slot = Slot { first, last, input: Some(batch), stage, shredded: true };
+            let slot = Slot { shredded: true, ..Slot::new(first, last, Some(batch), stage) };
             rows.push((Table::Slots, key, slot.to_row()));
         }
         rows.push((Table::Live, RowKey::of(id), self.live.to_string().into_bytes()));

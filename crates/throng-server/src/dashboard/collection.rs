@@ -1,5 +1,6 @@
 //! One collection: its estimates over time, or by answer, with their intervals.
 
+use super::number::{Delta, Signed};
 use super::post::{plausible, raw, words};
 use super::query::Query;
 use super::site::Survey;
@@ -13,7 +14,8 @@ use std::fmt::Display;
 use throng_account::show::{Count, Near, Upper};
 use throng_chart::{Axis, Bar, Bars, Chart, Scale, Series, Stroke};
 use throng_collection::{Answer, Release, Subject, Terms};
-use throng_mechanism::Kind;
+use throng_mechanism::{Kind, Spending};
+use throng_mix::Fates;
 
 /// Renders the page, or only the part that depends on the form if the query has `part`.
 pub(crate) fn collection(
@@ -48,9 +50,28 @@ impl Survey {
         last.map_or("no release yet".to_owned(), |last| brief(&self.collection.terms, last))
     }
 
+    /// The true value behind an answer of a release, where a demonstration knows it.
+    fn truth_of(&self, release: &Release, what: &Subject) -> Option<f64> {
+        let known = self.truth.get(&release.last)?;
+        known.iter().find(|(subject, _)| subject == what).map(|(_, value)| *value)
+    }
+
     /// The ε that all releases so far have cost.
     pub fn spent(&self) -> f64 {
         self.ledger.last().map_or(0.0, |entry| entry.total.get())
+    }
+}
+
+/// The adversary of a release, after its ε.
+pub const OF_ONE: &str = "against everyone, if one mix is honest";
+
+/// The adversary of all releases so far, after the ε that they cost.
+pub fn of_all(terms: &Terms) -> &'static str {
+    match terms.spending() {
+        Spending::Memoized => "against everyone, without a crowd or an honest mix",
+        Spending::Lifetime | Spending::PerEpoch => {
+            "against everyone, if one mix is honest each time"
+        }
     }
 }
 
@@ -59,17 +80,28 @@ pub fn with_unit(number: impl Display, terms: &Terms) -> String {
     format!("{number} {}", terms.question.unit).trim_end().to_owned()
 }
 
+/// The answer that stands for a whole release.
+fn headline<'r>(terms: &Terms, release: &'r Release) -> Option<&'r Answer> {
+    let answers = &release.estimates;
+    match terms.mechanism.kind() {
+        Kind::Bit | Kind::Real => answers.first(),
+        Kind::State => answers.last(),
+        Kind::Category | Kind::Attributes | Kind::Text => {
+            answers.iter().max_by(|a, b| a.value.total_cmp(&b.value))
+        }
+    }
+}
+
 /// A release in one line.
 fn brief(terms: &Terms, release: &Release) -> String {
-    let answers = &release.estimates;
-    let (found, otherwise) = match terms.mechanism.kind() {
-        Kind::Bit | Kind::Real => (answers.first(), ""),
-        Kind::State => (answers.last(), "no period complete"),
-        Kind::Category | Kind::Attributes | Kind::Text => {
-            (answers.iter().max_by(|a, b| a.value.total_cmp(&b.value)), "nothing stands out")
+    let Some(answer) = headline(terms, release) else {
+        return match terms.mechanism.kind() {
+            Kind::Bit | Kind::Real => "",
+            Kind::State => "no period complete",
+            Kind::Category | Kind::Attributes | Kind::Text => "nothing stands out",
         }
+        .to_owned();
     };
-    let Some(answer) = found else { return otherwise.to_owned() };
     let interval = interval(answer);
     match terms.mechanism.kind() {
         Kind::Bit => format!("{interval} of {} said yes", Count(release.reports)),
@@ -82,7 +114,7 @@ fn brief(terms: &Terms, release: &Release) -> String {
 fn interval(answer: &Answer) -> String {
     let reach = (answer.high - answer.low) / 2.0;
     if reach.is_finite() {
-        format!("{} ± {}", Near(answer.value), Upper(reach))
+        format!("{} ± {}", Signed(answer.value), Upper(reach))
     } else {
         "no estimate: a message was lost".to_owned()
     }
@@ -148,8 +180,12 @@ impl View<'_> {
                     Subject::Label(label) if **label != *name => continue,
                     _ => (release.first, release.last),
                 };
-                let when = format!("{over} {}", Epochs(first, last));
-                dots.push(Dot { first, last, when, answer: answer.clone() });
+                // Period p is about epoch p − 1.
+                let epoch = if over == "period" { last.saturating_sub(1) } else { last };
+                let begin = self.asked.collection.schedule.start_of(epoch);
+                let when = format!("{over} {}, {}", Epochs(first, last), Moment(begin));
+                let truth = self.asked.truth_of(release, &answer.what);
+                dots.push(Dot { first, last, begin, when, answer: answer.clone(), truth });
             }
         }
         let unknown = dots.is_empty() && self.has_answers();
@@ -157,30 +193,75 @@ impl View<'_> {
     }
 
     fn line(&self, release: &Release, over: &str, name: &str, dots: Vec<Dot>) -> Story {
-        let unit = &self.terms.question.unit;
-        let label = if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") };
+        let label = match (self.terms.mechanism.kind(), self.terms.question.unit.as_str()) {
+            (Kind::Real, "") => "mean",
+            (Kind::Real, unit) => unit,
+            _ => "people",
+        };
         let percent = percent(release);
         let mut series =
             Series::new(format!("estimate and its {percent} % interval"), Stroke::Solid, vec![]);
         for (place, dot) in dots.iter().enumerate() {
             // Where nothing was released in between, the line ends and begins again.
             if place > 0 && dots[place - 1].last.checked_add(1) != Some(dot.first) {
-                series.points.push((dot.first as f64, f64::NAN));
+                series.points.push((dot.begin as f64, f64::NAN));
                 series.band.push((f64::NAN, f64::NAN));
                 series.notes.push(String::new());
             }
-            series.points.push((dot.last as f64, dot.answer.value));
+            series.points.push((dot.begin as f64, dot.answer.value));
             series.band.push((dot.answer.low, dot.answer.high));
             series.notes.push(dot.note(dots.len() - 1 - place, dots.len()));
         }
         let axis = |label: &str, scale| Axis { label: label.to_owned(), scale, range: None };
+        let known = dots.iter().filter_map(|dot| Some((dot.begin as f64, dot.truth?)));
+        let known: Vec<(f64, f64)> = known.collect();
+        let mut all = vec![series];
+        if !known.is_empty() {
+            all.push(Series::new("truth, as the clients are simulated", Stroke::Markers, known));
+        }
         let chart = Chart {
             title: format!("{name} by {over}"),
-            x: axis(over, Scale::Whole),
-            y: axis(&label, Scale::Linear),
-            series: vec![series],
+            x: axis(&format!("begin of the {over} (UTC)"), Scale::Time),
+            y: axis(label, Scale::Linear),
+            series: all,
         };
-        Story { name: name.to_owned(), percent, chart: chart.page("story"), dots }
+        let name = format!("{name}, {over} by {over}");
+        Story { name, percent, chart: chart.page("story"), dots }
+    }
+
+    /// The largest answers of the release that is shown over all releases, if there are several of
+    /// both and none is looked at alone.
+    fn together(&self) -> Option<String> {
+        let all = &self.asked.releases[..];
+        if !self.has_answers() || all.len() < 2 || self.query.get("label").is_some() {
+            return None;
+        }
+        let shown = self.estimates(&all[self.place?]);
+        let mut largest: Vec<&Answer> = shown.iter().collect();
+        largest.sort_by(|a, b| b.value.total_cmp(&a.value));
+        largest.truncate(LINES);
+        let mut series: Vec<Series> = largest
+            .iter()
+            .map(|answer| Series::new(answer.what.to_string(), Stroke::Solid, vec![]))
+            .collect();
+        for release in all {
+            let estimates = self.estimates(release);
+            for (line, answer) in series.iter_mut().zip(&largest) {
+                // What does not stand out in a release, or was not released, interrupts its line.
+                let found = estimates.iter().find(|other| other.what == answer.what);
+                let value = found.map_or(f64::NAN, |found| found.value);
+                if let Some((before, _)) = line.points.last()
+                    && before + 1.0 < release.first as f64
+                {
+                    line.points.push((release.first as f64, f64::NAN));
+                }
+                line.points.push((release.last as f64, value));
+            }
+        }
+        let axis = |label: &str, scale| Axis { label: label.to_owned(), scale, range: None };
+        let (x, y) = (axis("epoch", Scale::Whole), axis("people", Scale::Linear));
+        let title = "The largest answers, epoch by epoch".to_owned();
+        (series.len() > 1).then(|| Chart { title, x, y, series }.page("together"))
     }
 
     /// True if a release has an answer for each of many things.
@@ -214,17 +295,39 @@ impl View<'_> {
         };
         let bars = Bars {
             title: format!("Estimates of epoch {}", Epochs(release.first, release.last)),
-            label: "people".to_owned(),
+            label: "people, and their share of the reports".to_owned(),
             most: BARS,
             rows: rows.iter().map(bar).collect(),
         };
-        Answers { chart: bars.page("answers-chart"), all: estimates.len(), rows, sort, down }
+        let chart = bars.page_of("answers-chart", release.reports as f64);
+        Answers { chart, all: estimates.len(), rows, sort, down }
     }
 
     /// The query of the page with another release, so many places from the one that is shown.
     fn beside(&self, step: isize) -> Option<String> {
         let first = self.asked.beside(self.place, step)?;
         Some(self.query.with("release", &first.to_string()))
+    }
+
+    /// The true value behind the line of a release, where a demonstration knows it.
+    fn truth(&self, release: &Release) -> String {
+        let answer = headline(self.terms, release);
+        let known = answer.and_then(|answer| self.asked.truth_of(release, &answer.what));
+        known.map_or("–".to_owned(), |value| Near(value).to_string())
+    }
+
+    /// True if a demonstration told the truth behind a release.
+    fn has_truth(&self) -> bool {
+        !self.asked.truth.is_empty()
+    }
+
+    /// The fates of the last epochs, newest first: epochs, begin, end and what became of them.
+    fn fates(&self) -> impl Iterator<Item = (Epochs, Moment, Moment, String)> {
+        let schedule = &self.asked.collection.schedule;
+        self.asked.fates.iter().rev().take(FATES).map(move |Fates { first, last, fate }| {
+            let (begin, end) = (schedule.start_of(*first), schedule.end_of(*last));
+            (Epochs(*first, *last), Moment(begin), Moment(end), fate.words())
+        })
     }
 
     /// The distance that one liar can move an estimate.
@@ -243,8 +346,12 @@ fn percent(release: &Release) -> Near {
 struct Dot {
     first: u64,
     last: u64,
+    /// The begin of the last epoch, in seconds since 1970.
+    begin: u64,
     when: String,
     answer: Answer,
+    /// The true value, where a demonstration knows it.
+    truth: Option<f64>,
 }
 
 impl Dot {
@@ -254,7 +361,7 @@ impl Dot {
         if !from_last.is_multiple_of(of.div_ceil(NOTES).max(1)) {
             return String::new();
         }
-        let [value, low, high] = [self.answer.value, self.answer.low, self.answer.high].map(Near);
+        let [value, low, high] = [self.answer.value, self.answer.low, self.answer.high].map(Signed);
         format!("{}: {value}, from {low} to {high}", self.when)
     }
 }
@@ -333,12 +440,72 @@ struct Ranked {
 impl Ranked {
     /// Its share of the reports of its release.
     fn share(&self, release: &Release) -> String {
-        format!("{:.2} %", 100.0 * self.answer.value / release.reports.max(1) as f64)
+        let share = 100.0 * self.answer.value / release.reports.max(1) as f64;
+        format!("{share:.2} %").replace('-', "−")
     }
 }
+
+/// The most rows about what became of epochs.
+const FATES: usize = 400;
+/// The most answers of which lines are drawn together: the number of colours.
+const LINES: usize = 7;
 
 /// The most points of a line that can be pointed at.
 const NOTES: usize = 32;
 
 /// The most bars that are drawn; the table below has all.
 const BARS: usize = 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Role;
+    use crate::dashboard::site::Truth;
+    use std::sync::Arc;
+    use throng_collection::example;
+    use throng_mix::{Fate, Why};
+
+    fn asked() -> Survey {
+        let fates = [
+            Fates { first: 0, last: 0, fate: Fate::Released },
+            Fates { first: 1, last: 2, fate: Fate::Dropped(Why::Short) },
+            Fates { first: 3, last: 3, fate: Fate::Merged { into: 4 } },
+            Fates { first: 5, last: 5, fate: Fate::Waiting },
+            Fates { first: 6, last: 6, fate: Fate::Open },
+        ];
+        Survey {
+            collection: Arc::new(example::collection()),
+            releases: vec![Arc::new(example::release())],
+            ledger: vec![],
+            fates: fates.to_vec(),
+            truth: Truth::new(),
+        }
+    }
+
+    fn page(asked: &Survey, simulated: bool) -> String {
+        let frame = Frame::new(Role::Analyzer, false, None, "/").simulated(simulated);
+        collection(1_000, asked, "", frame).unwrap()
+    }
+
+    #[test]
+    fn every_epoch_is_accounted_for() {
+        let html = page(&asked(), false);
+        for words in
+            ["too few reports", "merged into 4", "waiting for the mixes", "still open", "1–2"]
+        {
+            assert!(html.contains(words), "{words}: {html}");
+        }
+        assert!(!html.contains("Simulated clock") && !html.contains("Truth"), "{html}");
+        assert!(html.contains("begin of the epoch (UTC)"), "{html}");
+    }
+
+    #[test]
+    fn a_demonstration_shows_the_truth_and_says_that_its_clock_is_simulated() {
+        let mut asked = asked();
+        asked.truth.insert(0, vec![(Subject::Yes, 637.0)]);
+        let html = page(&asked, true);
+        assert!(html.contains("Simulated clock"), "{html}");
+        assert!(html.contains("truth, as the clients are simulated"), "{html}");
+        assert!(html.contains("<td class=\"num\" data-label=\"Truth\">637</td>"), "{html}");
+    }
+}

@@ -14,7 +14,6 @@ use std::array::from_fn;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use throng_collection::Release;
-use throng_mix::{Slot, Stage};
 
 /// Renders the page.
 pub(crate) fn operations(site: &Site, machine: &Machine, frame: Frame) -> Result<String, Error> {
@@ -58,12 +57,17 @@ impl Place {
         Some((Epochs(first, last), Span(self.now.saturating_sub(closed))))
     }
 
-    /// The number of epochs after the last that was decided whose deadline is over.
+    /// The number of epochs that take no more reports and of which nothing is decided here.
     fn behind(&self) -> u64 {
-        let decided = |slot: &&Slot| !matches!(slot.stage, Stage::Received(_));
-        let next = self.slots.iter().rev().find(decided).map_or(0, |slot| slot.last + 1);
-        let over = |epoch: &u64| self.now >= self.route.schedule.deadline(*epoch);
-        (next..self.route.epochs).take_while(over).count() as u64
+        let fates = self.fates();
+        let waiting = fates.iter().filter(|fates| fates.fate == throng_mix::Fate::Waiting);
+        waiting.map(|fates| fates.last - fates.first + 1).sum()
+    }
+
+    /// True if something that arrived is not decided although its deadline is over. An epoch of
+    /// which nothing arrived is as it should be where too few people reported.
+    fn is_late(&self) -> bool {
+        self.behind() > 0 && self.counts().waiting > 0
     }
 
     /// The messages that each party left out, in all releases and in the newest. A board tells what
@@ -117,10 +121,12 @@ mod tests {
     use super::*;
     use crate::Role;
     use crate::dashboard::overview::overview;
-    use crate::dashboard::site::Keys;
+    use crate::dashboard::site::{Keys, Truth};
     use crate::dashboard::status::status;
     use std::collections::BTreeMap;
     use throng_collection::example;
+    use throng_mix::{Slot, Stage, Why};
+    use throng_wire::Route;
 
     const NAME: &str = "<b>\"Nord\" & 'Süd'";
 
@@ -139,6 +145,8 @@ mod tests {
                 collection: collection.into(),
                 releases: vec![],
                 ledger: vec![],
+                fates: vec![],
+                truth: Truth::new(),
             })
         };
         let place = Place {
@@ -178,6 +186,26 @@ mod tests {
         for html in pages.map(Result::unwrap) {
             assert!(html.contains(escaped) && !html.contains("<b>"), "{html}");
         }
+    }
+
+    #[test]
+    fn an_epoch_that_was_short_is_decided_and_one_of_which_nothing_is_heard_is_not() {
+        let mut site = site(2);
+        let place = &mut site.places[0];
+        place.route = Route { epochs: 4, ..Route::clone(&place.route) }.into();
+        place.now = place.route.schedule.deadline(1);
+        let short = Stage::Dropped { why: Why::Short, reports: 0 };
+        place.slots = vec![Slot::new(0, 0, None, short)];
+        assert_eq!(place.behind(), 1);
+        let html = operations(&site, &machine([0; 4]), frame(Role::Analyzer)).unwrap();
+        assert!(
+            html.contains("1 without a release") && html.contains("1: too few reports"),
+            "{html}"
+        );
+        site.places[0].slots.push(Slot::new(1, 1, None, Stage::Released));
+        assert_eq!(site.places[0].behind(), 0);
+        let html = operations(&site, &machine([0; 4]), frame(Role::Analyzer)).unwrap();
+        assert!(!html.contains("without a release"), "{html}");
     }
 
     #[test]

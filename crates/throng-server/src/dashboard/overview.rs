@@ -1,6 +1,8 @@
 //! All collections of an analyzer, one to a row.
 
+use super::collection::of_all;
 use super::health::State;
+use super::number::Delta;
 use super::query::Query;
 use super::site::{Outcome, Place, Rounds, Site, Survey};
 use super::time::{elapsed, rest};
@@ -11,6 +13,7 @@ use throng_account::show::{Count, Upper};
 use throng_chart::sparkline;
 use throng_collection::Answer;
 use throng_mechanism::Kind;
+use throng_mix::Fates;
 
 /// Renders the page, or only the questions if the query has `part`.
 pub(crate) fn overview(site: &Site, query: &str, frame: Frame) -> Result<String, Error> {
@@ -72,8 +75,16 @@ impl Place {
             Some(reports) => {
                 format!("at least {} uploads, {} needed", Count(reports), Count(told.crowd))
             }
-            None => format!("no crowd of {} seen yet", Count(told.crowd)),
+            None => format!("epoch {} has fewer than {} so far", told.epoch, Count(told.crowd)),
         })
+    }
+}
+
+impl Place {
+    /// The last epochs that take no more reports, and what became of them.
+    fn last(&self) -> Option<String> {
+        let Fates { last, fate, .. } = self.decided()?;
+        Some(format!("epoch {last}: {}", fate.words()))
     }
 }
 

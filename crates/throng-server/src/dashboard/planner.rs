@@ -130,8 +130,12 @@ fn asked(ask: &Ask) -> String {
         honest if honest == ask.reports => String::new(),
         honest => format!(", {} of them honest", Count(honest)),
     };
+    let often = match ask.epochs {
+        1 => "once, at".into(),
+        epochs => format!("in each of {} epochs, which together keep", Count(epochs)),
+    };
     format!(
-        "To learn {what} from {} reports{honest}, at ε = {} and δ = {:e}",
+        "To learn {what} from {} reports{honest}, {often} ε = {} and δ = {:e}",
         Count(ask.reports),
         ask.epsilon.get(),
         ask.delta.get()
@@ -197,8 +201,9 @@ mod tests {
             "18,000 of them honest",
             "ε = 1.5",
             "value=\"attributes\" selected",
-            "throng plan --value attributes --n 20000 --epsilon 1.5 --delta 1e-6 --size 8 \
+            "throng plan --value attributes --n 20000 --epsilon 1.5 --delta 1e-6 --epochs 1 --size 8 \
              --corrupt 0.1",
+            "throng collection new question.toml --mechanism selection",
             "/docs/mechanisms/selection-and-queries.md#selection",
         ] {
             assert!(html.contains(part), "{part} is not in {html}");

@@ -8,7 +8,8 @@ pub(crate) use curve::Curves;
 
 use super::Frame;
 use super::book::proof;
-use super::collection::with_unit;
+use super::collection::{of_all, with_unit};
+use super::number::Delta;
 use super::query::Query;
 use super::site::Survey;
 use super::time::Epochs;
@@ -16,7 +17,7 @@ use crate::Error;
 use askama::Template;
 use picture::{Picture, budget, profile, trade_off};
 use throng_account::show::{Count, Lower, Upper};
-use throng_account::{Crowd, Delta, Epsilon};
+use throng_account::{self as account, Crowd, Epsilon};
 use throng_collection::{BatchGuarantee, Disclosure, Release, Terms};
 use throng_mechanism::{Question, Spending};
 
@@ -48,7 +49,7 @@ struct Page<'a> {
 struct Guarantees<'a> {
     release: &'a Release,
     /// ε and δ if all who report are honest.
-    all_honest: (Epsilon, Delta),
+    all_honest: (Epsilon, account::Delta),
     profile: Option<Picture>,
     /// The trade-off, and a sentence that says what it means.
     trade: Option<(Picture, String)>,
@@ -68,14 +69,14 @@ impl<'a> Guarantees<'a> {
             all_honest: if_all_honest(terms, release)?,
             profile: curve.as_ref().map(|curve| profile(curve, terms, release)),
             trade: curve.as_ref().map(trade_off),
-            budget: budget(&asked.ledger, &terms.promise),
+            budget: budget(&asked.ledger, &terms.promise, &asked.collection.schedule),
         })
     }
 }
 
 /// The cost of a release if all who report are honest. For one epoch δ is the promised one, whoever
 /// is honest.
-fn if_all_honest(terms: &Terms, release: &Release) -> Result<(Epsilon, Delta), Error> {
+fn if_all_honest(terms: &Terms, release: &Release) -> Result<(Epsilon, account::Delta), Error> {
     let (epochs, guarantee) = (release.epochs(), &release.guarantee);
     if epochs == 1 {
         return Ok((guarantee.if_all_honest, guarantee.delta));
@@ -117,6 +118,7 @@ const CHOICES: usize = 200;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dashboard::site::Truth;
     use crate::{Ledger, Role};
     use std::sync::Arc;
     use throng_account::Theorem;
@@ -126,7 +128,8 @@ mod tests {
 
     /// A count of bits, promised at (1, 10⁻⁶) among 1,000.
     pub fn terms(key: Key) -> Terms {
-        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        let (epsilon, delta) =
+            (Epsilon::new(1.0).unwrap(), throng_account::Delta::new(1e-6).unwrap());
         let ask = Ask::new(Question::Bit, Crowd::new(1_000).unwrap(), epsilon, delta)
             .with_max_messages(9);
         let promise = Promise {
@@ -135,7 +138,7 @@ mod tests {
             crowd: ask.crowd,
             corrupt: 0.0,
             epochs: 4,
-            lifetime: (Epsilon::new(9.0).unwrap(), Delta::new(1e-3).unwrap()),
+            lifetime: (Epsilon::new(9.0).unwrap(), throng_account::Delta::new(1e-3).unwrap()),
         };
         let question = Prompt::new("Is it <b>?");
         Terms { question, promise, mechanism: ask.calibrate(key).unwrap() }
@@ -168,7 +171,7 @@ mod tests {
             estimates: vec![],
             guarantee: BatchGuarantee {
                 epsilon: epsilon(0.876_51),
-                delta: Delta::new(1e-6).unwrap(),
+                delta: throng_account::Delta::new(1e-6).unwrap(),
                 lower: Some(epsilon(0.876_49)),
                 if_all_honest: epsilon(0.812_34),
                 honest: Crowd::new(1_203).unwrap(),
@@ -182,7 +185,7 @@ mod tests {
             },
             spent: Budget {
                 epsilon: epsilon(1.234_56),
-                delta: Delta::new(1e-3).unwrap(),
+                delta: throng_account::Delta::new(1e-3).unwrap(),
                 lifetime: epsilon(9.0),
             },
             influence: Influence { of_one: Some(1.234_567), corrupt: 134 },
@@ -201,7 +204,13 @@ mod tests {
         let words = ["It is <safe>.".to_owned()];
         let ledger = ledger.entries().to_vec();
         let collection = Arc::new(collection.clone());
-        let asked = Survey { collection, releases: releases.to_vec(), ledger };
+        let asked = Survey {
+            collection,
+            releases: releases.to_vec(),
+            ledger,
+            fates: vec![],
+            truth: Truth::new(),
+        };
         let frame = Frame::new(Role::Analyzer, false, None, "/");
         let query = format!("release={first}");
         privacy(&asked, &words, &Curves::default(), &query, frame).unwrap()

@@ -16,8 +16,8 @@ use crate::server::Node;
 use crate::{Entry, Error};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use throng_collection::{Collection, Release};
-use throng_mix::{Progress, Slot, Why};
+use throng_collection::{Collection, Release, Subject};
+use throng_mix::{Fate, Fates, Progress, Slot, Why};
 use throng_wire::{Notice, Route};
 
 /// A request to see a page.
@@ -99,7 +99,10 @@ impl Place {
         let keyring = &party.course.keyring;
         let (outcome, progress) = match (party.mix(), party.analyzer()) {
             (Ok(mix), _) => (Outcome::HandedOver, mix.progress(now)),
-            (_, Ok(_)) => (Outcome::Released(Survey::of(party)?), node.watch.progress(&party.id())),
+            (_, Ok(_)) => {
+                let survey = Survey::of(node, party, now)?;
+                (Outcome::Released(survey), node.watch.progress(&party.id()))
+            }
             _ => (Outcome::Posted(Rounds::of(party, now, 1)?), None),
         };
         Ok(Self {
@@ -119,6 +122,16 @@ impl Place {
     /// The epoch that takes reports.
     pub fn running(&self) -> Option<u64> {
         self.route.epoch_at(self.now)
+    }
+
+    /// The fates of all epochs that have begun, oldest first.
+    pub fn fates(&self) -> Vec<Fates> {
+        Fates::of(&self.route, &self.slots, self.live, self.now)
+    }
+
+    /// The last epochs that take no more reports, and their fate.
+    pub fn decided(&self) -> Option<Fates> {
+        self.fates().into_iter().rev().find(|fates| fates.fate != Fate::Open)
     }
 
     /// True if this server is its analyzer.
@@ -154,13 +167,22 @@ pub(crate) struct Survey {
     pub releases: Vec<Arc<Release>>,
     /// The entries of the ledger, oldest first.
     pub ledger: Vec<Entry>,
+    /// The fates of all epochs that have begun, oldest first.
+    pub fates: Vec<Fates>,
+    /// The true values behind releases, which only a demonstration knows.
+    pub truth: Truth,
 }
+
+/// The true values behind releases, by their last epochs.
+pub(crate) type Truth = BTreeMap<u64, Vec<(Subject, f64)>>;
 
 impl Survey {
     /// Reads a question at its analyzer; elsewhere this is an error.
-    pub fn of(party: &Party) -> Result<Self, Error> {
+    pub fn of(node: &Node, party: &Party, now: u64) -> Result<Self, Error> {
         let analyzer = party.analyzer()?;
         Ok(Self {
+            fates: party.fates(now),
+            truth: node.truth_of(&party.id()),
             collection: Arc::clone(analyzer.collection()),
             releases: analyzer.published()?,
             ledger: analyzer.ledger(),

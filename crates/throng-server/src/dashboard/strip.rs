@@ -132,7 +132,7 @@ impl Counts {
             (count > 0).then(|| format!("{count}: {words}"))
         };
         let reasons = [
-            (Why::Short, "fewer reports than a crowd"),
+            (Why::Short, "too few reports"),
             (Why::Budget, "the budget is spent"),
             (Why::Keys, "the keys were gone"),
         ];
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn slot(first: u64, last: u64, stage: Stage) -> Slot {
-        Slot { first, last, input: None, stage, shredded: false }
+        Slot::new(first, last, None, stage)
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         let counts = Counts::of(&slots.iter());
         assert_eq!((counts.all, counts.done, counts.merged), (6, 2, 1));
         assert_eq!((counts.waiting, counts.dropped), (1, 3));
-        assert_eq!(counts.reasons, ["2: fewer reports than a crowd", "1: the budget is spent"]);
+        assert_eq!(counts.reasons, ["2: too few reports", "1: the budget is spent"]);
     }
 
     #[test]

@@ -13,7 +13,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderName, StatusCode};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use throng_mix::{Progress, Slot};
+use throng_mix::{Fate, Fates, Progress, Slot};
+use throng_wire::Utc;
 
 /// `GET /healthz`: the process is up.
 pub async fn health() -> &'static str {
@@ -25,10 +26,15 @@ pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
     let writable = node.writable().await;
     let waiting: Vec<Value> =
         node.parties.values().filter_map(|party| missing(party, node.now())).collect();
-    let ready = writable && waiting.is_empty();
+    let away = node.parties.values().filter_map(|party| unreachable(&node, party));
+    let unreachable: Vec<Value> = away.collect();
+    let ready = writable && waiting.is_empty() && unreachable.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let store = if writable { "writable" } else { "not writable" };
-    (status, Json(json!({ "ready": ready, "store": store, "waiting": waiting })))
+    let body = json!({
+        "ready": ready, "store": store, "waiting": waiting, "unreachable": unreachable,
+    });
+    (status, Json(body))
 }
 
 /// `GET /metrics`: the text for Prometheus.
@@ -93,8 +99,8 @@ pub async fn directory(
     Ok(([media, (CACHE_CONTROL, format!("public, max-age={left}"))], directory))
 }
 
-/// `GET /v1/collections/{id}/status`: the stage of each range of epochs, and at the first mix the
-/// progress of the running epoch. Nothing is told of fewer reports than a crowd while they wait.
+/// `GET /v1/collections/{id}/status`: the stage of each range of epochs, the fate of every epoch
+/// that has begun, and at the first mix the progress of the running one. Nothing is told of fewer reports than a crowd while they wait.
 pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Here) -> Json<Value> {
     let shown = |slot: &Slot| {
         json!({
@@ -110,22 +116,58 @@ pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Her
         "hop": party.course.hop,
         "epoch": party.route().epoch_at(node.now()),
         "epochs": party.route().epochs,
+        "clock": clock(&node),
+        "now": Utc(node.now()).to_string(),
         "open": party.mix().ok().and_then(|mix| mix.progress(node.now())).map(Progress::to_json),
         "slots": party.course.slots().iter().map(shown).collect::<Vec<_>>(),
+        "fates": fates(&party, node.now()),
     }))
 }
 
-/// `GET /v1/collections/{id}/releases`: everything that was published, and its cost.
+/// `GET /v1/collections/{id}/releases`: everything that was published and its cost, and the fate
+/// of every epoch that has begun.
 pub async fn releases(
     State(node): State<Arc<Node>>,
     _: Viewer,
     Here(party): Here,
 ) -> Result<([(HeaderName, &'static str); 1], String), Problem> {
-    let id = party.id();
-    let releases = node.blocking(move |_| party.analyzer()?.releases()).await?;
-    // Each is one JSON object already.
-    let all = format!(r#"{{"collection":"{id}","releases":[{}]}}"#, releases.join(","));
+    let at = Arc::clone(&party);
+    let releases = node.blocking(move |_| at.analyzer()?.releases()).await?;
+    let (id, clock) = (party.id(), clock(&node));
+    let question = Value::from(party.route().title.as_str());
+    let fates = Value::from(fates(&party, node.now()));
+    // Each release is one JSON object already.
+    let releases = releases.join(",");
+    let all = format!(
+        r#"{{"collection":"{id}","question":{question},"clock":"{clock}","fates":{fates},"releases":[{releases}]}}"#
+    );
     Ok(([(CONTENT_TYPE, "application/json")], all))
+}
+
+/// The fates of all epochs that have begun, oldest first, with their times.
+fn fates(party: &Party, now: u64) -> Vec<Value> {
+    let schedule = &party.route().schedule;
+    let shown = |fates: Fates| {
+        let Fates { first, last, fate } = fates;
+        let mut row = json!({
+            "first": first,
+            "last": last,
+            "begin": Utc(schedule.start_of(first)).to_string(),
+            "end": Utc(schedule.end_of(last)).to_string(),
+            "fate": fate.name(),
+            "words": fate.words(),
+        });
+        if let Fate::Merged { into } = fate {
+            row["into"] = into.into();
+        }
+        row
+    };
+    party.fates(now).into_iter().map(shown).collect()
+}
+
+/// The word for the clock of a server: one that is set by hand need not tell the time of day.
+fn clock(node: &Node) -> &'static str {
+    if node.clock.is_simulated() { "simulated" } else { "system" }
 }
 
 /// The parties whose key or signature this one waits for, if any.
@@ -137,6 +179,14 @@ fn missing(party: &Party, now: u64) -> Option<Value> {
     let (keys, signatures) = party.course.keyring.missing(window);
     let id = party.id().to_string();
     Some(json!({ "collection": id, "window": window, "keys": keys, "signatures": signatures }))
+}
+
+/// The next party, if batches have not been able to reach it for some minutes.
+fn unreachable(node: &Node, party: &Party) -> Option<Value> {
+    let hop = party.course.hop + 1;
+    let next = party.route().chain.party(hop)?;
+    let seconds = node.watch.unreached(&next.url, node.now())?;
+    Some(json!({ "collection": party.id().to_string(), "hop": hop, "seconds": seconds }))
 }
 
 /// The description of all paths in OpenAPI 3.1.

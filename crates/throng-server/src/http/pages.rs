@@ -16,6 +16,7 @@ use axum::http::header::{
     SET_COOKIE,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use axum::middleware::Next;
 use axum::response::{Html, IntoResponse};
 use axum::routing::{MethodRouter, get};
 use std::sync::Arc;
@@ -65,7 +66,11 @@ pub async fn csv(
     Here(party): Here,
 ) -> Result<impl IntoResponse, Problem> {
     let name = format!("attachment; filename=\"{}.csv\"", party.id());
-    let text = node.page(move |_| Ok(dashboard::csv(&party.analyzer()?.published()?))).await?;
+    let text = node.page(move |_| {
+        let analyzer = party.analyzer()?;
+        Ok(dashboard::csv(analyzer.collection(), &analyzer.published()?))
+    });
+    let text = text.await?;
     let media = "text/csv; charset=utf-8".to_owned();
     Ok(([(CONTENT_TYPE, media), (CONTENT_DISPOSITION, name)], text))
 }
@@ -141,6 +146,20 @@ impl IntoResponse for Page {
     }
 }
 
+/// Attaches the frame of its visitor to a problem, so that the page that tells it has the menu.
+pub async fn framed(
+    State(node): State<Arc<Node>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response<Body> {
+    let visitor = node.guard.visitor(request.headers(), node.now());
+    let mut response = next.run(request).await;
+    if response.extensions().get::<Problem>().is_some() {
+        response.extensions_mut().insert(frame(&node, visitor, ""));
+    }
+    response
+}
+
 /// The address that a person asks for, if it is no machine: browsers say that they take pages.
 pub fn person<B>(request: &Request<B>) -> Option<String> {
     let accept = request.headers().get(ACCEPT)?.to_str().ok()?;
@@ -157,7 +176,9 @@ pub fn told(mut response: Response<Body>, person: Option<String>) -> Response<Bo
         let mut query = form_urlencoded::Serializer::new(String::new());
         return see(&format!("/login?{}", query.append_pair("next", &to).finish()), None);
     }
-    (said.status, Page(dashboard::problem(said.status.as_u16(), &said.title))).into_response()
+    let frame = response.extensions_mut().remove::<Frame>().unwrap_or_default();
+    (said.status, Page(dashboard::problem(frame, said.status.as_u16(), &said.title)))
+        .into_response()
 }
 
 /// Refuses a form that a page of somebody else sends; browsers say whose page it is.
@@ -168,7 +189,8 @@ fn own(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 fn frame(node: &Node, visitor: Option<Visitor>, here: &'static str) -> Frame {
-    Frame::new(node.role, node.guard.is_open(), visitor, here)
+    let frame = Frame::new(node.role, node.guard.is_open(), visitor, here);
+    frame.simulated(node.clock.is_simulated())
 }
 
 /// Redirects to another address by GET.

@@ -4,6 +4,7 @@ use super::problem::Problem;
 use super::{about, batch, bulletin, pages, upload};
 use crate::server::Node;
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post, put};
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub fn routes(node: Arc<Node>) -> Router {
     router
         .fallback(async || Problem::NO_PATH)
         .method_not_allowed_fallback(async || Problem::METHOD)
+        .layer(from_fn_with_state(Arc::clone(&node), pages::framed))
         .with_state(node)
 }
 

@@ -44,6 +44,13 @@ impl Watch {
         lock(&self.parties).get(url).copied()
     }
 
+    /// The seconds for which the party at an address has not answered, once they are so many that a
+    /// restart does not explain them.
+    pub fn unreached(&self, url: &str, now: u64) -> Option<u64> {
+        let health = self.party(url).filter(|health| health.trouble.is_some())?;
+        Some(now.saturating_sub(health.since)).filter(|seconds| *seconds >= UNREACHED)
+    }
+
     /// The progress of the running epoch of a collection, if the first mix tells it.
     pub fn progress(&self, collection: &CollectionId) -> Option<Progress> {
         lock(&self.open).get(collection).copied()
@@ -121,6 +128,9 @@ fn progress(status: &[u8]) -> Option<Progress> {
 
 const EVERY: Duration = Duration::from_secs(15);
 
+/// Seconds without an answer after which a party counts as unreachable.
+const UNREACHED: u64 = 300;
+
 /// The time that a party has for an answer. People look at it later, so that a late one is as good
 /// as none.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -151,6 +161,18 @@ mod tests {
         watch.heard("http://a", Err(Failure::Status(500)), 50);
         let down = Health { trouble: Some(Failure::Status(500)), since: 50, answered: Some(40) };
         assert_eq!(seen(), down);
+    }
+
+    #[test]
+    fn a_party_is_unreachable_once_it_is_away_for_longer_than_a_restart() {
+        let watch = Watch::default();
+        let away = |now| watch.unreached("http://a", now);
+        assert_eq!(away(1_000), None);
+        watch.heard("http://a", Err(Failure::Unreachable), 1_000);
+        watch.heard("http://a", Err(Failure::Slow), 1_290);
+        assert_eq!((away(1_299), away(1_300)), (None, Some(300)));
+        watch.heard("http://a", Ok(()), 1_310);
+        assert_eq!(away(9_999), None);
     }
 
     #[test]

@@ -41,7 +41,19 @@ async fn a_crowd_goes_through_the_chain_and_comes_out_as_a_release() {
         assert!(page.contains("Is 1 &#60; 2?") && page.contains("of 30 said yes"), "{path}");
     }
     let table = world.get(&world.at(2, "/releases.csv")).await.text().await.unwrap();
-    assert!(table.lines().nth(1).unwrap().starts_with("0,0,30,\"yes\",15"), "{table}");
+    let row = format!(
+        "{},\"Is 1 < 2?\",1970-01-12T13:46:40Z,1970-01-12T13:48:20Z,0,0,30,\"yes\",15",
+        world.id
+    );
+    assert!(table.lines().nth(1).unwrap().starts_with(&row), "{table}");
+    let published = world.json(&world.at(2, "/releases")).await;
+    assert_eq!(
+        (&published["question"], &published["clock"]),
+        (&"Is 1 < 2?".into(), &"simulated".into())
+    );
+    assert_eq!(published["releases"][0]["begin"], "1970-01-12T13:46:40Z");
+    assert_eq!(published["releases"][0]["end"], "1970-01-12T13:48:20Z");
+    assert_eq!(published["fates"][0]["fate"], "released");
 
     let file = world.get(&world.at(1, "")).await;
     assert_eq!(file.headers()["content-type"], "application/toml");
@@ -63,6 +75,17 @@ async fn too_few_are_dropped_and_the_next_epoch_goes_on() {
     world.clock.set(START + 210);
     let release = &world.releases(1).await[0];
     assert_eq!((&release["first"], &release["reports"]), (&1.into(), &CROWD.into()));
+    // The analyzer heard of the first one: no number, and no guess.
+    let status = world.json(&world.at(2, "/status")).await;
+    assert_eq!(
+        (&status["fates"][0]["fate"], &status["fates"][0]["words"]),
+        (&"short".into(), &"too few reports".into())
+    );
+    assert_eq!(status["slots"][0]["stage"], "short");
+    assert!(status["slots"][0]["reports"].is_null());
+    let page = world.get(&format!("{}/collections/{}", world.root(2), world.id)).await;
+    let page = page.text().await.unwrap();
+    assert!(page.contains("too few reports") && page.contains("Simulated clock"), "{page}");
 }
 
 /// A world whose first mix has a batch of 25 reports, and whose second is away.

@@ -41,6 +41,7 @@ async fn operators_see_who_answers_and_what_became_of_batches() {
     assert_eq!(world.post(0, few.concat()).await, 202);
     world.clock.set(START + 110);
     world.slot(0, 0, "short").await;
+    world.slot(2, 0, "short").await;
     let crowd = world.reports(1, 25).await;
     assert_eq!(world.post(1, crowd.concat()).await, 202);
     world.clock.set(START + 210);
@@ -49,11 +50,12 @@ async fn operators_see_who_answers_and_what_became_of_batches() {
 
     let text = page(&operations).await;
     assert!(text.contains("Is 1 &#60; 2?") && !text.contains("Is 1 < 2?"));
-    assert!(text.contains("1 released, 1 nothing arrived, 1 takes reports"), "{text}");
+    assert!(text.contains("1 released, 1 dropped, 1 takes reports"), "{text}");
+    assert!(text.contains("1: too few reports") && !text.contains("not decided"), "{text}");
     assert!(text.contains("epoch 1, closed 0 seconds ago"));
     let text = page(world.root(0)).await;
     assert!(text.contains("1 handed over, 0 of them merged; 0 on the way; 1 dropped"), "{text}");
-    assert!(text.contains("1: fewer reports than a crowd") && text.contains("epoch 1, 25 reports"));
+    assert!(text.contains("1: too few reports") && text.contains("epoch 1, 25 reports"));
     for text in [text, page(world.root(1)).await] {
         assert!(!text.contains("3 reports") && !text.contains("style="));
     }

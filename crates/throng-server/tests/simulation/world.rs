@@ -1,6 +1,8 @@
 //! A chain, all that is known about it from outside, and the properties that both must have.
 
-use crate::common::{CATEGORIES, DRAIN, Network, Role, Setup, counts, hand_over, tell, wire};
+use crate::common::{
+    CATEGORIES, DRAIN, Member, Network, Role, Setup, counts, hand_over, tell, wire,
+};
 use crate::operations::{How, Kind, Operation, Wait};
 use rand_core::Rng;
 use serde_json::Value;
@@ -8,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use throng_mix::simulated::{Fault, Faults, MemoryStore};
 use throng_mix::store::{LogKey, LogName, RowKey, Table};
-use throng_mix::{Slot, Stage, Why};
+use throng_mix::{Fate, Fates, Slot, Stage, Why, Word};
 use throng_server::Entry;
 use throng_wire::{
-    Binding, LAYER, Layer, LayerPublic, LayerSecret, Opener, Receipt, SignedDirectory,
+    Binding, LAYER, Layer, LayerPublic, LayerSecret, Loss, Opener, Receipt, Route, SignedDirectory,
     SignedManifest,
 };
 
@@ -37,6 +39,8 @@ pub struct World {
     /// The releases by their first epoch.
     pub releases: BTreeMap<u64, Value>,
     pub crashes: u64,
+    /// The words that epochs were dropped, as they left mixes.
+    pub words: u64,
 }
 
 /// A report that a client sent, or tried to send.
@@ -94,6 +98,7 @@ impl World {
             counted: BTreeMap::new(),
             releases: BTreeMap::new(),
             crashes: 0,
+            words: 0,
             network,
         }
     }
@@ -244,6 +249,16 @@ impl World {
             _ => None,
         };
         slots.filter_map(why).collect()
+    }
+
+    /// What the analyzer knows of each epoch.
+    pub fn fates(&self) -> Vec<String> {
+        let route = Route::from(&*self.network.collection);
+        let role = self.network.nodes.last().unwrap().role();
+        let fates = Fates::of(&route, &role.slots(), role.keyring().live(), self.network.now);
+        let words =
+            |fates: &Fates| (fates.first..=fates.last).map(|_| fates.fate.words()).collect();
+        fates.iter().flat_map(|fates| -> Vec<String> { words(fates) }).collect()
     }
 
     /// The number of replays that releases tell of.
@@ -565,6 +580,12 @@ impl World {
             let apart = manifest.last < before.first || before.last < manifest.first;
             assert!(*other != hop || apart, "overlapping batches leave hop {hop}");
         }
+        if manifest.is_empty() {
+            self.check_word(hop, &signed, &batch[length..]);
+            self.words += 1;
+            self.left.insert((hop, first), batch.to_vec());
+            return;
+        }
         let size = manifest.record_bytes as usize;
         let records: BTreeSet<&[u8]> = batch[length..].chunks(size).collect();
         assert_eq!(records.len() as u64, manifest.records, "each record once");
@@ -576,6 +597,14 @@ impl World {
             }
         }
         self.left.insert((hop, first), batch.to_vec());
+    }
+
+    /// Checks the word that epochs are dropped: it is all that is said, and says no number.
+    fn check_word(&self, hop: u8, signed: &SignedManifest, records: &[u8]) {
+        let party = self.network.collection.chain.party(hop).unwrap();
+        let manifest = signed.verify(&party.identity).unwrap();
+        assert_eq!(records, [0_u8; 0], "a word has no records");
+        assert!(manifest.losses.iter().all(|loss| *loss == Loss::default()), "a word tells losses");
     }
 
     /// Opens a record as all parties from `hop` on would together.
@@ -621,9 +650,53 @@ impl World {
             assert_eq!(left.count(), 0, "hop {hop} keeps {blobs:?}");
             self.check_logs(hop, &node.store);
         }
+        self.check_fates();
         for report in self.reports.iter().filter(|report| report.acknowledged) {
             if matches!(report.kind, Kind::Valid) {
                 self.check_fate(report);
+            }
+        }
+    }
+
+    /// Checks (j).
+    fn check_fates(&self) {
+        let route = Route::from(&*self.network.collection);
+        let of = |node: &Member| {
+            let (role, slots) = (node.role(), node.role().slots());
+            let fates = Fates::of(&route, &slots, role.keyring().live(), self.network.now);
+            let each = fates.iter().flat_map(|fates| {
+                let fate = fates.fate;
+                (fates.first..=fates.last).map(move |epoch| (epoch, fate))
+            });
+            each.collect::<BTreeMap<u64, Fate>>()
+        };
+        let parties: Vec<BTreeMap<u64, Fate>> = self.network.nodes.iter().map(of).collect();
+        for epoch in 0..route.epochs {
+            let all: Vec<Fate> = parties.iter().map(|fates| fates[&epoch]).collect();
+            assert!(all.iter().all(|fate| fate.is_final()), "epoch {epoch} is undecided: {all:?}");
+            match *all.last().unwrap() {
+                Fate::Lost => {
+                    let late = self.network.nodes.iter().flat_map(|node| node.role().slots());
+                    let mut late = late.filter(|slot| (slot.first..=slot.last).contains(&epoch));
+                    let gave_up = |slot: &Slot| {
+                        let keys = matches!(slot.stage, Stage::Dropped { why: Why::Keys, .. });
+                        keys || slot.word == Some(Word::Late) || slot.to_tell()
+                    };
+                    assert!(late.any(|slot| gave_up(&slot)), "epoch {epoch} is lost: {all:?}");
+                }
+                // Whoever found it short, there was no crowd of reports that everybody can open.
+                Fate::Dropped(Why::Short) => {
+                    let slots = self.network.nodes.last().unwrap().role().slots();
+                    let mut slots = slots.iter().map(|slot| slot.first..=slot.last);
+                    let slot = slots.find(|slot| slot.contains(&epoch)).unwrap();
+                    let inside = |r: &&Report| {
+                        r.acknowledged && matches!(r.kind, Kind::Valid) && slot.contains(&r.epoch)
+                    };
+                    let valid = self.reports.iter().filter(inside).count() as u64;
+                    assert!(valid < self.quorum, "{valid} are not short");
+                }
+                Fate::Released | Fate::Merged { .. } | Fate::Dropped(Why::Budget) => {}
+                other => panic!("epoch {epoch} at the analyzer: {other:?}"),
             }
         }
     }

@@ -4,7 +4,8 @@ use crate::dashboard::query::Query;
 use std::fmt::Write;
 use throng_account::show::Count;
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_mechanism::{Ask, Kind, Question};
+use throng_collection::Promise;
+use throng_mechanism::{Ask, Key, Kind, Question};
 
 /// The state of the form. Every number is within the ends of its list, whatever the query said.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +51,7 @@ impl Choice {
         let epsilon = Epsilon::new(self.number("epsilon"))?;
         Ok(Ask::new(self.question(), crowd, epsilon, Delta::new(self.number("delta"))?)
             .with_reports(reports)
+            .with_epochs(self.number("epochs") as u64)
             .with_max_messages(self.number("max_messages") as u64)
             .with_local_floor(floor.is_finite().then(|| Epsilon::new(floor)).transpose()?)
             .with_fragile(self.fragile))
@@ -57,18 +59,33 @@ impl Choice {
 
     /// The same question as a command line.
     pub fn command(&self) -> String {
+        format!("throng plan --value {}{}", self.value.name(), self.flags())
+    }
+
+    /// A command line that writes a collection with this mechanism, its parties left to fill in.
+    pub fn writes(&self, key: Key) -> String {
+        format!(
+            "throng collection new question.toml --mechanism {key} --text \"The question?\"{} \
+             --every 24h --mix NAME=URL=IDENTITY --mix NAME=URL=IDENTITY --analyzer \
+             NAME=URL=IDENTITY",
+            self.flags()
+        )
+    }
+
+    /// The promise and its limits as arguments.
+    fn flags(&self) -> String {
         let mut command = format!(
-            "throng plan --value {} --n {} --epsilon {} --delta {:e}",
-            self.value.name(),
+            " --n {} --epsilon {} --delta {:e} --epochs {}",
             self.number("n") as u64,
             self.number("epsilon"),
             self.number("delta"),
+            self.number("epochs"),
         );
         let sized = !matches!(self.value, Kind::Bit | Kind::Real);
         let more = [
             ("size", sized.then(|| self.size().into())),
             ("changes", (self.value == Kind::State).then(|| self.number("changes"))),
-            ("corrupt", Some(self.number("corrupt")).filter(|share| *share > 0.0)),
+            ("corrupt", Some(self.number("corrupt"))),
             ("max-messages", Some(self.number("max_messages"))),
             ("local-floor", Some(self.number("local_floor")).filter(|floor| floor.is_finite())),
         ];
@@ -181,13 +198,19 @@ fn words(number: f64) -> String {
 }
 
 /// Every quantity with a slider. The ends of the lists bound what a query can ask for.
-pub const DIALS: [Dial; 8] = [
+pub const DIALS: [Dial; 9] = [
     Dial::new("n", "Reports in one release", &CROWDS, 1e5),
-    Dial::new("epsilon", "ε to reach", &EPSILONS, 1.0),
-    Dial::new("delta", "δ, what may be added to e^ε", &DELTAS, 1e-6),
+    Dial::new("epochs", "Epochs, each with a release about the same people", &EPOCHS, 1.0),
+    Dial::new("epsilon", "ε of all epochs together", &EPSILONS, 1.0),
+    Dial::new("delta", "δ of all epochs together: how likely ε may fail", &DELTAS, 1e-6),
     Dial::new("size", "Answers, things, periods or bits", &SIZES, 10.0).only("sized"),
     Dial::new("changes", "Changes followed", &CHANGES, 1.0).only("state"),
-    Dial::new("corrupt", "Share of reports that may be the adversary’s", &CORRUPT, 0.0),
+    Dial::new(
+        "corrupt",
+        "Share of reports that may be the adversary’s",
+        &CORRUPT,
+        Promise::USUAL_CORRUPT,
+    ),
     Dial::new("max_messages", "Messages in a report at most", &MESSAGES, 16.0),
     Dial::new("local_floor", "ε of a report by itself at most", &FLOORS, f64::INFINITY),
 ];
@@ -196,6 +219,7 @@ const CROWDS: [f64; 22] = [
     1e2, 2e2, 5e2, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8,
     2e8, 5e8, 1e9,
 ];
+const EPOCHS: [f64; 12] = [1.0, 2.0, 4.0, 7.0, 12.0, 30.0, 52.0, 90.0, 180.0, 365.0, 730.0, 1000.0];
 const EPSILONS: [f64; 15] =
     [0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
 const DELTAS: [f64; 9] = [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12];
@@ -235,7 +259,7 @@ mod tests {
     #[test]
     fn no_query_asks_for_more_than_the_sliders_can() {
         for query in [
-            "n=1e300&size=1e9&epsilon=1e9&delta=1&corrupt=1&max_messages=1e9&local_floor=1e9",
+            "n=1e300&size=1e9&epsilon=1e9&delta=1&corrupt=1&max_messages=1e9&local_floor=1e9&epochs=1e9",
             "n=-5&size=-1&epsilon=0&delta=0&corrupt=-1&max_messages=0&local_floor=-1&changes=0",
             "n=nan&size=inf&epsilon=&delta=x&corrupt=%00&n_step=99&epsilon_step=-1",
         ] {
@@ -246,6 +270,7 @@ mod tests {
                 assert!((0.1..=8.0).contains(&ask.epsilon.get()), "{query}");
                 assert!((1e-12..=1e-4).contains(&ask.delta.get()), "{query}");
                 assert!((1..=128).contains(&ask.max_messages), "{query}");
+                assert!((1..=1_000).contains(&ask.epochs), "{query}");
                 assert!(ask.local_floor.is_none_or(|floor| floor.get() >= 0.5), "{query}");
             }
         }
@@ -254,15 +279,21 @@ mod tests {
     #[test]
     fn the_command_line_asks_for_the_same() {
         let all = "value=state&n=5e4&epsilon=0.5&delta=1e-9&size=100&changes=2&corrupt=0.1\
-                   &max_messages=4&local_floor=3&fragile=1";
+                   &max_messages=4&local_floor=3&fragile=1&epochs=30";
         assert_eq!(
             choice(all).command(),
-            "throng plan --value state --n 50000 --epsilon 0.5 --delta 1e-9 --size 128 --changes 2 \
-             --corrupt 0.1 --max-messages 4 --local-floor 3 --fragile"
+            "throng plan --value state --n 50000 --epsilon 0.5 --delta 1e-9 --epochs 30 --size 128 \
+             --changes 2 --corrupt 0.1 --max-messages 4 --local-floor 3 --fragile"
         );
         assert_eq!(
             choice("").command(),
-            "throng plan --value bit --n 100000 --epsilon 1 --delta 1e-6 --max-messages 16"
+            "throng plan --value bit --n 100000 --epsilon 1 --delta 1e-6 --epochs 1 --corrupt 0.05 --max-messages 16"
+        );
+        assert_eq!(
+            choice("epochs=365").writes(Key::BitSum),
+            "throng collection new question.toml --mechanism bit-sum --text \"The question?\" --n \
+             100000 --epsilon 1 --delta 1e-6 --epochs 365 --corrupt 0.05 --max-messages 16 --every 24h --mix \
+             NAME=URL=IDENTITY --mix NAME=URL=IDENTITY --analyzer NAME=URL=IDENTITY"
         );
     }
 }

@@ -3,11 +3,13 @@
 use super::curve::Curve;
 use super::trade::Bound;
 use crate::Entry;
-use crate::dashboard::time::Epochs;
+use crate::dashboard::number::Delta;
+use crate::dashboard::time::{Epochs, Moment};
 use throng_account::Band;
 use throng_account::show::{Count, Lower, Near, Upper};
 use throng_chart::{Axis, Chart, Scale, Series, Stroke};
 use throng_collection::{Promise, Release, Terms};
+use throng_wire::Schedule;
 
 /// A chart, and its numbers as a table.
 pub struct Picture {
@@ -24,6 +26,12 @@ impl Picture {
     }
 }
 
+/// The place of a point that a chart does not have. What comes after it keeps its look, and looks
+/// like none of the points of the release and of the promise.
+fn place() -> Series {
+    Series::new("", Stroke::Markers, vec![])
+}
+
 fn axis(label: &str, scale: Scale, range: Option<(f64, f64)>) -> Axis {
     Axis { label: label.into(), scale, range }
 }
@@ -32,13 +40,10 @@ fn axis(label: &str, scale: Scale, range: Option<(f64, f64)>) -> Axis {
 pub fn profile(curve: &Curve, terms: &Terms, release: &Release) -> Picture {
     let upper = curve.0.iter().map(|place| (place.epsilon, place.delta.upper)).collect();
     let mut series = vec![Series::new("δ at most", Stroke::Solid, upper)];
-    let lower = curve.has_lower();
-    if lower {
-        let points = curve.0.iter().map(|place| (place.epsilon, place.delta.lower)).collect();
-        series.push(Series::new("δ at least", Stroke::Dashed, points));
-    }
+    // The place of a series decides its shape and colour: the points have the second and the third
+    // on every page.
     let mut point = |name: &str, epsilon: f64, delta: f64| {
-        let notes = vec![format!("{name}: ε = {}, δ = {}", Upper(epsilon), Upper(delta))];
+        let notes = vec![format!("{name}: ε = {}, δ = {}", Upper(epsilon), Delta(delta))];
         let marked = Series::new(name, Stroke::Markers, vec![(epsilon, delta)]);
         series.push(Series { notes, ..marked });
     };
@@ -48,6 +53,13 @@ pub fn profile(curve: &Curve, terms: &Terms, release: &Release) -> Picture {
     let Promise { epsilon, delta, .. } = terms.promise;
     if release.first == release.last && epsilon.get() <= end {
         point("promised", epsilon.get(), delta.get());
+    } else {
+        series.push(place());
+    }
+    let lower = curve.has_lower();
+    if lower {
+        let points = curve.0.iter().map(|place| (place.epsilon, place.delta.lower)).collect();
+        series.push(Series::new("δ at least", Stroke::Dashed, points));
     }
     let chart = Chart {
         title: "δ at every ε".into(),
@@ -60,7 +72,7 @@ pub fn profile(curve: &Curve, terms: &Terms, release: &Release) -> Picture {
     let row = |place: &super::curve::Place| {
         let Band { lower, upper } = place.delta;
         let epsilon = Upper(place.epsilon).to_string();
-        let row = [epsilon, Upper(upper).to_string(), Lower(lower).to_string()];
+        let row = [epsilon, Delta(upper).to_string(), Lower(lower).to_string()];
         row[..columns].to_vec()
     };
     let head = ["ε", "δ at most", "δ at least"];
@@ -77,7 +89,12 @@ pub fn trade_off(curve: &Curve) -> (Picture, String) {
         title: "How well anybody can tell two answers apart".into(),
         x: share("false alarms, α"),
         y: share("missed, β"),
-        series: vec![Series::new("misses at least", Stroke::Solid, bound.0.clone()), guess],
+        series: vec![
+            Series::new("misses at least", Stroke::Solid, bound.0.clone()),
+            place(),
+            place(),
+            guess,
+        ],
     };
     let row = |alpha: &f64| {
         let beta = Lower(bound.beta(*alpha)).to_string();
@@ -94,22 +111,28 @@ pub fn trade_off(curve: &Curve) -> (Picture, String) {
 }
 
 /// The rest of the lifetime's ε after each release.
-pub fn budget(ledger: &[Entry], promise: &Promise) -> Option<Picture> {
+pub fn budget(ledger: &[Entry], promise: &Promise, schedule: &Schedule) -> Option<Picture> {
     let limit = promise.lifetime.0.get();
     let left = |entry: &Entry| (limit - entry.total.get()).max(0.0);
     // The order is by epoch, since a batch may be released before an earlier one.
     let mut ledger = ledger.to_vec();
     ledger.sort_by_key(|entry| entry.last);
-    let points = ledger.iter().map(|entry| (entry.last as f64, left(entry)));
+    let begin = |entry: &Entry| schedule.start_of(entry.last);
+    let points = ledger.iter().map(|entry| (begin(entry) as f64, left(entry)));
     let note = |entry: &Entry| {
-        format!("epoch {}: {} left", Epochs(entry.first, entry.last), Lower(left(entry)))
+        let (epochs, begin) = (Epochs(entry.first, entry.last), Moment(begin(entry)));
+        format!("epoch {epochs}, {begin}: {} left", Lower(left(entry)))
     };
     let notes = if ledger.len() > NOTED { vec![] } else { ledger.iter().map(note).collect() };
     let series = Series { notes, ..Series::new("", Stroke::Solid, points.collect()) };
-    let last = ledger.last()?.last;
+    let last = begin(ledger.last()?).max(schedule.start_of(1));
     let chart = Chart {
         title: "What is left of the budget".into(),
-        x: axis("epoch", Scale::Whole, Some((0.0, last.max(1) as f64))),
+        x: axis(
+            "begin of the epoch (UTC)",
+            Scale::Time,
+            Some((schedule.start as f64, last as f64)),
+        ),
         y: axis("ε left", Scale::Linear, Some((0.0, 1.1 * limit))),
         series: vec![series, Series::limit("the whole lifetime", limit)],
     };
