@@ -15,7 +15,7 @@ pub use collection::{Below, Collection, NewCollection, Words};
 pub use operate::{Doctor, Token};
 pub use plan::{Audit, FittedMechanism, Limits, LooseWish, Plan, Simulate, ValuesArgs, Wish};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Statistics from many people without learning what one of them reported.
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[command(version, max_term_width = 100, propagate_version = true)]
 #[command(after_help = "Examples:
   throng demo
-  throng plan --value bit --n 1e6 --epsilon 1 --delta 1e-8
+  throng plan --value bit --n 1e6 --epsilon 1 --delta 1e-6 --epochs 365
   throng account amplify --n 1e6 --epsilon0 1 --delta 1e-6")]
 pub struct Cli {
     /// Print one JSON object on standard output and nothing else there
@@ -32,6 +32,19 @@ pub struct Cli {
 
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Reads the arguments of this process. A number below 0 is taken for a number, so that the
+    /// answer is about its range and not about an option nobody meant.
+    pub fn read() -> Result<Self, clap::Error> {
+        fn with_negative_numbers(command: clap::Command) -> clap::Command {
+            command.allow_negative_numbers(true).mut_subcommands(with_negative_numbers)
+        }
+        let mut command = with_negative_numbers(Self::command());
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
 }
 
 #[derive(Subcommand)]
@@ -46,8 +59,10 @@ pub enum Command {
     #[command(subcommand)]
     #[command(after_help = example("calibrate bit-sum --n 1e6 --epsilon 1 --delta 1e-6"))]
     Calibrate(Calibrate),
-    /// Every mechanism for a question, calibrated: error, messages, bytes, local floor
+    /// Every mechanism for a question, calibrated: error, messages, bytes, local floor, lifetime
     Plan(Plan),
+    /// What one device gives away over several collections together
+    Budget(Budget),
     /// Run values through encode, shuffle, analyze in process: error against truth
     Simulate(Simulate),
     /// Measure from outside how private a mechanism is: a lower bound on epsilon
@@ -308,21 +323,36 @@ pub enum Randomizer {
     UnaryEncoding,
 }
 
+/// The collections that one device takes part in.
+#[derive(Args)]
+#[command(after_help = example("budget crashes.toml plan.toml --plot budget.svg"))]
+pub struct Budget {
+    /// Collection files, or drafts of them
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Failure probability of all lifetimes together; the sum of theirs if not given
+    #[arg(long)]
+    pub delta: Option<f64>,
+    /// Write epsilon over the lifetimes, of each and of all together, to this SVG file
+    #[arg(long)]
+    pub plot: Option<PathBuf>,
+}
+
 /// The mechanisms to calibrate.
 #[derive(Subcommand)]
 pub enum Calibrate {
     /// The least lambda of bit-sum
     #[command(after_help = example("calibrate bit-sum --n 1e6 --epsilon 1 --delta 1e-6"))]
-    BitSum(Promise),
+    BitSum(Asked),
     /// The least p of two-message-count
     #[command(after_help = example("calibrate two-message-count --n 1e4 --epsilon 1 --delta 1e-6"))]
-    TwoMessageCount(Promise),
+    TwoMessageCount(Asked),
     /// The least lambda of real-sum
     #[command(after_help = example(
         "calibrate real-sum --n 1e3 --epsilon 1 --delta 1e-6 --max-messages 8"))]
     RealSum {
         #[command(flatten)]
-        promise: Promise,
+        asked: Asked,
         /// Bits per user; ceil(epsilon * sqrt(n)) if not given, at most --max-messages
         #[arg(long, value_parser = whole)]
         r: Option<u64>,
@@ -335,15 +365,15 @@ pub enum Calibrate {
         "calibrate kary-response --k 10 --n 1e4 --epsilon 0.1 --delta 1e-6"))]
     KaryResponse {
         #[command(flatten)]
-        promise: Promise,
+        asked: Asked,
         /// Categories
-        #[arg(long, value_parser = whole)]
+        #[arg(long, visible_alias = "size", value_parser = whole)]
         k: u64,
     },
     /// The largest local epsilon of binary randomized response
     #[command(after_help = example(
         "calibrate randomized-response --n 1e4 --epsilon 0.1 --delta 1e-6"))]
-    RandomizedResponse(Promise),
+    RandomizedResponse(Asked),
     #[command(flatten)]
     FittedMechanism(ByKey<FittedMechanism>),
     /// The largest local epsilon of any randomizer
@@ -364,11 +394,21 @@ pub enum Calibrate {
     },
 }
 
+/// A promise for all epochs together.
+#[derive(Args, Clone)]
+pub struct Asked {
+    #[command(flatten)]
+    pub promise: Promise,
+    /// Epochs in which the same people are asked: epsilon and delta are for all of them together
+    #[arg(long, default_value_t = 1, value_parser = epochs)]
+    pub epochs: u64,
+}
+
 /// A crowd and what it is promised.
 #[derive(Args, Clone)]
 pub struct Promise {
     #[command(flatten)]
-    pub crowd: CrowdArgs,
+    pub crowd: PromisedTo,
     /// Epsilon to reach
     #[arg(long)]
     pub epsilon: f64,
@@ -377,13 +417,24 @@ pub struct Promise {
     pub delta: f64,
 }
 
-/// The number of reports that are shuffled together.
+/// The reports that a promise is made for, not all of which are honest.
 #[derive(Args, Clone)]
-pub struct CrowdArgs {
+pub struct PromisedTo {
     /// Reports shuffled together, the user's own included (1000000 or 1e6)
     #[arg(long, value_parser = whole)]
     pub n: u64,
     /// Fraction of them that may be corrupt: the guarantee counts on the rest only
+    #[arg(long, visible_alias = "gamma", default_value_t = USUAL_CORRUPT)]
+    pub corrupt: f64,
+}
+
+/// The number of reports that are shuffled together, all of them honest unless it is said.
+#[derive(Args, Clone)]
+pub struct CrowdArgs {
+    /// Honest reports shuffled together, the user's own included (1000000 or 1e6)
+    #[arg(long, value_parser = whole)]
+    pub n: u64,
+    /// Fraction of n that is corrupt after all: the guarantee counts on the rest only
     #[arg(long, visible_alias = "gamma", default_value_t = 0.0)]
     pub corrupt: f64,
 }
@@ -417,6 +468,12 @@ fn example(line: &str) -> String {
     format!("Example:\n  throng {line}")
 }
 
+/// A number of epochs.
+fn epochs(text: &str) -> Result<u64, String> {
+    let epochs = whole(text)?;
+    if (1..=1_000_000).contains(&epochs) { Ok(epochs) } else { Err("from 1 to 1e6".into()) }
+}
+
 /// A whole number, also written 1e6 or 1_000_000.
 fn whole(text: &str) -> Result<u64, String> {
     let plain = text.replace('_', "");
@@ -425,9 +482,12 @@ fn whole(text: &str) -> Result<u64, String> {
     }
     match plain.parse::<f64>() {
         Ok(value) if (0.0..9e15).contains(&value) && value.fract() == 0.0 => Ok(value as u64),
-        _ => Err("not a whole number of at most 9e15".into()),
+        _ => Err("not a whole number from 0 to 9e15".into()),
     }
 }
+
+/// The fraction of reports that may be corrupt where a promise is made and nobody says another.
+const USUAL_CORRUPT: f64 = throng_collection::Promise::USUAL_CORRUPT;
 
 #[cfg(test)]
 mod tests {

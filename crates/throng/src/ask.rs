@@ -1,7 +1,8 @@
 //! Turns arguments into questions for the planner.
 
-use crate::args::{CrowdArgs, Limits, LooseWish, Promise, Wish};
-use anyhow::{Context, Result, ensure};
+use crate::args::{Limits, LooseWish, Promise, PromisedTo, Wish};
+use crate::collection::Usage;
+use anyhow::{Result, ensure};
 use throng_account::{Crowd, Delta, Epsilon, Error};
 use throng_mechanism::{Ask, Key, Kind, Question};
 
@@ -36,7 +37,7 @@ impl Wish {
 impl LooseWish {
     /// The wish, with its crowd filled in.
     pub fn with(&self, n: u64) -> Wish {
-        let crowd = CrowdArgs { n, corrupt: self.corrupt };
+        let crowd = PromisedTo { n, corrupt: self.corrupt };
         let promise = Promise { crowd, epsilon: self.epsilon, delta: self.delta };
         Wish { promise, limits: self.limits.clone() }
     }
@@ -46,7 +47,8 @@ impl Limits {
     /// The question put to values of a kind.
     fn question(&self, kind: Kind) -> Result<Question> {
         let size = |what: &'static str| -> Result<u32> {
-            let size = self.size.with_context(|| format!("--size is needed: how many {what}?"))?;
+            let missing = || Usage(format!("--size is needed: how many {what}?"));
+            let size = self.size.ok_or_else(missing)?;
             let (value, range) = (size as f64, "from 1 to 1000000");
             let fits = u32::try_from(size).ok().filter(|size| (1..=1_000_000).contains(size));
             Ok(fits.ok_or(Error::OutOfRange { name: "size", value, range })?)

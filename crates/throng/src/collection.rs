@@ -1,7 +1,8 @@
 //! `throng collection`: write, verify and state the promise of a collection; `throng keygen`.
 
 use crate::account::or_infinity;
-use crate::args::{self, CrowdArgs, NewCollection, Wish, Words};
+use crate::args::{self, NewCollection, PromisedTo, Wish, Words};
+use crate::calibrate::counting_on;
 use crate::local::fresh_identity;
 use crate::plan::bytes;
 use crate::report::{Printable, Report, finite};
@@ -10,12 +11,12 @@ use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
-use throng_account::Delta;
 use throng_account::show::Upper;
+use throng_account::{Delta, Epsilon};
 use throng_collection::{
     Board, Collection, Disclosure, Error, Promise, Prompt, Terms, duration_text,
 };
-use throng_mechanism::{Ask, Kind, Mechanism, Plan, Spending};
+use throng_mechanism::{Ask, Key, Kind, Mechanism, Plan, Spending};
 use throng_server::Clock;
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
@@ -31,6 +32,11 @@ pub fn run(request: args::Collection) -> Result<Report> {
 /// Writes a fresh identity for its owner alone, or reads one, and prints the public half.
 pub fn keygen(out: Option<&Path>, show: Option<&Path>) -> Result<Report> {
     if let Some(file) = out {
+        ensure!(
+            !file.exists(),
+            "{} exists already; a key is never replaced: choose another name, or see it with --show",
+            file.display()
+        );
         fresh_identity()?.write(file)?;
     }
     let file = out.or(show).context("--out or --show is needed")?;
@@ -46,17 +52,36 @@ pub fn read_terms(file: &Path) -> Result<Terms> {
     Terms::parse(&text_of(file)?).with_context(|| format!("{} is not a collection", file.display()))
 }
 
-/// A mechanism that was calibrated for a wish, with what it keeps, as a draft.
-pub fn draft(ask: &Ask, mechanism: Mechanism, corrupt: f64) -> Terms {
+/// A mechanism that was calibrated for a wish, with what it keeps, as a draft: the promise for all
+/// epochs is the wish, and that for one of them follows.
+pub fn draft(ask: &Ask, mechanism: Mechanism, corrupt: f64) -> Result<Terms> {
+    let (epsilon, delta) = if ask.epochs == 1 || mechanism.spending() == Spending::Lifetime {
+        (ask.epsilon, ask.delta)
+    } else {
+        let delta = ask.each_delta();
+        let epsilon = mechanism.profile(ask.crowd)?.epsilon(delta)?.epsilon;
+        (Epsilon::new(Upper(epsilon.get()).rounded(4))?, delta)
+    };
     let promise = Promise {
-        epsilon: ask.epsilon,
-        delta: ask.delta,
+        epsilon,
+        delta,
         crowd: ask.crowd,
         corrupt,
-        epochs: 1,
+        epochs: ask.epochs,
         lifetime: (ask.epsilon, ask.delta),
     };
-    Terms { question: Prompt::new(usual_text(ask.question.kind())), promise, mechanism }
+    Ok(Terms { question: Prompt::new(usual_text(ask.question.kind())), promise, mechanism })
+}
+
+/// Refuses to write a promise that is none, unless that is asked for.
+pub fn refuse_high(promise: &Promise, accepted: bool) -> Result<()> {
+    match promise.caution() {
+        Some(caution) if !accepted => bail!(Usage(format!(
+            "{caution} Ask for a smaller epsilon or for fewer epochs, or write it all the same with \
+             --high-epsilon"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a new file; refuses to replace one.
@@ -75,14 +100,7 @@ pub fn write_new(file: &Path, text: &str) -> Result<()> {
 pub struct Usage(pub String);
 
 fn new(request: &NewCollection) -> Result<Report> {
-    let mut terms = match &request.terms {
-        Some(file) => read_terms(file)?,
-        None => calibrated(request)?,
-    };
-    request.words.apply(&mut terms.question);
-    let (times, promise) = (&request.times, &mut terms.promise);
-    promise.corrupt = request.corrupt.unwrap_or(promise.corrupt);
-    promise.epochs = times.epochs.unwrap_or(promise.epochs);
+    let times = &request.times;
     let below = match (times.below, times.window) {
         (args::Below::Merge, Some(window)) => Below::Merge { window },
         (args::Below::Expire, None) => Below::Expire,
@@ -94,39 +112,125 @@ fn new(request: &NewCollection) -> Result<Report> {
     let start = times.start.unwrap_or(now - now % times.every.clamp(1, 60));
     let schedule = Schedule { start, every: times.every, grace: times.grace, below };
     let chain = Chain { mixes: request.mixes.clone(), analyzer: request.analyzer.clone() };
-    let delta = times.lifetime_delta.map(Delta::new).transpose()?;
-    terms.promise.lifetime = terms.lifetime(schedule.window(), delta)?;
+    let mut terms = match &request.terms {
+        Some(file) => drafted(request, file, schedule.window())?,
+        None => calibrated(request, schedule.window())?,
+    };
+    request.words.apply(&mut terms.question);
+    refuse_high(&terms.promise, request.high_epsilon)?;
+    nobody_is_trusted_unasked(&terms, request.trust_everyone)?;
     let text = Collection { terms, schedule, chain }.to_toml();
     let collection = Collection::parse(&text).map_err(usage)?;
     write_new(&request.file, &text)?;
-    let (epsilon, delta) = collection.terms.promise.lifetime;
-    Ok(Report::default()
+    let Promise { epsilon, delta, epochs, lifetime, corrupt, .. } = collection.terms.promise;
+    let report = Report::default()
         .line("file", "file", request.file.display().to_string())
         .line("id", "id", collection.id().to_string())
         .line("mechanism", "mechanism", collection.terms.mechanism.key().name())
         .line("quorum", "reports needed", collection.quorum())
-        .line("lifetime_epsilon", "epsilon of all epochs", Upper(epsilon.get()))
-        .line("lifetime_delta", "delta of all epochs", Upper(delta.get())))
+        .line("epochs", "epochs", epochs)
+        .line("lifetime_epsilon", "epsilon of all epochs", Upper(lifetime.0.get()))
+        .line("lifetime_delta", "delta of all epochs", Upper(lifetime.1.get()))
+        .line("epsilon", "epsilon of one epoch", Upper(epsilon.get()))
+        .line("delta", "delta of one epoch", Upper(delta.get()));
+    Ok(counting_on(cautioned(report, &collection.terms.promise), corrupt))
 }
 
-fn calibrated(request: &NewCollection) -> Result<Terms> {
+/// Refuses terms under which one report of an adversary's leaves nothing that is proved, unless
+/// they were asked for.
+pub fn nobody_is_trusted_unasked(terms: &Terms, asked: bool) -> Result<()> {
+    if asked || terms.promise.corrupt > 0.0 || terms.mechanism.local_floor().is_some() {
+        return Ok(());
+    }
+    bail!(Usage(format!(
+        "{} shows the value to whoever can pick out one report, and with corrupt = 0 no report of \
+         an adversary's is allowed for. Give --corrupt {} or the share you allow for, or \
+         --trust-everyone if every report and every mix is surely honest",
+        terms.mechanism.key().name(),
+        Promise::USUAL_CORRUPT
+    )))
+}
+
+/// Adds what a high epsilon means, for programs and for people.
+fn cautioned(report: Report, promise: &Promise) -> Report {
+    let caution = promise.caution();
+    let report = report.field("caution", caution.clone());
+    caution.into_iter().fold(report, Report::note)
+}
+
+/// The terms of a draft. Its mechanism is what it is, so another number of epochs costs more or
+/// less.
+fn drafted(request: &NewCollection, file: &Path, window: u64) -> Result<Terms> {
+    let mut terms = read_terms(file)?;
+    let (times, promise) = (&request.times, &mut terms.promise);
+    promise.corrupt = request.corrupt.unwrap_or(promise.corrupt);
+    let epochs = times.epochs.unwrap_or(promise.epochs);
+    let delta = times.lifetime_delta.map(Delta::new).transpose()?;
+    if epochs != promise.epochs || window > 1 || delta.is_some() {
+        promise.epochs = epochs;
+        terms.promise.lifetime = terms.lifetime(window, delta)?;
+    }
+    Ok(terms)
+}
+
+/// Question, promise and mechanism for what is asked. Where epochs may be merged, one person's
+/// reports in a release cost more than apart, so the mechanism is calibrated for less until what is
+/// promised covers that too.
+fn calibrated(request: &NewCollection, window: u64) -> Result<Terms> {
+    if request.times.lifetime_delta.is_some() {
+        bail!(Usage(
+            "--lifetime-delta goes with --terms; without a draft --delta is that one".into()
+        ));
+    }
+    let mut terms = calibrated_for(request, 1.0)?;
+    let asked = terms.promise.lifetime;
+    if window == 1 || request.times.epochs.unwrap_or(1) == 1 {
+        return Ok(terms);
+    }
+    let mut share = 1.0;
+    for _ in 0..SEARCHES {
+        let cost = terms.lifetime(window, Some(asked.1)).map(|(epsilon, _)| epsilon);
+        if cost.as_ref().is_ok_and(|cost| *cost <= asked.0) {
+            terms.promise.lifetime = asked;
+            return Ok(terms);
+        }
+        // Where groups have no epsilon at this delta, a smaller one may do.
+        share *= cost.map_or(0.5, |cost| (0.97 * asked.0.get() / cost.get()).clamp(0.1, 0.97));
+        terms = calibrated_for(request, share)?;
+    }
+    bail!("{window} merged epochs cannot keep this promise; take a smaller --window")
+}
+
+/// The mechanism for a share of the epsilon that is asked for.
+fn calibrated_for(request: &NewCollection, share: f64) -> Result<Terms> {
     let NewCollection { n: Some(n), epsilon: Some(epsilon), delta: Some(delta), .. } = *request
     else {
         bail!(Usage("--n, --epsilon and --delta are needed, or --terms".into()));
     };
-    let corrupt = request.corrupt.unwrap_or(0.0);
-    let promise = args::Promise { crowd: CrowdArgs { n, corrupt }, epsilon, delta };
-    let wish = Wish { promise, limits: request.limits.clone() };
+    let corrupt = request.corrupt.unwrap_or(Promise::USUAL_CORRUPT);
+    let promise = args::Promise { crowd: PromisedTo { n, corrupt }, epsilon, delta };
+    let mut wish = Wish { promise, limits: request.limits.clone() };
+    // As many as are named, unless the names are strings to look for.
+    let named = request.words.labels.len() as u64;
+    let kind = request.mechanism.map(Key::kind).or(request.value);
+    if named > 0 && matches!(kind, Some(Kind::Category | Kind::Attributes)) {
+        wish.limits.size = wish.limits.size.or(Some(named));
+    }
+    let epochs = request.times.epochs.unwrap_or(1);
+    let part = |ask: Ask| -> Result<Ask> {
+        let epsilon = Epsilon::new(share * ask.epsilon.get())?;
+        Ok(Ask { epsilon, ..ask }.with_epochs(epochs))
+    };
     match (request.mechanism, request.value) {
         (Some(key), _) => {
-            let ask = wish.about(key)?;
-            Ok(draft(&ask, ask.calibrate(key)?, corrupt))
+            let ask = part(wish.about(key)?)?;
+            draft(&ask, ask.calibrate(key)?, corrupt)
         }
         (None, Some(kind)) => {
-            let ask = wish.of_kind(kind)?;
+            let ask = part(wish.of_kind(kind)?)?;
             let best = Plan::new(&ask, bytes).offers.into_iter().next();
             let best = best.context("no mechanism keeps this promise; see throng plan")?;
-            Ok(draft(&ask, best.mechanism, corrupt))
+            draft(&ask, best.mechanism, corrupt)
         }
         (None, None) => bail!(Usage("--value or --mechanism is needed, or --terms".into())),
     }
@@ -160,7 +264,26 @@ fn told(
 }
 
 fn check(collection: &Collection) -> Report {
-    numbers(collection).field("kept", true).note("It keeps its promise.")
+    let report = numbers(collection).field("kept", true).note("It keeps its promise.");
+    warned(collection, cautioned(report, &collection.terms.promise))
+}
+
+/// Adds a warning if no report of an adversary's is allowed for.
+fn warned(collection: &Collection, report: Report) -> Report {
+    let Terms { promise, mechanism, .. } = &collection.terms;
+    if promise.corrupt > 0.0 {
+        return report;
+    }
+    let left = match mechanism.local_floor() {
+        Some(_) => "only the local floor is sure",
+        None => "nothing is sure",
+    };
+    report.note(format!(
+        "Warning: corrupt is 0, so everyone who reports is trusted, and every mix: as soon as some \
+         of the reports are an adversary's, {left}. throng collection new writes another one with \
+         --corrupt {}.",
+        Promise::USUAL_CORRUPT
+    ))
 }
 
 fn show(collection: &Collection) -> Report {
@@ -182,11 +305,13 @@ fn show(collection: &Collection) -> Report {
         .field("parameters", parameters)
         .field("corrupt", promise.corrupt)
         .field("spending", spending)
+        .field("caution", promise.caution())
         .field("merged", merged(collection))
         .field("influence", finite(mechanism.influence()))
         .field("standard_error", mechanism.standard_error(collection.quorum() as f64))
         .say("collection", collection.id().to_string());
-    shown(report, &collection.schedule, &collection.chain, collection.plain())
+    let report = shown(report, &collection.schedule, &collection.chain, collection.plain());
+    warned(collection, report)
 }
 
 fn check_board(board: &Board) -> Report {
@@ -245,8 +370,8 @@ fn numbers(collection: &Collection) -> Report {
         .line("bytes_per_report", "bytes per report", shape.report_bytes())
         .line("quorum", "reports needed", collection.quorum())
         .line("crowd", "honest ones among them", promise.crowd.get())
-        .line("epsilon", "epsilon", Upper(promise.epsilon.get()))
-        .line("delta", "delta", Upper(promise.delta.get()))
+        .line("epsilon", "epsilon of one epoch", Upper(promise.epsilon.get()))
+        .line("delta", "delta of one epoch", Upper(promise.delta.get()))
         .line("epochs", "epochs", promise.epochs)
         .line("lifetime_epsilon", "epsilon of all epochs", Upper(promise.lifetime.0.get()))
         .line("lifetime_delta", "delta of all epochs", Upper(promise.lifetime.1.get()))
@@ -274,6 +399,9 @@ fn usage(error: Error) -> anyhow::Error {
         other => other.into(),
     }
 }
+
+/// Calibrations for merged epochs that are tried at most.
+const SEARCHES: u32 = 12;
 
 fn usual_text(kind: Kind) -> &'static str {
     match kind {

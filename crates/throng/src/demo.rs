@@ -14,6 +14,7 @@ use crate::crowd::Job;
 use crate::local::{LocalParties, LocalServers};
 use crate::parallel::seed;
 use crate::report::Report;
+use crate::stop;
 use answer::{EpochResult, summary};
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
@@ -47,7 +48,7 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
         let servers = parties.serve(slice::from_ref(&collection), &[])?;
         let shown = tokio::select! {
             report = play(&people, &collection, &servers, request.seed) => report?.print(json),
-            _ = tokio::signal::ctrl_c() => {
+            _ = stop::asked() => {
                 servers.stop().await;
                 bail!("stopped; nothing is left behind");
             }
@@ -60,7 +61,7 @@ pub fn run(request: &Demo, json: bool) -> Result<bool> {
             if epochs == 1 {
                 eprintln!("With --epochs 7 it has a line over time to show.");
             }
-            tokio::signal::ctrl_c().await?;
+            stop::asked().await?;
         }
         servers.stop().await;
         Ok(shown)
@@ -103,6 +104,7 @@ async fn play(
         }
         servers.clock.set(schedule.deadline(epoch));
         let (release, reports) = watch.through(epoch).await?;
+        servers.show_truth(collection.id(), epoch, truth.clone());
         let told = EpochResult::new(people.story, release, truth);
         if epoch == 0 {
             steps.passed(collection, &reports, &told.release);
@@ -132,18 +134,18 @@ fn terms(request: &Demo, clients: u64, epochs: u64) -> Result<Terms> {
         let known: Vec<&str> = question.keys().iter().map(|key| key.name()).collect();
         usage(&format!("{key} does not answer this question; take one of {}", known.join(", ")));
     }
-    let (epsilon, delta) = (Epsilon::new(request.epsilon)?, Delta::new(request.delta)?);
+    let epsilon = request.epsilon.unwrap_or(story.usual_epsilon(epochs));
+    let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(request.delta)?);
     let crowd =
         Crowd::honest(clients * 9 / 10, corrupt).context("--clients has to be 2 or more")?;
     // Whoever names a mechanism wants it, fragile or not.
     let ask = Ask::new(question, crowd, epsilon, delta)
         .with_reports(clients)
+        .with_epochs(epochs)
         .with_max_messages(64)
         .with_fragile(true);
-    let mut terms = draft(&ask, ask.calibrate(key)?, corrupt);
+    let mut terms = draft(&ask, ask.calibrate(key)?, corrupt)?;
     terms.question = story.prompt();
-    terms.promise.epochs = epochs;
-    terms.promise.lifetime = terms.lifetime(1, None)?;
     Ok(terms)
 }
 

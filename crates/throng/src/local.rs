@@ -4,11 +4,11 @@ use anyhow::{Context, Result};
 use std::time::Duration;
 use tempfile::TempDir;
 use throng_client::Uploader;
-use throng_collection::{Board, Collection, Terms};
+use throng_collection::{Board, Collection, Subject, Terms};
 use throng_mix::Limits;
 use throng_mix::store::Store;
 use throng_server::{Clock, Listener, Parts, Role, Running, Server};
-use throng_wire::{Below, Chain, Identity, Party, Schedule, SignedDirectory};
+use throng_wire::{Below, Chain, CollectionId, Identity, Party, Schedule, SignedDirectory};
 use zeroize::Zeroizing;
 
 /// The parties of a chain on loopback, who have identities and wait for something to serve.
@@ -45,7 +45,10 @@ impl LocalParties {
 
     /// Starts everyone.
     pub fn serve(self, collections: &[Collection], boards: &[Board]) -> Result<LocalServers> {
-        let data = tempfile::Builder::new().prefix("throng-").tempdir()?;
+        let data = tempfile::Builder::new().prefix("throng-").tempdir().with_context(|| {
+            let place = std::env::temp_dir();
+            format!("no data can be kept in {}; set TMPDIR to another directory", place.display())
+        })?;
         let clock = Clock::manual(self.schedule.start);
         let mut parties = Vec::new();
         for (place, (listener, identity)) in self.waiting.into_iter().enumerate() {
@@ -85,6 +88,14 @@ impl LocalServers {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(uploader.directory(window).await?)
+    }
+
+    /// Shows the true values behind the release of an epoch on the analyzer's pages: these clients
+    /// are simulated.
+    pub fn show_truth(&self, collection: CollectionId, epoch: u64, truth: Vec<(Subject, f64)>) {
+        if let Some(analyzer) = self.parties.last() {
+            analyzer.show_truth(collection, epoch, truth);
+        }
     }
 
     /// Stops everyone, the first mix first.

@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod audit;
 mod bench;
+mod budget;
 mod calibrate;
 mod collection;
 mod crowd;
@@ -22,24 +23,49 @@ mod rounds;
 mod send;
 mod serve;
 mod simulate;
+mod stop;
 mod token;
 mod values;
 
 use args::{BenchTarget, Cli, Command};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
+use report::Report;
+use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::read() {
+        Ok(cli) => cli,
+        // Help and version are answers, and come this way too.
+        Err(error) if !error.use_stderr() || !json_wanted() => error.exit(),
+        Err(error) => {
+            let text = error.render().to_string();
+            let text = text.strip_prefix("error: ").unwrap_or(&text);
+            return failed(text.trim_end(), true, 2);
+        }
+    };
+    let json = cli.json;
     match run(cli) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            // An impossible parameter is bad usage; a promise that cannot be kept is a failure.
-            ExitCode::from(if bad_usage(&error) { 2 } else { 1 })
-        }
+        // An impossible parameter is bad usage; a promise that cannot be kept is a failure.
+        Err(error) => failed(&format!("{error:#}"), json, if bad_usage(&error) { 2 } else { 1 }),
     }
+}
+
+/// Tells what went wrong: people on standard error, and programs, which asked for it, on standard
+/// output.
+fn failed(reason: &str, json: bool, status: u8) -> ExitCode {
+    eprintln!("error: {reason}");
+    if json {
+        Report::default().field("error", reason).field("status", status).print(true);
+    }
+    ExitCode::from(status)
+}
+
+/// True if the arguments, which could not be understood as a whole, ask for JSON.
+fn json_wanted() -> bool {
+    std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 fn run(cli: Cli) -> anyhow::Result<bool> {
@@ -55,6 +81,7 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Account(query) => account::run(query)?,
         Command::Calibrate(request) => calibrate::run(request)?,
         Command::Plan(request) => plan::run(&request)?,
+        Command::Budget(request) => budget::run(&request)?,
         Command::Simulate(request) => simulate::run(request)?,
         Command::Audit(request) => audit::run(&request)?,
         Command::Collection(request) => collection::run(request)?,
@@ -68,7 +95,10 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Bench { target: BenchTarget::Shuffle } => bench::shuffle()?,
         Command::Bench { target: BenchTarget::EndToEnd } => bench::end_to_end()?,
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "throng", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "throng", &mut script);
+            // A closed pipe is no error.
+            let _ = stdout().write_all(&script);
             return Ok(true);
         }
     };

@@ -4,7 +4,8 @@ use anyhow::Result;
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use zeroize::Zeroizing;
 
@@ -16,13 +17,25 @@ pub fn spread<T: Send>(
     seed: u64,
     work: impl Fn(u64, &mut ChaCha12Rng) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
+    spread_until(what, units, seed, || false, work)
+}
+
+/// Does as [`spread`] until it is to stop. The results are then those of the first units, as far as
+/// none is missing.
+pub fn spread_until<T: Send>(
+    what: &'static str,
+    units: u64,
+    seed: u64,
+    stop: impl Fn() -> bool + Sync,
+    work: impl Fn(u64, &mut ChaCha12Rng) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let bar = bar(units, what, "{percent} %, {eta} left");
     let next = AtomicU64::new(0);
     let run = |_| {
         let mut mine = Vec::new();
         loop {
             let unit = next.fetch_add(1, Ordering::Relaxed);
-            if unit >= units {
+            if unit >= units || stop() {
                 return mine;
             }
             mine.push((unit, work(unit, &mut generator(seed, unit))));
@@ -32,7 +45,8 @@ pub fn spread<T: Send>(
     let mut done: Vec<(u64, Result<T>)> = on(cores(), run).into_iter().flatten().collect();
     bar.finish_and_clear();
     done.sort_by_key(|(unit, _)| *unit);
-    done.into_iter().map(|(_, result)| result).collect()
+    let whole = done.into_iter().zip(0..).take_while(|((unit, _), place)| unit == place);
+    whole.map(|((_, result), _)| result).collect()
 }
 
 /// The results of `threads` threads that work at the same time, each given its number.
@@ -69,6 +83,23 @@ pub fn fresh_generator() -> Result<ChaCha12Rng> {
     let mut key = Zeroizing::new([0; 32]);
     getrandom::fill(&mut *key)?;
     Ok(ChaCha12Rng::from_seed(*key))
+}
+
+/// A word that is said once the user interrupts. A second interruption ends the program.
+pub fn interruption() -> Result<Arc<AtomicBool>> {
+    let said = Arc::new(AtomicBool::new(false));
+    let (mine, runtime) =
+        (said.clone(), tokio::runtime::Builder::new_current_thread().enable_all().build()?);
+    thread::spawn(move || {
+        runtime.block_on(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                mine.store(true, Ordering::Relaxed);
+                let _ = tokio::signal::ctrl_c().await;
+                std::process::exit(130);
+            }
+        });
+    });
+    Ok(said)
 }
 
 /// The seed asked for, or a fresh one from the operating system.

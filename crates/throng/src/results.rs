@@ -10,7 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use throng_account::show::{Lower, Near, Upper};
+use throng_account::{Delta, Epsilon};
 use throng_collection::{Answer, BatchGuarantee, Collection, Release, Subjects};
+use throng_mechanism::Spending;
 use throng_server::in_the_open;
 use zeroize::Zeroizing;
 
@@ -35,21 +37,28 @@ async fn fetch_all(request: &Results, analyzer: &Analyzer) -> Result<Report> {
     let mut all = Vec::new();
     for id in ids {
         let subjects = Subjects::of(Arc::new(analyzer.collection(id).await?));
-        let mut releases = analyzer.releases(&subjects).await?;
+        let (mut releases, mut fates) = analyzer.published(&subjects).await?;
         while releases.is_empty() && Instant::now() < patience {
             tokio::time::sleep(AGAIN).await;
-            releases = analyzer.releases(&subjects).await?;
+            (releases, fates) = analyzer.published(&subjects).await?;
         }
         let question = &subjects.collection().terms.question.text;
         report = report.say("collection", id).say("question", question);
         report = match releases.last() {
-            Some(latest) => privacy(report, latest),
+            Some(latest) => privacy(report, subjects.collection(), latest),
             None => report.say("releases", "none yet"),
         };
         let rows = releases.iter().flat_map(rows).collect();
         report = report.table(Rows { head: HEAD.to_vec(), rows });
+        let rows = fates.iter().map(fate).collect();
+        report = report.table(Rows { head: FATES.to_vec(), rows });
         let published: Vec<Value> = releases.iter().map(published).collect::<Result<_>>()?;
-        all.push(json!({ "collection": id, "question": question, "releases": published }));
+        all.push(json!({
+            "collection": id,
+            "question": question,
+            "fates": fates,
+            "releases": published,
+        }));
     }
     Ok(report.field("collections", all))
 }
@@ -60,14 +69,41 @@ pub fn published(release: &Release) -> Result<Value> {
 }
 
 /// Adds what the latest release says about privacy.
-fn privacy(report: Report, release: &Release) -> Report {
-    let Release { guarantee, spent, .. } = release;
+fn privacy(report: Report, collection: &Collection, release: &Release) -> Report {
+    let guarantee = &release.guarantee;
     let (bound, crowd) = bound_and_crowd(guarantee);
     let latest = format!("{bound} among {crowd}; {}", guarantee.holds_if);
+    nobody_honest(report.say("latest release", latest), guarantee, "infinity")
+        .say("spent so far", spent_so_far(collection, release))
+}
+
+/// What all releases so far cost together, at which delta and against whom.
+pub fn spent_so_far(collection: &Collection, release: &Release) -> String {
+    let Release { spent, .. } = release;
     let [epsilon, delta] = [spent.epsilon.get(), spent.delta.get()].map(Upper).map(digits);
     let lifetime = digits(Upper(spent.lifetime.get()));
-    nobody_honest(report.say("latest release", latest), guarantee, "infinity")
-        .say("spent so far", format!("epsilon {epsilon} of {lifetime} at delta {delta}"))
+    let whom = match collection.terms.spending() {
+        Spending::PerEpoch => {
+            "by all releases together, for somebody who is in each of them, if crowds do not react to releases"
+        }
+        Spending::Lifetime => {
+            "by all releases together, charged once for all epochs, if crowds do not react to releases"
+        }
+        // Without a crowd there is no delta.
+        Spending::Memoized => {
+            return format!(
+                "epsilon {epsilon} of {lifetime} at delta 0, by all releases together, even if no \
+                 mix is honest: no crowd is counted on for a remembered text"
+            );
+        }
+    };
+    format!("epsilon {epsilon} of {lifetime} at delta {delta}, {whom}")
+}
+
+/// An epsilon with its delta, in few words.
+pub fn at(epsilon: Epsilon, delta: Delta) -> String {
+    let [epsilon, delta] = [epsilon.get(), delta.get()].map(Upper).map(digits);
+    format!("{epsilon} at {delta}")
 }
 
 /// The bound of a guarantee, and the crowd that it counts on, in words.
@@ -93,10 +129,20 @@ fn rows(release: &Release) -> Vec<Vec<String>> {
         let numbers = [answer.value, answer.standard_error, answer.low, answer.high];
         let mut row = vec![epochs.clone(), release.reports.to_string(), answer.what.to_string()];
         row.extend(numbers.map(known));
-        row.push(digits(Upper(release.guarantee.epsilon.get())));
+        row.push(at(release.guarantee.epsilon, release.guarantee.delta));
+        row.push(at(release.spent.epsilon, release.spent.delta));
         row
     };
     release.estimates.iter().map(row).collect()
+}
+
+/// What became of some epochs, as the analyzer tells it.
+fn fate(row: &Value) -> Vec<String> {
+    let text = |name: &str| row[name].as_str().unwrap_or("-").to_owned();
+    let number = |name: &str| row[name].as_u64().map_or("-".to_owned(), |at| at.to_string());
+    let (first, last) = (number("first"), number("last"));
+    let epochs = if first == last { first } else { format!("{first} to {last}") };
+    vec![epochs, text("begin"), text("end"), text("words")]
 }
 
 /// A number, or a dash for what could be anything.
@@ -158,11 +204,19 @@ impl Analyzer {
 
     /// All releases of a collection, oldest first.
     pub async fn releases(&self, subjects: &Subjects) -> Result<Vec<Release>> {
+        Ok(self.published(subjects).await?.0)
+    }
+
+    /// All releases of a collection, and what became of every epoch, oldest first.
+    async fn published(&self, subjects: &Subjects) -> Result<(Vec<Release>, Vec<Value>)> {
         let id = subjects.collection().id();
         let text = self.get(&format!("/v1/collections/{id}/releases")).await?;
         let answer: Value = serde_json::from_str(&text)?;
         let rows = answer["releases"].as_array().context("no list of releases")?;
-        rows.iter().map(|row| Ok(Release::parse(&row.to_string(), subjects)?)).collect()
+        let releases = rows.iter().map(|row| Release::parse(&row.to_string(), subjects));
+        // Older servers do not tell fates.
+        let fates = answer["fates"].as_array().cloned().unwrap_or_default();
+        Ok((releases.collect::<Result<_, _>>()?, fates))
     }
 
     /// The status of a party: its epochs and their stages.
@@ -211,8 +265,20 @@ pub fn why(error: reqwest::Error) -> String {
 }
 
 /// The columns of the table of releases.
-const HEAD: [&str; 8] =
-    ["epochs", "reports", "what", "estimate", "error", "low", "high", "epsilon"];
+const HEAD: [&str; 9] = [
+    "epochs",
+    "reports",
+    "what",
+    "estimate",
+    "error",
+    "low",
+    "high",
+    "epsilon at delta, this one",
+    "epsilon at delta, all so far",
+];
+
+/// The columns of the table of fates.
+const FATES: [&str; 4] = ["epochs", "from (UTC)", "to (UTC)", "what became of them"];
 
 /// The pause before a release is asked for again.
 const AGAIN: Duration = Duration::from_millis(500);

@@ -22,7 +22,7 @@ pub fn run(request: &Rounds) -> Result<Report> {
     tokio::runtime::Runtime::new()?.block_on(async {
         tokio::select! {
             done = play(request) => done,
-            _ = tokio::signal::ctrl_c() => bail!("stopped; nothing is left behind"),
+            _ = crate::stop::asked() => bail!("stopped; nothing is left behind"),
         }
     })
 }

@@ -7,6 +7,7 @@ use crate::report::Report;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use throng_client::{Client, Patience, Uploader};
 use throng_collection::{Collection, duration_text};
 use throng_mechanism::{Kind, Values};
@@ -26,7 +27,14 @@ pub fn run(request: &Send) -> Result<Report> {
         let window = collection.schedule.window_of(epoch);
         // Somebody waits at the terminal: if nobody answers at first, they want to know.
         let first = Patience { attempts: 3, ..Patience::default() };
-        let directory = Uploader::with_patience(&collection, first)?.directory(window).await;
+        let first = Uploader::with_patience(&collection, first)?;
+        let until = Instant::now() + Duration::from_secs(request.wait);
+        let directory = loop {
+            match first.directory(window).await {
+                Err(_) if Instant::now() < until => tokio::time::sleep(PAUSE).await,
+                directory => break directory,
+            }
+        };
         let directory = Arc::new(directory.with_context(|| {
             let mix = collection.chain.mixes.first().map_or("", |mix| &mix.url);
             format!("no keys from {mix} (throng doctor --collection {} says why)", file.display())
@@ -90,20 +98,36 @@ fn values(request: &Send, collection: &Collection) -> Result<Values> {
             [] => name.trim().parse().ok(),
             labels => labels.iter().position(|label| label == name).map(|place| place as u32),
         };
-        let places: Option<Vec<u32>> = column.names.iter().map(place).collect();
-        // The value itself is nobody's business.
-        let Some(places) = places else {
-            bail!(
-                "the column holds a category that the collection does not name; it has {} of them",
-                question.labels.len()
-            );
-        };
-        for category in list {
-            *category = places[*category as usize];
+        let places: Vec<Option<u32>> = column.names.iter().map(place).collect();
+        for (row, category) in list.iter_mut().enumerate() {
+            // The value itself is nobody's business; the names of the collection are public.
+            *category = places[*category as usize].with_context(|| {
+                format!(
+                    "{}: row {} below the head holds a category that the collection does not \
+                     name; {}",
+                    request.values.display(),
+                    row + 1,
+                    named(&question.labels)
+                )
+            })?;
         }
     }
     Ok(column.values)
 }
+
+/// The categories of a collection, for whoever has used another.
+fn named(labels: &[String]) -> String {
+    match labels {
+        [] => "its categories are numbers from 0 on".into(),
+        _ if labels.len() <= SHOWN => format!("there are {}", labels.join(", ")),
+        _ => format!("there are {}, and {} more", labels[..SHOWN].join(", "), labels.len() - SHOWN),
+    }
+}
+
+/// Labels shown in an error.
+const SHOWN: usize = 20;
+/// Time between two questions for keys that are not out yet.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The clients, one for each row: those of the state directory, or new ones that are not kept.
 fn clients(request: &Send, collection: &Collection, count: usize) -> Result<Vec<Client>> {

@@ -1,9 +1,9 @@
 //! `throng serve`: one party for real.
 
 use crate::args::{Serve, ServeArgs};
+use crate::stop;
 use anyhow::{Context, Result};
 use throng_server::{Clock, Config, Role, Server};
-use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 /// Serves until it is told to stop.
@@ -24,11 +24,7 @@ pub fn run(party: &Serve) -> Result<()> {
         if !log_json {
             eprintln!("{role} listening on {}", running.address());
         }
-        let mut terminated = signal(SignalKind::terminate())?;
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminated.recv() => {}
-        }
+        stop::asked().await?;
         if !log_json {
             eprintln!("stopping: requests under way are finished first");
         }

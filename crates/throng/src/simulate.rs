@@ -1,6 +1,7 @@
 //! `throng simulate`: error against truth, many times over.
 
 use crate::args::Simulate;
+use crate::calibrate::counting_on;
 use crate::collection::read_terms;
 use crate::parallel::{generator, seed, spread};
 use crate::report::{Printable, Report, digits};
@@ -31,6 +32,11 @@ pub fn run(mut request: Simulate) -> Result<Report> {
         .line("mechanism", "mechanism", outcome.mechanism.key().name())
         .line("n", "reports", n)
         .line("repeat", "runs", request.repeat);
+    // A collection has its own noise, whatever was asked for.
+    let report = match request.collection {
+        Some(_) => report,
+        None => counting_on(report, request.wish.corrupt),
+    };
     let mut report = outcome.errors(report, confidence).line("seed", "seed", seed).line(
         "reports_per_second",
         "reports per second",
@@ -133,13 +139,14 @@ impl Outcome {
         let level = Probability::new("level", 0.05)?;
         let options = DecodeOptions { control: Control::Discovery, level, confidence };
         // A string that is not found cannot be told from an absent one.
-        let absent = Estimate { value: f64::NAN, standard_error: f64::NAN, half_width: f64::NAN };
+        let absent = Estimate::even(f64::NAN, f64::NAN, f64::NAN);
         let estimates = |tally| {
             let Some(found) = mechanism.decode(tally, &candidates, &options) else {
                 return mechanism.estimate(tally, confidence);
             };
             let mut estimates = vec![absent; names.len()];
-            for text in found {
+            // Those that are near enough to look at are not found.
+            for text in found.iter().filter(|text| text.significant) {
                 estimates[text.candidate] = text.estimate;
             }
             estimates
@@ -160,7 +167,8 @@ impl Outcome {
                     .note(
                         "Error, bias and coverage are those of the strings found, at a false \
                          discovery rate of 5 %. Strings that just pass are found when they come \
-                         out large.",
+                         out large, so found estimates are too large on average; the intervals \
+                         allow for it.",
                     )
             }
             (Question::State { changes: followed, .. }, Values::Rows { bits, width }) => {
@@ -181,12 +189,12 @@ impl Outcome {
             }
             (_, Values::Reals(numbers)) => {
                 let (range, n) = (request.values.range()?, numbers.len() as u64);
-                let exact = Estimate { value: self.truth[0], standard_error: 0.0, half_width: 0.0 };
+                let exact = Estimate::even(self.truth[0], 0.0, 0.0);
                 let (truth, mean) = (range.mean(&exact, n), range.mean(&self.runs[0][0], n));
                 report
                     .line("mean_truth", "mean, truth", Near(truth.value))
                     .line("mean_estimate", "mean, first run", Near(mean.value))
-                    .line("mean_half_width", "  (interval, to each side)", Near(mean.half_width))
+                    .line("mean_half_width", "  (interval, to each side)", Near(mean.half_width()))
             }
             _ => report,
         })
@@ -254,8 +262,7 @@ impl Outcome {
             }
         };
         let (bias, bias_uncertainty) = per_run(&|e, t| e.value - t);
-        let is_inside = |e: &Estimate, t: f64| (e.value - t).abs() <= e.half_width;
-        let (coverage, _) = per_run(&|e, t| f64::from(u8::from(is_inside(e, t))));
+        let (coverage, _) = per_run(&|e, t| f64::from(u8::from(e.holds(t))));
         report
             .line("rmse", "measured error (root mean square)", Near(rmse))
             .line("rmse_uncertainty", "  (its uncertainty)", Near(uncertainty))

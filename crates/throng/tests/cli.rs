@@ -83,7 +83,7 @@ fn amplification_lists_every_bound_with_its_source() {
 
 #[test]
 fn calibration_returns_parameters_that_keep_the_promise() {
-    let answer = json("calibrate bit-sum --n 1e4 --epsilon 1 --delta 1e-6");
+    let answer = json("calibrate bit-sum --n 1e4 --epsilon 1 --delta 1e-6 --corrupt 0");
     assert!(answer["delta_upper"].as_f64().unwrap() <= 1e-6);
     assert!((answer["standard_error"].as_f64().unwrap() - 5.84).abs() < 0.02);
     let lambda = answer["lambda"].as_f64().unwrap();
@@ -112,6 +112,22 @@ fn calibration_returns_parameters_that_keep_the_promise() {
     };
     assert!(delta(crowd) <= 1e-6 && delta(crowd - 1) > 1e-6, "{crowd}");
     assert!(json("calibrate general --n 1e4 --epsilon 0.1 --delta 1e-6")["epsilon0"].is_number());
+    // What is calibrated for many epochs errs more, and one of them costs less.
+    for line in [
+        "calibrate bit-sum --n 1e4",
+        "calibrate two-message-count --n 1e5",
+        "calibrate kary-response --k 10 --n 1e5",
+        "calibrate randomized-response --n 1e4",
+        "calibrate coin-count --n 1e5",
+    ] {
+        let once = json(&format!("{line} --epsilon 1 --delta 1e-6"));
+        let many = json(&format!("{line} --epsilon 1 --delta 1e-6 --epochs 30"));
+        let error = |answer: &Value| answer["standard_error"].as_f64().unwrap();
+        let ratio = error(&many) / error(&once);
+        assert!((2.5..8.0).contains(&ratio), "{line}: {ratio}");
+        assert_eq!((once["epochs"].as_u64(), many["epochs"].as_u64()), (Some(1), Some(30)));
+        assert!(many["each_epsilon"].as_f64().unwrap() < 0.3, "{line}");
+    }
 }
 
 #[test]
@@ -161,7 +177,8 @@ fn bad_usage_is_two_and_a_broken_promise_is_one() {
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{line}: {error}");
         assert!(error.contains(says), "{line}: {error}");
-        assert!(output.stdout.is_empty(), "{line}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(answer["error"].as_str().unwrap().contains(says), "{line}: {answer}");
     }
 }
 
@@ -302,6 +319,21 @@ fn a_plan_recommends_first_and_writes_a_collection_that_can_be_used() {
                 && answer["central"].is_object() | answer["central"].is_null()
         );
     }
+    // Asked every day for a year, the order is another, and the columns say what it costs.
+    let year = json("plan --value bit --n 1e6 --epsilon 1 --delta 1e-6 --epochs 365 --corrupt 0");
+    let best = &year["options"][0];
+    let number = |name: &str| best[name].as_f64().unwrap();
+    assert!(number("rmse") <= 1.05 * 80.6, "{best}");
+    assert!(number("lifetime_epsilon") <= 1.0 && number("lifetime_epsilon") > 0.99, "{best}");
+    assert!(number("each_epsilon") < 0.1 && number("advantage") < 0.01, "{best}");
+    assert!((0.05..0.2).contains(&number("lifetime_advantage")), "{best}");
+    assert!((number("rmse_share") - number("rmse") / 1e6).abs() < 1e-15);
+    let mean = json("plan --value real --low -15 --high 120 --n 1e5 --epsilon 1 --delta 1e-6");
+    let best = &mean["options"][0];
+    let expected = best["rmse"].as_f64().unwrap() * 135.0 / 1e5;
+    assert!((best["rmse_mean"].as_f64().unwrap() - expected).abs() < 1e-9, "{best}");
+    let few = json("plan --value bit --n 100 --epsilon 0.05 --delta 1e-6 --epochs 30");
+    assert_eq!(few["options"][0]["worthless"], true);
     // A finite local floor rules the clear bags out; missing users cost noise.
     let floor = json("plan --value bit --n 1e5 --epsilon 1 --delta 1e-6 --local-floor 9");
     assert!(floor["options"].as_array().unwrap().iter().all(|o| o["local_floor"].is_number()));
@@ -321,7 +353,7 @@ fn a_plan_recommends_first_and_writes_a_collection_that_can_be_used() {
     let simulated = json(&format!("simulate --collection {} --repeat 5 --seed 1", file.display()));
     assert_eq!(
         (simulated["mechanism"].as_str(), simulated["n"].as_u64()),
-        (Some("coin-count"), Some(2000))
+        (Some("coin-count"), Some(1900))
     );
     let accounted = json(&format!("account collection {} --delta 1e-6", file.display()));
     assert!(accounted["epsilon_upper"].as_f64().unwrap() <= 1.000_001);
@@ -337,7 +369,7 @@ fn a_plan_recommends_first_and_writes_a_collection_that_can_be_used() {
     // A second plan does not overwrite the first, and a weaker file is found out.
     let again = throng().args(line.split_whitespace()).output().unwrap();
     assert_eq!(again.status.code(), Some(1));
-    let text = std::fs::read_to_string(&file).unwrap().replace("crowd = 2000", "crowd = 1500");
+    let text = std::fs::read_to_string(&file).unwrap().replace("crowd = 1900", "crowd = 1500");
     std::fs::write(&file, text).unwrap();
     let line = format!("account collection {} --delta 1e-6", file.display());
     let broken = throng().args(line.split_whitespace()).output().unwrap();
@@ -347,6 +379,7 @@ fn a_plan_recommends_first_and_writes_a_collection_that_can_be_used() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one folder, from its first file to what is refused")]
 fn a_collection_is_written_checked_and_shown() {
     let folder = std::env::temp_dir().join(format!("throng-collection-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -365,12 +398,19 @@ fn a_collection_is_written_checked_and_shown() {
     assert_eq!(std::fs::read_to_string(path("north")).unwrap(), secret);
 
     let new = format!(
-        "collection new {} --mechanism coin-count --n 10000 --corrupt 0.1 --epsilon 1 --delta 1e-8 \
+        "collection new {} --mechanism coin-count --n 10000 --corrupt 0.1 --epsilon 4 --delta 1e-6 \
          --epochs 30 --start 1700000000 {chain}",
         path("bits.toml")
     );
     let made = json(&new);
     assert_eq!(made["quorum"], 10_000);
+    // The promise that is given is for all epochs, and that of one follows from it.
+    assert_eq!((made["lifetime_epsilon"].as_f64(), made["epochs"].as_u64()), (Some(4.0), Some(30)));
+    assert_eq!(made["lifetime_delta"].as_f64(), Some(1e-6));
+    let one = made["epsilon"].as_f64().unwrap();
+    // More than an even share, and much less than all.
+    assert!(one > 4.0 / 30.0 && one < 1.0, "{one}");
+    assert!((made["delta"].as_f64().unwrap() * 60.0 - 1e-6).abs() < 1e-15);
     let checked = json(&format!("collection check {}", path("bits.toml")));
     assert_eq!((&checked["id"], &checked["kept"]), (&made["id"], &Value::Bool(true)));
     assert_eq!(
@@ -382,7 +422,9 @@ fn a_collection_is_written_checked_and_shown() {
     assert_eq!(shown["mix"][1]["name"], "south");
     assert_eq!(shown["lifetime_epsilon"], made["lifetime_epsilon"]);
     let plain = shown["plain"].to_string();
-    assert!(plain.contains("one of the mixes north and south is honest"), "{plain}");
+    assert!(plain.contains("as long as the first mix, north, is honest"), "{plain}");
+    assert!(plain.contains("whoever put them there, people or mixes"), "{plain}");
+    assert!(plain.contains("the messages of a report on all or none"), "{plain}");
     assert!(plain.contains("nothing protects you"), "{plain}");
 
     // From a draft, and simulated as it is.
@@ -403,7 +445,7 @@ fn a_collection_is_written_checked_and_shown() {
     assert!(shown["merged"]["epsilon"].as_f64().unwrap() > 1.9);
     let simulated =
         json(&format!("simulate --collection {} --repeat 2 --seed 1", path("merged.toml")));
-    assert_eq!(simulated["n"], 2_000);
+    assert_eq!(simulated["n"], 1_900, "the honest ones");
 
     // An impossible request says why, and fails with its own code.
     let text = std::fs::read_to_string(path("bits.toml")).unwrap();
@@ -415,20 +457,127 @@ fn a_collection_is_written_checked_and_shown() {
     };
     for (line, code, says) in [
         (new, 1, "exists already"),
-        (format!("collection check {}", path("small.toml")), 1, "honest reports, or epsilon 1.5"),
+        (format!("collection check {}", path("small.toml")), 1, "honest reports, or epsilon 1.1"),
         (format!("collection show {}", path("typo.toml")), 1, "promise.corupt: not known"),
         (format!("collection check {}", path("draft.toml")), 1, "schedule: the section is missing"),
         (format!("collection check {}", path("nowhere.toml")), 1, "cannot read"),
+        (fresh("--mechanism coin-count --corrupt 0"), 2, "or --trust-everyone"),
         (fresh("--every 1w"), 2, "such as 90s"),
         (fresh("--labels no,yes"), 2, "question.labels"),
         (fresh("--window 3"), 2, "--below merge"),
         (fresh("--mix west=https://west.example"), 2, "NAME=URL=IDENTITY"),
         (fresh("--epochs 0"), 2, "from 1 to 1e6"),
+        (fresh("--lifetime-delta 1e-5"), 2, "--terms"),
+        (fresh("").replace("--epsilon 1 ", "--epsilon 12 "), 2, "no promise of privacy"),
     ] {
         assert_refused(&line, code, says);
     }
     assert!(!folder.join("none.toml").exists());
+    let high = fresh("--high-epsilon").replace("--epsilon 1 ", "--epsilon 12 ");
+    let caution = json(&high)["caution"].to_string();
+    assert!(caution.contains("1 time in 162,756"), "{caution}");
+    let shown = json(&format!("collection show {}", path("none.toml")));
+    assert!(shown["plain"].to_string().contains("no promise of privacy"), "{shown}");
+
+    // Where epochs may be merged, the promise for all of them is kept as it was given.
+    let merged = json(&format!(
+        "collection new {} --mechanism bit-sum --n 2000 --epsilon 2 --delta 1e-6 --epochs 6 --below \
+         merge --window 3 {chain}",
+        path("kept.toml")
+    ));
+    assert_eq!(merged["lifetime_epsilon"].as_f64(), Some(2.0));
+    assert_eq!(json(&format!("collection check {}", path("kept.toml")))["kept"], true);
+
+    // What one device spends in several of them: more than in each, less than the sum.
+    let plot = path("budget.svg");
+    let line = format!("budget {} {}", path("bits.toml"), path("kept.toml"));
+    let both = json(&format!("{line} --plot {plot}"));
+    let total = both["lifetime"]["epsilon"].as_f64().unwrap();
+    assert!(total > 4.0 && total < 5.5, "{total}");
+    assert_eq!(both["lifetime"]["delta"].as_f64(), Some(2e-6));
+    let release = both["release"]["epsilon"].as_f64().unwrap();
+    assert!(release > one && release < one + merged["epsilon"].as_f64().unwrap());
+    let gain = |part: &str| both[part]["advantage"].as_f64().unwrap();
+    assert!(0.0 < gain("release") && gain("release") < gain("lifetime") && gain("lifetime") < 1.0);
+    assert_eq!(both["collections"].as_array().unwrap().len(), 2);
+    assert!(std::fs::read_to_string(plot).unwrap().starts_with("<svg"));
+    let strict = json(&format!("{line} --delta 1e-9"));
+    assert!(strict["lifetime"]["epsilon"].as_f64().unwrap() > total);
+    let twice = format!("budget {} {}", path("bits.toml"), path("bits.toml"));
+    assert_refused(&twice, 2, "the same collection");
+
+    // Whoever names the categories has said how many there are.
+    let named = format!(
+        "collection new {} --mechanism kary-response --labels a,b,c --n 1000 --epsilon 1 --delta \
+         1e-6 {chain}",
+        path("named.toml")
+    );
+    assert_eq!(json(&named)["corrupt"], 0.05, "a share that nobody gave");
+    // Nobody is trusted unasked; who is, is warned of.
+    json(&format!("{} --trust-everyone", fresh("--mechanism coin-count --corrupt 0")));
+    let checked = throng().args(["collection", "check", &path("none.toml")]).output().unwrap();
+    let said = String::from_utf8(checked.stdout).unwrap();
+    assert!(said.contains("corrupt is 0") && said.contains("nothing is sure"), "{said}");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A share that nobody gave is never 0 where a promise is made, and it is said.
+#[test]
+fn the_share_that_may_be_corrupt_has_a_stated_default() {
+    for line in [
+        "plan --value bit --n 1000 --epsilon 1 --delta 1e-6 --max-messages 1",
+        "calibrate bit-sum --n 1000 --epsilon 1 --delta 1e-6",
+        "audit bit-sum --n 1000 --epsilon 1 --delta 1e-6 --runs 100 --seed 1",
+    ] {
+        let answer = json(line);
+        assert_eq!((&answer["honest"], &answer["corrupt"]), (&950.into(), &0.05.into()), "{line}");
+        let shown = throng().args(line.split_whitespace()).output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.contains("Counting on 95 % of the reports; --corrupt sets it."), "{shown}");
+    }
+    let line = "simulate bit-sum --n 1000 --epsilon 1 --delta 1e-6 --repeat 2 --seed 1";
+    assert_eq!(json(line)["corrupt"], 0.05);
+    // The accountant is asked about honest reports.
+    let answer = json("account bit-sum --n 1000 --flip 0.1 --delta 1e-6");
+    assert_eq!(answer["n"], 1000);
+    assert!(answer["honest"].is_null());
+}
+
+#[test]
+fn negative_numbers_and_errors_for_programs_say_what_is_wrong() {
+    for (line, says) in [
+        ("account bit-sum --n -5 --flip 0.1 --delta 1e-6", "not a whole number"),
+        ("account bit-sum --n 1000 --flip 0.1 --epsilon -1", "epsilon = -1 is out of range"),
+        ("plan --value category --n 1000 --epsilon 1 --delta 1e-6", "--size is needed"),
+    ] {
+        assert_refused(line, 2, says);
+    }
+    assert_refused(
+        "calibrate crowd --epsilon0 20 --epsilon 0.001 --delta 1e-12",
+        1,
+        "no crowd up to 1e10 reaches epsilon = 0.001",
+    );
+    let line = "account bit-sum --n 1000 --flip 0.1 --epsilon -1 --json";
+    let refused = throng().args(line.split_whitespace()).output().unwrap();
+    let answer: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!((refused.status.code(), &answer["status"]), (Some(2), &2.into()));
+    assert!(answer["error"].as_str().unwrap().contains("out of range"), "{answer}");
+}
+
+/// The reader of a pipe may leave before all is written.
+#[test]
+fn completions_end_quietly_when_nobody_reads_on() {
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("throng"))
+        .args(["completions", "bash"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    assert_eq!(said, "");
 }
 
 #[test]
@@ -541,6 +690,112 @@ fn results_say_what_to_do_about_a_missing_or_wrong_token() {
     let line = format!("results --analyzer http://192.0.2.1:8003 --token-file {file}");
     let output = throng().args(line.split_whitespace()).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("in the clear"));
+}
+
+/// What is typed wrongly is answered in the terms of who typed it.
+#[test]
+fn wrong_input_is_told_where_it_is_and_what_would_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("cut.toml"), "[question]\ntext = \"a\"\nvalue\n").unwrap();
+    std::fs::write(path("people.csv"), "name\nann\n").unwrap();
+    json(&format!("keygen --out {}", path("north.key")));
+    for (line, code, says) in [
+        (format!("collection check {}", path("cut.toml")), 1, "line 3: "),
+        ("calibrate bit-sum --n -5 --epsilon 1 --delta 1e-6".into(), 2, "whole number from 0"),
+        ("calibrate bit-sum --n 500 --epsilon -1 --delta 1e-6".into(), 2, "0 or more"),
+        (
+            "calibrate crowd --epsilon0 20 --epsilon 0.001 --delta 1e-12".into(),
+            1,
+            "no crowd up to 1e10",
+        ),
+        ("plan --value category --n 1000 --epsilon 1 --delta 1e-6".into(), 2, "--size is needed"),
+        (format!("keygen --out {}", path("north.key")), 1, "never replaced: choose another"),
+        (format!("keygen --show {}", path("people.csv")), 1, "not an identity"),
+    ] {
+        assert_refused(&line, code, says);
+    }
+}
+
+/// A number of labels says how many categories there are.
+#[test]
+fn labels_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("systems.toml").display().to_string();
+    let key = folder.path().join("a.key").display().to_string();
+    let identity = json(&format!("keygen --out {key}"))["identity"].as_str().unwrap().to_string();
+    let other = folder.path().join("b.key").display().to_string();
+    let other = json(&format!("keygen --out {other}"))["identity"].as_str().unwrap().to_string();
+    json(&format!(
+        "collection new {file} --value category --labels linux,mac,win --n 2000 --epsilon 1 \
+         --delta 1e-6 --corrupt 0.05 --mix a=http://127.0.0.1:1={identity} \
+         --analyzer b=http://127.0.0.1:2={other}"
+    ));
+    let shown = json(&format!("collection show {file}"));
+    assert_eq!(shown["question"]["labels"].as_array().unwrap().len(), 3);
+}
+
+/// A category that nobody has named is told by its row and the names there are, not by itself.
+#[test]
+fn an_unknown_category_is_told_by_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let identity = |name: &str| {
+        let made = json(&format!("keygen --out {}", path(name)));
+        made["identity"].as_str().unwrap().to_string()
+    };
+    let (mix, analyzer) = (identity("a.key"), identity("b.key"));
+    json(&format!(
+        "collection new {} --mechanism kary-response --labels linux,mac --n 2000 --epsilon 1 \
+         --delta 1e-6 --corrupt 0.05 --mix a=http://127.0.0.1:1={mix} \
+         --analyzer b=http://127.0.0.1:2={analyzer}",
+        path("systems.toml")
+    ));
+    std::fs::write(path("people.csv"), "system\nmac\nlinux\nsecret-os\n").unwrap();
+    let line = format!(
+        "send --collection {} --values {} --column system",
+        path("systems.toml"),
+        path("people.csv")
+    );
+    assert_refused(&line, 1, "row 3 below the head holds a category");
+    assert_refused(&line, 1, "there are linux, mac");
+    let output = throng().args(line.split_whitespace()).output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("secret-os"));
+}
+
+#[test]
+fn with_json_an_error_is_json_too() {
+    for (line, status) in [
+        ("results --analyzer http://127.0.0.1:9", 1),
+        ("calibrate bit-sum --n 500 --epsilon -1 --delta 1e-6", 2),
+        ("plan --value nonsense", 2),
+    ] {
+        let output = throng().args(line.split_whitespace()).arg("--json").output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{line}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["status"], status, "{line}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        let told = told.trim_end().strip_prefix("error: ").unwrap().to_string();
+        assert_eq!(answer["error"], told, "{line}");
+    }
+    // Help is an answer, not an error.
+    let help = throng().args(["plan", "--help", "--json"]).output().unwrap();
+    assert!(help.status.success() && help.stdout.starts_with(b"Every mechanism"));
+}
+
+/// Writing a script into a pipe that nobody reads was a panic.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_throng"))
+        .args(["completions", "bash"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(child.wait().unwrap().success() && told.is_empty(), "{told}");
 }
 
 /// Checks that a command ends with this code and an error that says this.

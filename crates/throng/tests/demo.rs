@@ -2,6 +2,7 @@
 
 use assert_cmd::Command;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use throng_account::Delta;
 use throng_account::tail::success_band;
 
@@ -30,7 +31,7 @@ fn assert_near(answer: &Value) {
     let error = number(&answer["standard_error"]);
     assert!((estimate - truth).abs() <= 6.0 * error, "{answer}");
     let (low, high) = (number(&answer["interval"][0]), number(&answer["interval"][1]));
-    assert!(low < estimate && estimate < high, "{answer}");
+    assert!(low <= estimate && estimate <= high && low < high, "{answer}");
 }
 
 /// Checks every field that is promised, and that every estimate is near its truth.
@@ -156,4 +157,26 @@ fn wrong_arguments_are_refused_with_advice() {
     let said = refused(&["--question", "weather"]);
     let keys = ["crash", "delays", "browsers", "names", "aircraft"];
     assert!(keys.iter().all(|key| said.contains(key)), "{said}");
+}
+
+/// A service manager's wish to stop, or a terminal that closes, leaves nothing behind.
+#[test]
+fn a_demonstration_that_is_told_to_stop_removes_its_data() {
+    for signal in ["-TERM", "-HUP"] {
+        let place = tempfile::tempdir().unwrap();
+        let mut demo = std::process::Command::new(assert_cmd::cargo::cargo_bin!("throng"))
+            .args(["demo", "--clients", "200"])
+            .env("TMPDIR", place.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(demo.stderr.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().starts_with("Dashboard: ")), "no dashboard");
+        assert!(place.path().read_dir().unwrap().next().is_some());
+        let id = demo.id().to_string();
+        let sent = std::process::Command::new("kill").args([signal, &id]).status().unwrap();
+        assert!(sent.success() && demo.wait().unwrap().success(), "{signal}");
+        assert!(place.path().read_dir().unwrap().next().is_none(), "{signal}");
+    }
 }

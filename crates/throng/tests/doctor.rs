@@ -38,7 +38,7 @@ fn what_is_wrong_with_a_party_is_found_and_said() {
             "throng serve analyzer",
         ),
         (|f| f.stranger("north.key"), mix, "place", "none of north, south, counter"),
-        (|f| f.edit("crashes.toml", "crowd = 200", "crowd = 20"), mix, "collection", "not kept"),
+        (|f| f.edit("crashes.toml", "crowd = 190", "crowd = 19"), mix, "collection", "not kept"),
         (|f| fs::remove_file(f.path("crashes.toml")).unwrap(), mix, "collection", "cannot read"),
         (|f| fs::write(f.path("north-data"), "").unwrap(), mix, "data", "is not a directory"),
         (|f| f.append("north.toml", TLS), mix, "TLS", "`certificate` under [tls]"),
@@ -101,6 +101,18 @@ fn a_chain_that_runs_is_well_and_a_party_that_is_gone_is_named() {
     assert_eq!(code, 0, "{answer:#}");
     assert!(found(&answer, "ok", "data", "in use by a running server"), "{answer:#}");
     assert!(found(&answer, "warn", "access", "throng token"), "{answer:#}");
+
+    // On another port a second server would fail, since the first one has the data.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config = fs::read_to_string(folder.path("counter.toml")).unwrap();
+    let elsewhere = config.lines().map(|line| match line.split_once(" = ") {
+        Some(("listen", _)) => format!("listen = \"127.0.0.1:{port}\"\n"),
+        _ => format!("{line}\n"),
+    });
+    fs::write(folder.path("second.toml"), elsewhere.collect::<String>()).unwrap();
+    let (code, answer) = doctor(folder.0.path(), "--config second.toml --role analyzer");
+    assert_eq!(code, 1, "{answer:#}");
+    assert!(found(&answer, "FAIL", "data", "stop that server first"), "{answer:#}");
 
     // Another file is another collection, which nobody serves.
     let text = fs::read_to_string(folder.path("crashes.toml")).unwrap();

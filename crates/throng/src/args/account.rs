@@ -48,15 +48,22 @@ fn with_setting(command: Command, setting: &Setting) -> Command {
         Setting::Local => {
             command.arg(number("epsilon0", "EPSILON0", "Local epsilon").required(true))
         }
-        Setting::Size(what) => command.arg(count("size", "SIZE", what).required(true)),
+        Setting::Size(what) => command
+            .arg(count("size", "SIZE", what).aliases(["categories", "columns"]).required(true)),
         Setting::SizeOrTwo(what) => {
             command.arg(count("size", "SIZE", what).visible_alias("k").default_value("2"))
         }
         Setting::Flip => FlipArgs::augment_args(command),
         Setting::Slots(what) => command.arg(count("slots", "SLOTS", what).default_value("1")),
-        Setting::Chance => {
-            command.arg(number("p", "P", "Probability that a slot is used").required(true))
-        }
+        Setting::Chance => command
+            .arg(
+                number("p", "P", "Probability that a slot is used")
+                    .required_unless_present("chance"),
+            )
+            .arg(
+                count("chance", "CHANCE", "The same out of 2^64, as calibrate prints it")
+                    .conflicts_with("p"),
+            ),
         Setting::Weights => {
             let what = "Probability of a coin of each level in a slot, lowest level first";
             command.arg(list("weights", "WEIGHTS", what).required(true))
@@ -84,7 +91,11 @@ fn settings(matches: &ArgMatches) -> Settings {
         local: number("epsilon0"),
         size: count("size"),
         slots: count("slots"),
-        chance: number("p"),
+        // An integer of a sampler has 53 significant bits: nothing is lost.
+        chance: match count("chance") {
+            0 => number("p"),
+            chance => chance as f64 / 2_f64.powi(64),
+        },
         weights: list("weights"),
         pairs: list("pairs"),
         plus: list("plus"),

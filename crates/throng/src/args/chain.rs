@@ -29,14 +29,15 @@ pub struct Demo {
     /// Exit after the last release instead of leaving the dashboard up
     #[arg(long)]
     pub headless: bool,
-    /// Epsilon to promise for one epoch
-    #[arg(long, default_value_t = 1.0)]
-    pub epsilon: f64,
-    /// Delta to promise for one epoch
+    /// Epsilon to promise for all epochs together; 1 if not given, 8 for names that are asked for
+    /// more than once, which are protected without a crowd
+    #[arg(long)]
+    pub epsilon: Option<f64>,
+    /// Delta to promise for all epochs together
     #[arg(long, default_value_t = 1e-6)]
     pub delta: f64,
     /// Fraction of the clients that may be corrupt
-    #[arg(long, visible_alias = "gamma", default_value_t = 0.05)]
+    #[arg(long, visible_alias = "gamma", default_value_t = super::USUAL_CORRUPT)]
     pub corrupt: f64,
     /// The mechanism, one that answers the question; a simple one of it if not given
     #[arg(long, value_parser = super::plan::key)]
@@ -85,6 +86,10 @@ pub struct Send {
     /// Send for this epoch instead of the current one
     #[arg(long)]
     pub epoch: Option<u64>,
+    /// Wait for the keys of the epoch, for at most so many seconds: just after it began, the parties
+    /// may still be at it
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub wait: u64,
     /// Keep each row's client in this directory, which several epochs need: the next one goes on
     /// with the same clients, row by row, and an interrupted run can be repeated
     #[arg(long)]

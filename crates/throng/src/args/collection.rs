@@ -1,7 +1,7 @@
 //! Arguments of `throng collection` and `throng keygen`.
 
 use super::plan::{key, kinds};
-use super::{Limits, example, whole};
+use super::{Limits, epochs, example, whole};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use throng_collection::seconds;
@@ -31,7 +31,7 @@ pub enum Collection {
 #[derive(Args)]
 #[command(after_help = "Example:
   throng collection new crashes.toml --value bit --text \"Did it crash today?\" \\
-      --n 10000 --corrupt 0.1 --epsilon 1 --delta 1e-8 --epochs 30 --every 24h \\
+      --n 10000 --corrupt 0.1 --epsilon 1 --delta 1e-6 --epochs 30 --every 24h \\
       --mix north=https://north.example=$NORTH --mix south=https://south.example=$SOUTH \\
       --analyzer counter=https://counter.example=$COUNTER
   Identities are what throng keygen prints, here in $NORTH, $SOUTH and $COUNTER.")]
@@ -50,15 +50,19 @@ pub struct NewCollection {
     /// Reports expected in every epoch
     #[arg(long, value_parser = whole, required_unless_present = "terms")]
     pub n: Option<u64>,
-    /// Epsilon of one epoch
+    /// Epsilon of all epochs together
     #[arg(long, required_unless_present = "terms")]
     pub epsilon: Option<f64>,
-    /// Failure probability of one epoch
+    /// Failure probability of all epochs together
     #[arg(long, required_unless_present = "terms")]
     pub delta: Option<f64>,
-    /// Fraction of the reports that may be corrupt: the promise counts on the rest only
+    /// Fraction of the reports that may be corrupt: the promise counts on the rest only; 0.05 if
+    /// neither this nor a draft says
     #[arg(long, visible_alias = "gamma")]
     pub corrupt: Option<f64>,
+    /// Write it even if nothing protects people as soon as one report is an adversary's
+    #[arg(long)]
+    pub trust_everyone: bool,
     #[command(flatten)]
     pub limits: Limits,
     #[command(flatten)]
@@ -71,6 +75,9 @@ pub struct NewCollection {
     /// The analyzer as NAME=URL=IDENTITY
     #[arg(long, value_parser = party)]
     pub analyzer: Party,
+    /// Write it although the epsilon of all epochs is above 10, which is no promise of privacy
+    #[arg(long)]
+    pub high_epsilon: bool,
 }
 
 /// The wording of the question.
@@ -99,7 +106,7 @@ pub struct Times {
     /// Epochs in all; 1 if neither this nor a draft says
     #[arg(long, value_parser = epochs)]
     pub epochs: Option<u64>,
-    /// Failure probability of all epochs together; chosen if not given
+    /// Failure probability of all epochs of a draft together, with --terms; chosen if not given
     #[arg(long)]
     pub lifetime_delta: Option<f64>,
     /// From one epoch to the next: 90s, 15m, 24h, 7d
@@ -127,11 +134,6 @@ pub enum Below {
     Expire,
     /// They wait for the next epoch of their window
     Merge,
-}
-
-fn epochs(text: &str) -> Result<u64, String> {
-    let epochs = whole(text)?;
-    if (1..=1_000_000).contains(&epochs) { Ok(epochs) } else { Err("from 1 to 1e6".into()) }
 }
 
 fn duration(text: &str) -> Result<u64, String> {

@@ -1,7 +1,7 @@
 //! Arguments of the planner, the simulator and the auditor.
 
 use super::by_key::{Family, in_order};
-use super::{Promise, example, whole};
+use super::{Promise, epochs, example, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
@@ -10,7 +10,8 @@ use throng_mechanism::{Key, Kind};
 /// The question to the planner.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  throng plan --value bit --n 1e6 --epsilon 1 --delta 1e-8
+  throng plan --value bit --n 1e6 --epsilon 1 --delta 1e-6 --epochs 365
+  throng plan --value real --low 0 --high 120 --n 1e5 --epsilon 1 --delta 1e-6
   throng plan --value category --size 16 --n 2e4 --epsilon 1 --delta 1e-6 --write plan.toml")]
 pub struct Plan {
     /// What one user holds
@@ -18,12 +19,27 @@ pub struct Plan {
     pub value: Kind,
     #[command(flatten)]
     pub wish: Wish,
+    /// Epochs in which the same people are asked: epsilon and delta are for all of them together
+    #[arg(long, default_value_t = 1, value_parser = epochs)]
+    pub epochs: u64,
+    /// Lower end of a number's range, which the error of the mean is told in
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    pub low: f64,
+    /// Upper end of a number's range
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    pub high: f64,
     /// Write the error of every mechanism against n to this SVG file
     #[arg(long)]
     pub plot: Option<PathBuf>,
     /// Write the recommended mechanism as a collection file
     #[arg(long)]
     pub write: Option<PathBuf>,
+    /// Write it although epsilon is above 10, which is no promise of privacy
+    #[arg(long, requires = "write")]
+    pub high_epsilon: bool,
+    /// Write it even if nothing protects people as soon as one report is an adversary's
+    #[arg(long, requires = "write")]
+    pub trust_everyone: bool,
 }
 
 /// The simulation to run.
@@ -84,21 +100,26 @@ pub struct ValuesArgs {
 /// The audit to make.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  throng audit bit-sum --n 1000 --epsilon 1 --delta 1e-6
-  throng audit burst-count --n 1000 --epsilon 1 --delta 1e-6 --weaken 2   # a planted bug")]
+  throng audit bit-sum --n 1000 --epsilon 1 --delta 1e-6 --seconds 2
+  throng audit selection --size 4 --n 1000 --epsilon 1 --delta 1e-6 --seconds 2 \\
+      --weaken 1.3   # a planted bug")]
 pub struct Audit {
     /// The mechanism to calibrate
     #[arg(value_parser = key)]
     pub mechanism: Key,
     #[command(flatten)]
     pub wish: Wish,
-    /// Runs in each of the two worlds
-    #[arg(long, default_value_t = 20_000, value_parser = whole)]
-    pub runs: u64,
-    /// Confidence of everything said
-    #[arg(long, default_value_t = 0.999_999)]
+    /// Time that the runs may take, on all cores; an interruption gives the answer so far
+    #[arg(long, default_value_t = 20.0, conflicts_with = "runs")]
+    pub seconds: f64,
+    /// Runs in each of the two worlds, instead of a time
+    #[arg(long, value_parser = whole)]
+    pub runs: Option<u64>,
+    /// Confidence that all that is said of the mechanism is true
+    #[arg(long, default_value_t = 0.999_99)]
     pub confidence: f64,
-    /// Divide the client's noise by this, while the claim stays: a planted bug
+    /// Divide the probability of the client's noise, or the width of Laplace noise, by this, while
+    /// the claim stays: a planted bug
     #[arg(long)]
     pub weaken: Option<f64>,
     /// Seed; a fresh one is drawn and printed if not given
@@ -122,7 +143,7 @@ pub struct LooseWish {
     #[arg(long, value_parser = whole)]
     pub n: Option<u64>,
     /// Fraction of them that may be corrupt: the guarantee counts on the rest only
-    #[arg(long, visible_alias = "gamma", default_value_t = 0.0)]
+    #[arg(long, visible_alias = "gamma", default_value_t = super::USUAL_CORRUPT)]
     pub corrupt: f64,
     /// Epsilon to reach
     #[arg(long, default_value_t = 1.0)]
@@ -163,12 +184,38 @@ pub struct Limits {
     pub fragile: bool,
 }
 
+impl Limits {
+    /// No limits, for a question of this size.
+    pub fn none(size: Option<u64>) -> Self {
+        Self {
+            size,
+            changes: 1,
+            hashes: 2,
+            cohorts: 64,
+            dropout: 0.0,
+            max_messages: None,
+            local_floor: None,
+            fragile: false,
+        }
+    }
+}
+
 /// A mechanism that the planner calibrates: one command for each key that has none of its own.
 pub struct FittedMechanism {
     /// The mechanism.
     pub key: Key,
     /// The wish that it has to fulfil.
     pub wish: Wish,
+    /// Epochs in which it has to, all together.
+    pub epochs: u64,
+}
+
+/// The argument that says how often people are asked.
+#[derive(Args)]
+pub struct HowOften {
+    /// Epochs in which the same people are asked: epsilon and delta are for all of them together
+    #[arg(long, default_value_t = 1, value_parser = epochs)]
+    pub epochs: u64,
 }
 
 impl Family for FittedMechanism {
@@ -199,12 +246,13 @@ impl Family for FittedMechanism {
             line = format!("{begin} \\\n      --{last}");
         }
         // After the arguments, which have an about of their own.
-        let command = Wish::augment_args(Command::new(key.name()));
+        let command = HowOften::augment_args(Wish::augment_args(Command::new(key.name())));
         command.about(about).after_help(example(&line))
     }
 
     fn read(key: Key, matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { key, wish: Wish::from_arg_matches(matches)? })
+        let HowOften { epochs } = HowOften::from_arg_matches(matches)?;
+        Ok(Self { key, wish: Wish::from_arg_matches(matches)?, epochs })
     }
 }
 

@@ -180,7 +180,7 @@ fn whole_epoch() -> Result<(u64, usize, f64, f64)> {
 pub fn terms(reports: u64) -> Result<Terms> {
     let (epsilon, delta, crowd) = (Epsilon::new(1.0)?, Delta::new(1e-6)?, Crowd::new(reports / 2)?);
     let ask = Ask::new(Question::Bit, crowd, epsilon, delta).with_reports(reports);
-    Ok(draft(&ask, ask.calibrate(Key::BitSum)?, 0.0))
+    draft(&ask, ask.calibrate(Key::BitSum)?, 0.0)
 }
 
 /// X25519 agreements a second of one thread.

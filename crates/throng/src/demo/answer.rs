@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use crate::report::{Report, digits};
-use crate::results::{bound_and_crowd, nobody_honest, published};
+use crate::results::{at, bound_and_crowd, nobody_honest, published, spent_so_far};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use throng_account::show::{Near, Upper};
@@ -63,6 +63,7 @@ impl EpochResult {
                      {truth} {counted}"
                 );
             }
+            Story::Names if found == 1 => format!("1 name found, {label}: "),
             Story::Names => format!("{found} names found, the first {label}: "),
             Story::Browsers => format!("{found} counts, the first {label}: "),
             Story::Aircraft => format!("{label}: "),
@@ -130,9 +131,10 @@ pub fn summary(collection: &Collection, releases: &[EpochResult], rate: f64) -> 
         .field("releases", all)
         .say("question", &collection.terms.question.text)
         .say("mechanism", collection.terms.mechanism.key().name())
-        .say("against everyone, one mix honest", format!("{bound}, counting on {crowd}"));
+        .say("against everyone but the first mix", format!("{bound}, counting on {crowd}"));
     let nothing = "infinite: a report by itself shows the value";
     let mut report = nobody_honest(report, guarantee, nothing)
+        .say("spent so far", spent_so_far(collection, &last.release))
         .line("bytes_per_report", "bytes per report", collection.shape().report_bytes())
         .line("reports_per_second", "reports per second, end to end", Near(rate.round()));
     let several = last.story.has_several_answers();
@@ -155,8 +157,8 @@ fn over_time(report: Report, releases: &[EpochResult], several: bool) -> Report 
         let row = if several { row.say("answer", told.top.what.to_string()) } else { row };
         let row = compared(row, "truth", told.top.numbers())
             .say("reports", reports.to_string())
-            .say("epsilon", digits(Upper(guarantee.epsilon.get())))
-            .say("spent", digits(Upper(spent.epsilon.get())));
+            .say("epsilon at delta, this one", at(guarantee.epsilon, guarantee.delta))
+            .say("epsilon at delta, all so far", at(spent.epsilon, spent.delta));
         if releases.len() > 1 { row.say("o estimate, - 95 %, | truth", picture) } else { row }
     };
     report.table(releases.iter().zip(pictures(&numbers)).map(row).collect::<Vec<_>>())

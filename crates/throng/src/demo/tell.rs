@@ -96,21 +96,15 @@ impl Steps {
 
 /// The promise in a few sentences; `throng collection show` has all of it.
 fn promise(collection: &Collection) -> String {
-    let Promise { epsilon, delta, crowd, .. } = collection.terms.promise;
-    let one = match collection.chain.mixes.len() {
-        1 => "the mix".into(),
-        mixes => format!("one of the {mixes} mixes"),
-    };
+    let Promise { epsilon, delta, .. } = collection.terms.promise;
     format!(
         "Promise: whatever is released is, with one answer of a client, at most {} times as likely \
-         as with another (epsilon {}), and 1 in {} more (delta {:e}), as long as {one} and {} of \
-         at least {} reports are honest. {}{}",
+         as with another (epsilon {}), and 1 in {} more (delta {:e}), as long as {} {}{}",
         Upper(epsilon.get().exp()).places(2),
         epsilon.get(),
         Count((1.0 / delta.get()).floor() as u64),
         delta.get(),
-        Count(crowd.get()),
-        Count(collection.quorum()),
+        collection.condition(),
         floor(collection),
         lifetime(collection),
     )
@@ -140,7 +134,7 @@ fn lifetime(collection: &Collection) -> String {
         }
         Spending::Lifetime => format!(
             " All {epochs} epochs together cost no more, provided that the same clients report \
-             every time and no answer depends on earlier releases."
+             every time and no answer reacts to earlier releases."
         ),
         Spending::Memoized => format!(
             " All {epochs} epochs together cost epsilon {epsilon}, with or without a crowd, for an \

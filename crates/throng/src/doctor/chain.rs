@@ -180,6 +180,11 @@ impl Peer<'_> {
         } else if let Some(waits) = waiting.find(|one| one["collection"] == id.as_str()) {
             let says = format!("{} waits for {}", self.name, self.missing(waits));
             findings.not_yet("ready", says, "start who is missing; everyone has to reach everyone");
+        } else if let Some(away) =
+            elements(&ready["unreachable"]).iter().find(|one| one["collection"] == id.as_str())
+        {
+            let says = format!("{} does not reach {}", self.name, self.name_of(&away["hop"]));
+            findings.fail("ready", says, "start it, or mend the way between the two");
         } else {
             let says = format!("{} answers, serves the collection and is ready", self.name);
             findings.ok("ready", says);

@@ -27,9 +27,17 @@ pub async fn examine(
     let seats = seats(&config, identity.as_ref(), findings);
     tls(&config, &seats, findings);
     access(&config, findings);
-    data(&config.data, running, findings);
+    let busy = data(&config.data, running, findings).unwrap_or(false);
     let http = http(&config, findings)?;
-    port(&config, &http, &seats, running, findings).await;
+    let alone = port(&config, &http, &seats, running, findings).await;
+    if busy && alone {
+        let says = format!(
+            "{} is in use by a running server that is not the one of {}",
+            config.data.display(),
+            config.listen
+        );
+        findings.fail("data", says, "stop that server first, or give this one another `data`");
+    }
     let others = seats.iter().flat_map(|Seat { collection, hop }| {
         let others = (1..=collection.chain.hops()).filter(move |other| other != hop);
         others.map(|other| (Arc::clone(collection), other))
@@ -153,23 +161,27 @@ fn tokens(file: &Path, make: &str, findings: &mut Findings) -> Option<()> {
     Some(())
 }
 
-/// Checks that the data directory can be used, and whether a server uses it already.
-fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<()> {
+/// Checks that the data directory can be used, and returns whether a server uses it already.
+fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<bool> {
     let (check, name) = ("data", directory.display());
     let Ok(metadata) = fs::metadata(directory) else {
-        return absent(directory, findings);
+        return absent(directory, findings).map(|()| false);
     };
     if !metadata.is_dir() {
-        return findings.fail(check, format!("{name} is not a directory"), "correct `data`");
+        findings.fail(check, format!("{name} is not a directory"), "correct `data`");
+        return None;
     }
     let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         let says = format!("{name} is open to others (mode {mode:03o})");
         findings.warn(check, says, &format!("chmod 700 {name}; it holds keys"));
     }
+    let mut busy = false;
     // A server that comes up at this moment would find the lock taken.
     if !running {
-        let state = match in_use(directory) {
+        let used = in_use(directory);
+        busy = matches!(used, Ok(true));
+        let state = match used {
             Ok(true) => Ok(format!("{name} is in use by a running server")),
             Ok(false) => tempfile::tempfile_in(directory)
                 .map(|_| format!("{name} can be written, and nobody uses it")),
@@ -179,7 +191,7 @@ fn data(directory: &Path, running: bool, findings: &mut Findings) -> Option<()> 
         findings.judge(check, state.map_err(|error| format!("{name}: {error}")), &remedy);
     }
     machine::space(directory, findings);
-    Some(())
+    Some(busy)
 }
 
 /// Checks the place of a missing directory: it is made at the start, if its parent allows it.
@@ -207,14 +219,15 @@ fn in_use(directory: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// Checks that the port is free, or that this very party listens there.
+/// Checks that the port is free, or that this very party listens there. Returns whether it is
+/// free.
 async fn port(
     config: &Config,
     http: &Client,
     seats: &[Seat],
     running: bool,
     findings: &mut Findings,
-) {
+) -> bool {
     let listen = config.listen;
     let here = |url: &Url| url.host_str() == Some("127.0.0.1") || url.domain() == Some("localhost");
     let elsewhere = |url: &Url| here(url) && url.port_or_known_default() != Some(listen.port());
@@ -230,17 +243,19 @@ async fn port(
             let free = bound.map(|_| format!("{listen} is free to listen on"));
             let free = free.map_err(|error| format!("cannot listen on {listen}: {error}"));
             let remedy = "`listen` needs an address of this machine and a port above 1023";
-            return findings.judge("port", free, remedy);
+            findings.judge("port", free, remedy);
+            return true;
         }
     }
     // Without a collection it cannot be told who that is.
-    let Some(Seat { collection, hop }) = seats.first() else { return };
+    let Some(Seat { collection, hop }) = seats.first() else { return false };
     let own = chain::look(http.clone(), collection, *hop).await;
     if own.fails() && !running {
         let says = format!("{listen} is taken, and not by this party");
         findings.fail("port", says, "stop the other program, or change `listen`");
     }
     findings.extend(own);
+    false
 }
 
 /// The addresses of this party in its collections.
