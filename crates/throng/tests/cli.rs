@@ -474,9 +474,10 @@ fn a_collection_is_written_checked_and_shown() {
     }
     assert!(!folder.join("none.toml").exists());
     let high = fresh("--high-epsilon").replace("--epsilon 1 ", "--epsilon 12 ");
+    let high = high.replace("none.toml", "high.toml");
     let caution = json(&high)["caution"].to_string();
     assert!(caution.contains("1 time in 162,756"), "{caution}");
-    let shown = json(&format!("collection show {}", path("none.toml")));
+    let shown = json(&format!("collection show {}", path("high.toml")));
     assert!(shown["plain"].to_string().contains("no promise of privacy"), "{shown}");
 
     // Where epochs may be merged, the promise for all of them is kept as it was given.
