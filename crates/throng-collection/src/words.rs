@@ -331,8 +331,8 @@ const PASS_WHOLE: &str =
     " Mixes before the honest one have to pass the messages of a report on all or none.";
 
 /// The cost of other questions.
-const ADDS_UP: &str = "Every other question that you answer costs as much again as it promises: \
-                       what several collections cost together is told by throng budget.";
+const ADDS_UP: &str = "Every other question that you answer adds its own cost to this; throng \
+                       budget says what several collections cost together.";
 
 #[cfg(test)]
 mod tests {
@@ -346,7 +346,7 @@ mod tests {
             "as long as the first mix, north, is honest",
             "If only south is, it holds as long as what the mixes before",
             "Against those who only watch, one honest mix suffices",
-            "told by throng budget",
+            "throng budget says what several",
             "epsilon = 1, delta = 1e-6",
             "at most 2.719 times as likely",
             "1 in 1,000,000",

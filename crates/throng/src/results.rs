@@ -72,8 +72,9 @@ pub fn published(release: &Release) -> Result<Value> {
 fn privacy(report: Report, collection: &Collection, release: &Release) -> Report {
     let guarantee = &release.guarantee;
     let (bound, crowd) = bound_and_crowd(guarantee);
-    let latest = format!("{bound} among {crowd}; {}", guarantee.holds_if);
-    nobody_honest(report.say("latest release", latest), guarantee, "infinity")
+    let latest = format!("{bound} among {crowd}, against everyone but the first mix");
+    let report = report.say("latest release", latest).say("holds if", &*guarantee.holds_if);
+    nobody_honest(report, guarantee, "infinity")
         .say("spent so far", spent_so_far(collection, release))
 }
 

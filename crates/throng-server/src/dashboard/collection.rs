@@ -63,15 +63,13 @@ impl Survey {
 }
 
 /// The adversary of a release, after its ε.
-pub const OF_ONE: &str = "against everyone, if one mix is honest";
+pub const OF_ONE: &str = "against everyone but the first mix";
 
 /// The adversary of all releases so far, after the ε that they cost.
 pub fn of_all(terms: &Terms) -> &'static str {
     match terms.spending() {
         Spending::Memoized => "against everyone, without a crowd or an honest mix",
-        Spending::Lifetime | Spending::PerEpoch => {
-            "against everyone, if one mix is honest each time"
-        }
+        Spending::Lifetime | Spending::PerEpoch => "against everyone but the first mix",
     }
 }
 
@@ -112,7 +110,8 @@ fn brief(terms: &Terms, release: &Release) -> String {
 }
 
 fn interval(answer: &Answer) -> String {
-    let reach = (answer.high - answer.low) / 2.0;
+    // Intervals need not be symmetric: the longer side is true of both.
+    let reach = (answer.high - answer.value).max(answer.value - answer.low);
     if reach.is_finite() {
         format!("{} ± {}", Signed(answer.value), Upper(reach))
     } else {
@@ -244,22 +243,25 @@ impl View<'_> {
             .iter()
             .map(|answer| Series::new(answer.what.to_string(), Stroke::Solid, vec![]))
             .collect();
+        let mut before = None;
         for release in all {
             let estimates = self.estimates(release);
+            let begin = self.asked.collection.schedule.start_of(release.last) as f64;
+            let gap = before.is_some_and(|before: u64| before.checked_add(1) != Some(release.first));
+            before = Some(release.last);
             for (line, answer) in series.iter_mut().zip(&largest) {
                 // What does not stand out in a release, or was not released, interrupts its line.
                 let found = estimates.iter().find(|other| other.what == answer.what);
                 let value = found.map_or(f64::NAN, |found| found.value);
-                if let Some((before, _)) = line.points.last()
-                    && before + 1.0 < release.first as f64
-                {
-                    line.points.push((release.first as f64, f64::NAN));
+                if gap {
+                    line.points.push((begin, f64::NAN));
                 }
-                line.points.push((release.last as f64, value));
+                line.points.push((begin, value));
             }
         }
         let axis = |label: &str, scale| Axis { label: label.to_owned(), scale, range: None };
-        let (x, y) = (axis("epoch", Scale::Whole), axis("people", Scale::Linear));
+        let x = axis("begin of the epoch (UTC)", Scale::Time);
+        let y = axis("people", Scale::Linear);
         let title = "The largest answers, epoch by epoch".to_owned();
         (series.len() > 1).then(|| Chart { title, x, y, series }.page("together"))
     }

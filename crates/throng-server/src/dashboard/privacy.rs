@@ -181,7 +181,7 @@ mod tests {
                 theorem: Theorem::ExactBag,
                 source: "a book <i>".into(),
                 neighbours: "one report".into(),
-                holds_if: "one mix is honest".into(),
+                holds_if: "the first mix is honest".into(),
             },
             spent: Budget {
                 epsilon: epsilon(1.234_56),
