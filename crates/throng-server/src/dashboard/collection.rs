@@ -247,7 +247,8 @@ impl View<'_> {
         for release in all {
             let estimates = self.estimates(release);
             let begin = self.asked.collection.schedule.start_of(release.last) as f64;
-            let gap = before.is_some_and(|before: u64| before.checked_add(1) != Some(release.first));
+            let gap =
+                before.is_some_and(|before: u64| before.checked_add(1) != Some(release.first));
             before = Some(release.last);
             for (line, answer) in series.iter_mut().zip(&largest) {
                 // What does not stand out in a release, or was not released, interrupts its line.
