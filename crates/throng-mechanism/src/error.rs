@@ -50,6 +50,15 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// A report has more messages than are allowed.
+    #[error("it sends {needed} messages, and at most {most} are allowed")]
+    Messages {
+        /// The messages of one report.
+        needed: u64,
+        /// The most that are allowed.
+        most: u64,
+    },
+
     /// All epochs together do not keep the promise.
     #[error(
         "{epochs} epochs do not keep epsilon = {epsilon}, delta = {delta:e} together: {}; enlarge \

@@ -91,7 +91,7 @@ pub use value::{Kind, Range, Value, Values};
 use attack::{first_cell, odds, third};
 use claims::{Given, bits_of, within_floor};
 use error::{fits, require};
-use plan::{OTHER_QUESTION, TOO_MANY, small};
+use plan::{OTHER_QUESTION, small};
 use protocol::Bag;
 use sample::TWO_64;
 use slots::{MAX_SLOTS, count_bits, sum_up_to, symbol_or_null, with_slots, with_symbols};

@@ -324,6 +324,12 @@ impl Ask {
         Ok(calibrate::local_epsilon(self.crowd, self.epsilon, self.delta)?)
     }
 
+    /// Refuses reports of more messages than are allowed.
+    pub(crate) fn allows(&self, needed: u64) -> Result<(), Error> {
+        let most = self.max_messages;
+        if needed > most { Err(Error::Messages { needed, most }) } else { Ok(()) }
+    }
+
     /// The number of messages beside the first.
     pub(crate) fn slots(&self) -> u64 {
         self.max_messages.saturating_sub(1)
@@ -368,9 +374,7 @@ impl Ask {
 
     /// A mechanism as an offer, if it respects the limits asked for.
     fn offer(&self, mut fitted: Fitted) -> Result<Offer, Error> {
-        if fitted.mechanism.per_epoch() as u64 > self.max_messages {
-            return Err(Error::NotAsked { why: TOO_MANY });
-        }
+        self.allows(fitted.mechanism.per_epoch() as u64)?;
         if let Some(floor) = self.local_floor {
             let above = |mechanism: &Mechanism| mechanism.local_floor().is_none_or(|it| it > floor);
             if above(&fitted.mechanism)
@@ -499,6 +503,5 @@ pub(crate) fn small(value: u64) -> Result<u32, Error> {
     u32::try_from(value).map_err(|_| Error::Parameter { name: "messages", range: "below 2^32" })
 }
 
-pub(crate) const TOO_MANY: &str = "it sends more messages than are allowed";
 pub(crate) const OTHER_QUESTION: Error =
     Error::Parameter { name: "mechanism", range: "one that answers this kind of question" };

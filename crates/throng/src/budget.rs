@@ -36,7 +36,7 @@ pub fn run(request: &Budget) -> Result<Report> {
     report = total(report, "lifetime", "all epochs of each, together", &lifetime).note(
         "Against whoever sees all releases, and for somebody who answers everywhere and every \
              time: all answers of one person are replaced by others. Each promise rests on its own \
-             crowd and its own honest mix.",
+             crowd and its own honest first mix.",
     );
     if files.iter().any(|one| one.terms.spending() == Spending::Memoized) {
         report = report.note(

@@ -135,10 +135,10 @@ fn name(offer: &Offer) -> &'static str {
 }
 
 /// The meaning of the columns about privacy.
-const COLUMNS: &str = "Epsilon and gain are those of all epochs and of one. Gain is what whoever sees the shuffled \
-     messages gets over guessing: of two answers that were as likely as each other, they name the \
-     right one with probability at most (1 + gain)/2. Both rest on an honest mix and on the crowd \
-     counted on; the local floor rests on nobody.";
+const COLUMNS: &str = "Epsilon and gain are those of all epochs and of one. Gain is what whoever sees \
+     the shuffled messages gets over guessing: of two answers that were as likely as each other, \
+     they name the right one with probability at most (1 + gain)/2. Both rest on an honest first \
+     mix and on the crowd counted on; the local floor rests on nobody.";
 
 /// Bytes of a report through two mixes.
 pub fn bytes(mechanism: &Mechanism) -> u64 {

@@ -16,7 +16,7 @@ use crate::counts::binary::{flip_of_floor, floor_of_bits, influence_of_bit};
 use crate::histograms::rates::Rates;
 use crate::{
     Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, Parameters, Protocol, Question,
-    Setting, TOO_MANY, Tally, Trace, Value, fits, require, sample, with_slots,
+    Setting, Tally, Trace, Value, fits, require, sample, with_slots,
 };
 use rand_core::CryptoRng;
 use throng_account::profile::BitSum;
@@ -111,10 +111,7 @@ impl Columns {
 
     /// Refuses more columns than messages, as each sends one; no calibration is needed to know.
     pub(crate) fn worth(ask: &Ask) -> Result<(), Error> {
-        if u64::from(ask.question.size()?) > ask.max_messages {
-            return Err(Error::NotAsked { why: TOO_MANY });
-        }
-        Ok(())
+        ask.allows(ask.question.size()?.into())
     }
 
     /// The profile by the chance of a flip.
