@@ -226,10 +226,16 @@ impl Rounds {
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
     ) -> Result<Epsilon, E> {
         let promised = self.promised;
-        // One release has nothing to share its profile with.
-        let alone = matches!(releases, [(_, 1)]);
-        let share = |honest| if alone { honest } else { rounded_down(honest, promised) };
-        let actual = self.compose(releases, share, &profile);
+        let actual = match releases {
+            // One release is what its profile says, without a table or a grid.
+            [(Disclosure { epochs: 0 | 1, honest }, 1)] => {
+                let one = profile(*honest)?;
+                one.epsilon(self.delta).map(|one| one.epsilon).map_err(E::from)
+            }
+            // One of merged epochs has nothing to share its profile with.
+            [(_, 1)] => self.compose(releases, |honest| honest, &profile),
+            _ => self.compose(releases, |honest| rounded_down(honest, promised), &profile),
+        };
         if releases.iter().any(|(release, _)| release.honest < promised) {
             return actual;
         }
@@ -288,6 +294,21 @@ const STEPS: [u64; 20] =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::BitSum;
+
+    #[test]
+    fn one_release_alone_costs_what_its_profile_says() {
+        let (promised, delta) = (Crowd::new(1_000).unwrap(), Delta::new(1e-6).unwrap());
+        let profile = |honest| -> Result<Box<dyn Profile>, Error> {
+            Ok(Box::new(BitSum::with_flip(honest, 0.05)?))
+        };
+        let release = Disclosure { epochs: 1, honest: Crowd::new(1_234).unwrap() };
+        let mut lifetime = Lifetime::per_epoch(promised, 10, delta);
+        let one = lifetime.total(&[(release, 1)], profile).unwrap();
+        let said = profile(release.honest).unwrap().epsilon(delta).unwrap().epsilon;
+        assert_eq!(one, said);
+        assert!(one < lifetime.total(&[(release, 2)], profile).unwrap());
+    }
 
     #[test]
     fn crowds_are_rounded_down_but_not_below_the_promise() {
