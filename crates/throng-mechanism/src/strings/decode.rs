@@ -201,7 +201,8 @@ pub fn decode(
 /// standard errors of the estimate.
 ///
 /// Had it come out lower by more than the margin, nothing would be said of it, so its estimate is
-/// normal given that it is at least `value − margin·error` (Lee, Sun, Sun, Taylor, "Exact
+/// taken for normal given that it is at least `value − margin·error`: nearly so, as the test looks
+/// at what another fit leaves, and the limit hangs on other candidates (Lee, Sun, Sun, Taylor, "Exact
 /// Post-Selection Inference, with Application to the Lasso", 2016, for a single cut). The interval
 /// has all counts, from 0 on, that this law does not rule out:
 ///

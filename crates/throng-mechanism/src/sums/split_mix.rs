@@ -25,12 +25,13 @@
 //! 2^−σ = √(q·(e/n)^(m−2))               for n ≥ 19, the published bound, beyond
 //! ```
 //!
-//! The reason, in short (in full: `docs/privacy.md`, 14). Lay one message of each user open, in order; what the others of user i add
-//! up to is then uniform, and the bag of those says nothing new about them if a random grouping of
-//! a uniform bag into n groups of m − 1 has sums that are close to uniform. By Cauchy and Schwarz
-//! their distance is at most `½·√(E[q^(C−1)] − 1)`, where C counts the components of the graph on n
-//! users that two random groupings of the same bag make: each component is one equation that is met
-//! for free. The tests enumerate the distances for small cases.
+//! The reason, in short (in full: `docs/privacy.md`, 14). Lay one message of each user open, in
+//! order; what the others of user i add up to is then uniform, and the bag of those says nothing new
+//! about them if a random grouping of a uniform bag into n groups of m − 1 has sums that are close
+//! to uniform. By Cauchy and Schwarz their distance is at most `½·√(E[q^(C−1)] − 1)`, where C counts
+//! the components of the graph on n users that two random groupings of the same bag make: each
+//! component is one equation that is met for free. The tests enumerate the distances for small
+//! cases.
 
 use crate::sample::WideCatalogue;
 use crate::sums::laplace::{GRID, grid_law, laplace_reach, laplace_variance, on_grid};
