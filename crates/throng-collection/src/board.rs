@@ -153,8 +153,10 @@ impl Board {
              must stay secret is for the messages to hide."
                 .into(),
             format!(
-                "Nobody can tell which messages came from one device as long as {honest}. The \
-                 mixes and {} sign what is shown, so all see the same.",
+                "Among the honest reports of a round nobody can tell which messages came from one \
+                 device as long as {honest}. A mix before it can throw reports away, and anybody \
+                 can post, so yours may be the only honest one. The mixes and {} sign what is \
+                 shown, so all see the same.",
                 self.chain.analyzer.name
             ),
             format!(

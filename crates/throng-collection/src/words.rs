@@ -82,16 +82,18 @@ impl Collection {
             [first, later @ ..] => (first.name.as_str(), later),
             [] => ("", &[][..]),
         };
+        let counted =
+            "as many of the reports that it lets through are honest as are counted on below";
         let who = match later {
-            [] => format!("The promise holds as long as the mix {first} is honest."),
+            [] => format!("The promise holds as long as the mix {first} is honest and {counted}."),
             later => {
                 let later: Vec<&str> = later.iter().map(|mix| mix.name.as_str()).collect();
                 let later = listed_by(&later, "or");
                 format!(
-                    "The promise holds as long as the first mix, {first}, is honest. If only \
-                     {later} is, it holds as long as what the mixes before the honest one put in \
-                     stays within the share below. Against those who only watch, one honest mix \
-                     suffices, whichever it is.{}",
+                    "The promise holds as long as the first mix, {first}, is honest and {counted}. \
+                     If only {later} is honest, the same has to hold for what it lets through, \
+                     and the mixes before it can throw reports away and put in their own. Against \
+                     those who only watch, one honest mix suffices, whichever it is.{}",
                     if several_messages(&self.terms) { PASS_WHOLE } else { "" }
                 )
             }
@@ -167,11 +169,14 @@ impl Collection {
 
     fn floor_line(&self) -> String {
         let names: Vec<&str> = self.chain.parties().map(|(_, party)| party.name.as_str()).collect();
-        let everybody = format!("If {} all work together", listed(&names));
+        let unkept = format!(
+            "If {} all work together, or less is honest than is counted on",
+            listed(&names)
+        );
         match self.terms.mechanism.local_floor() {
             None => format!(
-                "{everybody}, nothing protects you: they can read your answer (the local epsilon \
-                 is infinite)."
+                "{unkept}, nothing protects you for sure: your answer may be read (the local \
+                 epsilon is infinite)."
             ),
             Some(floor) => {
                 let what = match self.terms.spending() {
@@ -179,8 +184,8 @@ impl Collection {
                     _ => "a report by itself",
                 };
                 format!(
-                    "{everybody}, only the chance that your device mixes in protects you: {what} \
-                     keeps epsilon = {}.",
+                    "{unkept}, only the chance that your device mixes in protects you for sure: \
+                     {what} keeps epsilon = {}.",
                     Upper(floor.get()).rounded(4)
                 )
             }
@@ -306,9 +311,9 @@ macro_rules! honest {
     ($($more:literal),*) => {
         concat!(
             "the first mix is honest, or a later one is and those before it put in no reports of \
-             their own beyond the corrupt fraction; no more than the corrupt fraction of the reports that the \
-             honest mix let through is from, or known to, the adversary, whoever put them there, \
-             people or mixes",
+             their own beyond the corrupt fraction; no more than the corrupt fraction of the \
+             reports that the honest mix let through is from, or known to, the adversary, whoever \
+             put them there, people or mixes",
             $($more,)*
             "; and how many report does not react to earlier releases, on which the promised \
              epsilon and lifetime do not rest",
@@ -344,7 +349,8 @@ mod tests {
         let said = collection().plain().join("\n");
         for part in [
             "as long as the first mix, north, is honest",
-            "If only south is, it holds as long as what the mixes before",
+            "honest as are counted on below",
+            "If only south is honest, the same has to hold",
             "Against those who only watch, one honest mix suffices",
             "throng budget says what several",
             "epsilon = 1, delta = 1e-6",
