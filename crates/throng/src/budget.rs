@@ -44,6 +44,12 @@ pub fn run(request: &Budget) -> Result<Report> {
              is added to the rest as it is.",
         );
     }
+    if files.iter().any(|one| one.terms.spending() == Spending::Lifetime) {
+        report = report.note(
+            "A state that is followed is charged once for all epochs, provided that the same \
+             people report every time and no answer reacts to earlier results.",
+        );
+    }
     if files.iter().any(|one| one.window > 1) {
         report = report.note(
             "Where epochs may be merged, all of them are charged as if they were; one epoch of each \

@@ -85,10 +85,12 @@ pub fn spent_so_far(collection: &Collection, release: &Release) -> String {
     let lifetime = digits(Upper(spent.lifetime.get()));
     let whom = match collection.terms.spending() {
         Spending::PerEpoch => {
-            "by all releases together, for somebody who is in each of them, if crowds do not react to releases"
+            "by all releases together, for somebody who is in each of them, if the same holds each \
+             time and crowds do not react to releases"
         }
         Spending::Lifetime => {
-            "by all releases together, charged once for all epochs, if crowds do not react to releases"
+            "by all releases together, charged once for all epochs, if the same holds each time and \
+             crowds do not react to releases"
         }
         // Without a crowd there is no delta.
         Spending::Memoized => {

@@ -69,7 +69,9 @@ pub const OF_ONE: &str = "against everyone but the first mix";
 pub fn of_all(terms: &Terms) -> &'static str {
     match terms.spending() {
         Spending::Memoized => "against everyone, without a crowd or an honest mix",
-        Spending::Lifetime | Spending::PerEpoch => "against everyone but the first mix",
+        Spending::Lifetime | Spending::PerEpoch => {
+            "against everyone but the first mix, if crowds do not react to releases"
+        }
     }
 }
 

@@ -61,8 +61,8 @@ pub fn report(request: &Request, ask: &Ask, found: &Found) -> Report {
     match caught(audit) {
         Some(text) => stopped.field("caught", text.clone()).note(text).well(false),
         None => stopped.note(
-            "An event of probability delta is not seen in so few runs, so the measured epsilon \
-             stays far below the claimed one.",
+            "An event of probability delta is not seen in so few runs, so the measured epsilon may \
+             stay far below the claimed one.",
         ),
     }
 }

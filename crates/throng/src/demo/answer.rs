@@ -54,7 +54,9 @@ impl EpochResult {
     pub fn sentence(&self) -> String {
         let of = |value: Option<f64>| value.map_or("-".into(), |value| Near(value).to_string());
         let [truth, estimate, _, low, high] = self.top.numbers().map(of);
-        let epsilon = Upper(self.release.guarantee.epsilon.get()).places(3);
+        let guarantee = &self.release.guarantee;
+        let epsilon = Upper(guarantee.epsilon.get()).places(3);
+        let delta = digits(Upper(guarantee.delta.get()));
         let (label, found, counted) = (&self.top.what, self.estimates.len(), self.story.counted());
         let what = match self.story {
             Story::Names if found == 0 => {
@@ -71,7 +73,7 @@ impl EpochResult {
         };
         format!(
             "{what}estimate {estimate}, truth {truth} {counted}; 95 %: {low} to {high}; epsilon \
-             {epsilon}"
+             {epsilon} at delta {delta}"
         )
     }
 
@@ -210,8 +212,8 @@ fn ranking(report: Report, told: &EpochResult) -> Report {
     let right = found.iter().take(RANKS).filter(|beside| first(&beside.what)).count();
     report.note(format!(
         "{} of {} names are found, and {right} of the true first {RANKS} are among the first \
-         {RANKS}. Names whose counts differ by less than the error change places. That any name is \
-         told which nobody holds has a chance of at most 5 %.",
+         {RANKS}. Names whose counts differ by less than the error change places. The chance that a \
+         name is told which nobody holds is kept to 5 %, nearly.",
         found.len(),
         truth.len(),
     ))

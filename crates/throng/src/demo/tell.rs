@@ -118,9 +118,9 @@ fn floor(collection: &Collection) -> String {
     match collection.terms.mechanism.local_floor() {
         Some(floor) => {
             let floor = Upper(floor.get()).places(2);
-            format!("Should all parties collude, {what} still keeps epsilon {floor}.")
+            format!("Otherwise, and should all collude, {what} still keeps epsilon {floor}.")
         }
-        None => "Should all parties collude, nothing protects a client.".into(),
+        None => "Otherwise, and should all collude, nothing protects a client.".into(),
     }
 }
 
