@@ -446,8 +446,8 @@ pub struct FlipArgs {
     /// Expected number of users whose bit is a coin: a bit is flipped with probability lambda/(2n)
     #[arg(long)]
     pub lambda: Option<f64>,
-    /// Probability that a bit is flipped
-    #[arg(long)]
+    /// Probability that a bit is flipped, or out of 2^64, as calibrate prints it
+    #[arg(long, value_parser = chance)]
     pub flip: Option<f64>,
 }
 
@@ -483,6 +483,15 @@ fn whole(text: &str) -> Result<u64, String> {
     match plain.parse::<f64>() {
         Ok(value) if (0.0..9e15).contains(&value) && value.fract() == 0.0 => Ok(value as u64),
         _ => Err("not a whole number from 0 to 9e15".into()),
+    }
+}
+
+/// A probability, or a whole number above 1 for one out of 2⁶⁴, as a sampler has it: that has 53
+/// significant bits, so nothing is lost.
+fn chance(text: &str) -> Result<f64, String> {
+    match text.parse::<u64>() {
+        Ok(weight @ 2..) => Ok(weight as f64 / 2_f64.powi(64)),
+        _ => text.parse().map_err(|_| "not a probability".into()),
     }
 }
 

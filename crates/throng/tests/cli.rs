@@ -799,6 +799,31 @@ fn a_reader_that_goes_away_is_no_error() {
     assert!(child.wait().unwrap().success() && told.is_empty(), "{told}");
 }
 
+#[test]
+fn what_calibrate_prints_is_understood_by_account() {
+    let list = |found: &Value, name: &str| {
+        let weights = found[name].as_array().unwrap().iter().map(Value::to_string);
+        weights.collect::<Vec<_>>().join(",")
+    };
+    let calibrated = |what: &str| {
+        json(&format!("calibrate {what} --n 1e4 --epsilon 1 --delta 1e-6 --corrupt 0"))
+    };
+    let sliced = calibrated("sliced-sum");
+    let (weights, slots) = (list(&sliced, "weights"), &sliced["slots"]);
+    let bursts = calibrated("burst-count");
+    let [pairs, plus, minus] = ["pairs", "plus", "minus"].map(|name| list(&bursts, name));
+    let flip = calibrated("histogram --size 4")["flip"].to_string();
+    for line in [
+        format!("sliced-sum --slots {slots} --weights {weights}"),
+        format!("burst-count --pairs {pairs} --plus {plus} --minus {minus}"),
+        format!("histogram --flip {flip}"),
+    ] {
+        let found = json(&format!("account {line} --n 1e4 --delta 1e-6"));
+        let epsilon = found["epsilon_upper"].as_f64().unwrap();
+        assert!((0.95..=1.0).contains(&epsilon), "{line}: {epsilon}");
+    }
+}
+
 /// Checks that a command ends with this code and an error that says this.
 fn assert_refused(line: &str, code: i32, says: &str) {
     let output = throng().args(line.split_whitespace()).output().unwrap();

@@ -1,7 +1,7 @@
 //! Accounts that need no more than a profile.
 
 use super::by_key::{Family, in_order};
-use super::{CrowdArgs, FlipArgs, Query, example, whole};
+use super::{CrowdArgs, FlipArgs, Query, chance, example, whole};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use throng_mechanism::{Key, Setting, Settings};
 
@@ -65,11 +65,12 @@ fn with_setting(command: Command, setting: &Setting) -> Command {
                     .conflicts_with("p"),
             ),
         Setting::Weights => {
-            let what = "Probability of a coin of each level in a slot, lowest level first";
+            let what =
+                "Probability of a coin of each level in a slot, lowest level first, or out of 2^64";
             command.arg(list("weights", "WEIGHTS", what).required(true))
         }
         Setting::Bursts => {
-            let pairs = "Probabilities of 1, 2, ... pairs of a plus and a minus";
+            let pairs = "Probabilities of 1, 2, ... pairs of a plus and a minus, or out of 2^64";
             command
                 .arg(list("pairs", "PAIRS", pairs))
                 .arg(list("plus", "PLUS", "Probabilities of 1, 2, ... plusses"))
@@ -108,8 +109,10 @@ fn number(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(shown).help(help).value_parser(value_parser!(f64))
 }
 
+/// Probabilities, also out of 2^64, as calibrate prints them.
 fn list(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
-    number(name, shown, help).value_delimiter(',').action(clap::ArgAction::Append)
+    let list = number(name, shown, help).value_parser(chance);
+    list.value_delimiter(',').action(clap::ArgAction::Append)
 }
 
 fn count(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
