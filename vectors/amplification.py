@@ -1,7 +1,8 @@
 """Tables for the privacy accountant: what shuffling adds to local randomizers.
 
-Clone pairs, privacy blankets of concrete randomizers, and random extremal channels, which are
-enumerated with fractions and lie below the strong clone pair. Rules are those of `accountant.py`.
+Clone pairs, privacy blankets of concrete randomizers and of Laplace noise, and random extremal
+channels, which are enumerated with fractions and lie below the strong clone pair. Rules are those
+of `accountant.py`.
 """
 
 import itertools
@@ -454,6 +455,100 @@ def blanket_row(family, parameters, law, n, epsilon):
 
 
 # ------------------------------------------------------------------------------------------------
+# laplace.json
+# ------------------------------------------------------------------------------------------------
+
+
+def laplace_laws(grid, p):
+    """The law of one report for every grid point: below 0, on 0 ... grid, above it.
+
+    Noise k has probability proportional to s^|k|. Outcomes below 0 are summed up, as are those above
+    the grid: the laws of all values have constant ratios there.
+    """
+    s = p ** (mpf(-1) / grid)
+    c = (1 - s) / (1 + s)
+    laws = []
+    for x in range(grid + 1):
+        below, above = (c * s ** (steps + 1) / (1 - s) for steps in (x, grid - x))
+        laws.append([below, *(c * s ** abs(k - x) for k in range(grid + 1)), above])
+        same(sum(laws[-1]), mpf(1), mpf(10) ** -70)
+    return laws
+
+
+def laplace_blanket(n, laws, e):
+    """The largest (1/n) E[(G_1 + ... + G_n)_+] over all ordered pairs of values."""
+    floor = [min(column) for column in zip(*laws)]
+    found = {}
+    for x, y in itertools.permutations(range(len(laws)), 2):
+        types = {}
+        for first, second, mass in zip(laws[x], laws[y], floor):
+            value = (first - e * second) / mass
+            # Equal values, up to rounding, are one type.
+            key = next((key for key in types if abs(key - value) < mpf(10) ** -60), value)
+            types[key] = types.get(key, 0) + mass
+        found[x, y] = mean_positive_sum(n, [(mass, value) for value, mass in types.items()])
+    ends = found[0, len(laws) - 1]
+    assert all(delta <= ends * (1 + AGREE) for delta in found.values())
+    same(ends, found[len(laws) - 1, 0])
+    return ends
+
+
+def laplace_bags(n, laws, e):
+    """The largest H_E over all pairs of values and all values of the others, and that of the pair of
+    ends when all others hold one end; bags enumerated."""
+    start = {(0,) * len(laws[0]): mpf(1)}
+    worst, one_end, last = mpf(0), mpf(0), len(laws) - 1
+    for others in itertools.combinations_with_replacement(range(len(laws)), n - 1):
+        law = start
+        for value in others:
+            law = add_category(law, laws[value])
+        bags = [add_category(law, own) for own in laws]
+        for x, y in itertools.permutations(range(len(laws)), 2):
+            delta = hockey_stick_of(bags[x], bags[y], e)
+            worst = max(worst, delta)
+            if (x, y) == (last, 0) and all(value == last for value in others):
+                one_end = delta
+    return worst, one_end
+
+
+LAPLACE_SMALL = [(1, 1.0), (2, 0.5), (2, 3.0), (3, 2.0), (4, 1.0), (4, 6.0)]
+# (epsilon0, epsilons) for two steps and n = 1000.
+LAPLACE_LARGE = [(1.0, [0.06, 0.12]), (4.0, [0.9, 1.5])]
+
+
+def laplace_rows():
+    """Every pair of values, and for up to four users every bag."""
+    for grid, epsilon0 in LAPLACE_SMALL:
+        laws = laplace_laws(grid, odds(epsilon0))
+        for n, fractions in [(1, [0.5]), (2, [0.0, 0.7]), (3, [0.4]), (4, [0.2, 0.9]), (7, [0.5])]:
+            for epsilon in [significant(epsilon0 * fraction, 4) for fraction in fractions]:
+                delta = laplace_blanket(n, laws, odds(epsilon))
+                row = {"grid": grid, "epsilon0": epsilon0, "n": n, "epsilon": epsilon,
+                       "delta": nearest(delta)}
+                if n * grid <= 12:
+                    worst, one_end = laplace_bags(n, laws, odds(epsilon))
+                    assert one_end <= worst <= delta * (1 + AGREE)
+                    row |= {"delta_worst": nearest(worst), "delta_lower": nearest(one_end)}
+                yield row
+
+
+def large_laplace_rows():
+    """Two steps among a thousand: the ends, and the middle, which is of one type."""
+    for epsilon0, epsilons in LAPLACE_LARGE:
+        p = odds(epsilon0)
+        floor = [min(column) for column in zip(*laplace_laws(2, p))]
+        a, middle = floor[0] + floor[1], floor[2]
+        same(a, floor[3] + floor[4])
+        for epsilon in epsilons:
+            e = odds(epsilon)
+            delta = large_mean_positive_sum(
+                1000, a, p, e, middle / (1 - 2 * a), 1 - e, mpf(0), mpf(10) ** -36)
+            assert mpf(10) ** -13 < delta < mpf(10) ** -2
+            yield {"grid": 2, "epsilon0": epsilon0, "n": 1000, "epsilon": epsilon,
+                   "delta": nearest(delta)}
+
+
+# ------------------------------------------------------------------------------------------------
 # channels.json
 # ------------------------------------------------------------------------------------------------
 
@@ -567,6 +662,10 @@ FILES = [
         "blanket", "Privacy blanket (1/n) E[(G_1 + ... + G_n)_+]; delta_lower is exact for k-ary "
         "response when all others hold a third symbol.", {blanket_rows: 30, large_blanket_rows: 1},
         before=check_hash_families),
+    files.Table(
+        "laplace", "Privacy blanket of Laplace noise on a grid, the largest over all pairs of "
+        "values; delta_worst is the largest divergence of any bag, delta_lower that of the ends "
+        "when all others hold one end.", {laplace_rows: 12, large_laplace_rows: 1}),
     files.Table(
         "channels", "Random extremal channels (rows are inputs, exact dyadic values): worst delta "
         "over all datasets; bound is the strong clone pair.", {channel_rows: 40}),

@@ -28,7 +28,7 @@ pub use sliced::sliced_sum;
 
 use crate::error::require;
 use crate::kernel::solve::{smallest_doubled, smallest_safe};
-use crate::profile::{Blanket, ClonePair, TwoMessageCount};
+use crate::profile::{Blanket, ClonePair, LaplaceBlanket, TwoMessageCount};
 use crate::round;
 use crate::{Crowd, Delta, Epsilon, Error, Probability, Profile, Threshold};
 
@@ -143,6 +143,25 @@ pub fn kary_response(
         // Rounding crossed the line: step inside it.
         local = Epsilon::at(local.get() * (1.0 - PRECISION));
     }
+}
+
+/// The largest ε₀ for Laplace noise on a grid of so many steps, rounded down.
+///
+/// ```
+/// use throng_account::calibrate::{laplace, local_epsilon};
+/// use throng_account::{Crowd, Delta, Epsilon};
+///
+/// // A thousand users hide more of it than of any randomizer.
+/// let (crowd, epsilon, delta) = (Crowd::new(1_000)?, Epsilon::new(0.5)?, Delta::new(1e-6)?);
+/// assert!((laplace(crowd, 100, epsilon, delta)?.get() - 2.617).abs() < 2e-3);
+/// assert!((local_epsilon(crowd, epsilon, delta)?.get() - 2.3021).abs() < 1e-3);
+/// # Ok::<(), throng_account::Error>(())
+/// ```
+pub fn laplace(crowd: Crowd, grid: u64, epsilon: Epsilon, delta: Delta) -> Result<Epsilon, Error> {
+    largest_local(epsilon, |local| {
+        LaplaceBlanket::new(crowd, local, grid)
+            .is_ok_and(|blanket| blanket.upper_delta(epsilon) <= delta.get())
+    })
 }
 
 /// The smallest crowd that hides an ε₀-LDP randomizer down to (ε, δ).

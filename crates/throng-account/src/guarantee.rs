@@ -277,6 +277,8 @@ pub enum Dataset {
     },
     /// Everyone else holds a third value, different from both of the user's.
     ThirdValue,
+    /// Everyone else holds the value at one end of the range, the user that of either end.
+    OneEnd,
     /// The divergence is the same on every dataset.
     Every,
 }
@@ -286,6 +288,7 @@ impl std::fmt::Display for Dataset {
         match self {
             Self::Ones { ones, of } => write!(f, "{ones} of the other {of} bits are 1"),
             Self::ThirdValue => f.write_str("everyone else holds a third value"),
+            Self::OneEnd => f.write_str("everyone else holds the value at one end of the range"),
             Self::Every => f.write_str("every dataset alike"),
         }
     }

@@ -10,6 +10,7 @@
 //! | several columns of flipped bits | [`Columns`] |
 //! | any ε₀-LDP randomizer, shuffled | [`Amplification`], [`ClonePair`] |
 //! | k-ary response, subset selection, local hashing, unary encoding | [`Blanket`] |
+//! | a number with Laplace noise | [`LaplaceBlanket`] |
 //! | RAPPOR's three guarantees | [`Rappor`] |
 //! | a bit followed over time | [`Longitudinal`] |
 //! | anything of which only (ε₀, δ₀) is known | [`WorstCase`] |
@@ -33,6 +34,7 @@ mod burst;
 pub(crate) mod burst_histogram;
 pub(crate) mod coins;
 mod columns;
+mod laplace;
 mod longitudinal;
 mod rappor;
 mod sliced;
@@ -47,6 +49,7 @@ pub use burst::{BurstCount, Bursts};
 pub use burst_histogram::BurstHistogram;
 pub use coins::AdditiveNoise;
 pub use columns::Columns;
+pub use laplace::LaplaceBlanket;
 pub use longitudinal::Longitudinal;
 pub use rappor::Rappor;
 pub use sliced::SlicedSum;

@@ -2,7 +2,7 @@
 //! directions, adaptive slots included. A bound that is too small anywhere fails here.
 
 use std::collections::BTreeMap;
-use throng_account::profile::{BitSum, Blanket, ClonePair};
+use throng_account::profile::{BitSum, Blanket, ClonePair, LaplaceBlanket};
 use throng_account::{Crowd, Epsilon, Probability, Profile};
 
 /// A randomizer as a table: `channel[input][output]`.
@@ -106,6 +106,32 @@ fn no_concrete_randomizer_exceeds_its_blanket() {
                     );
                     closest = closest.max(worst / band.upper.max(1e-9));
                 }
+            }
+        }
+    }
+    assert!(closest > 0.999_999, "closest {closest}");
+}
+
+// Every pair of grid points and of values midway between two, every dataset of such, in both
+// directions: the ends are the worst pair.
+#[test]
+fn no_pair_of_values_with_laplace_noise_exceeds_the_blanket_of_the_ends() {
+    let mut closest = 0.0_f64;
+    for grid in 1..=4 {
+        for (n, p) in [(1_u64, 3.0), (2, 1.5), (2, 30.0), (3, 6.0), (4, 2.5), (5, 20.0)] {
+            if n as usize * grid > 12 {
+                continue;
+            }
+            let channel = laplace(grid, p);
+            let crowd = Crowd::new(n).unwrap();
+            let blanket = LaplaceBlanket::new(crowd, eps(f64::ln(p)), grid as u64).unwrap();
+            for epsilon in [0.0, 0.2, 0.5, 0.8, 0.99].map(|part| eps(part * p.ln())) {
+                let band = blanket.delta(epsilon);
+                let all = all_datasets(&channel, n as usize, epsilon.get().exp());
+                let worst = all.into_iter().fold(0.0, f64::max);
+                assert!(worst <= band.upper + 1e-14, "{grid} {n} {p}: {worst} > {band:?}");
+                assert!(band.lower <= worst + 1e-14, "{grid} {n} {p}: {worst} < {band:?}");
+                closest = closest.max(worst / band.upper);
             }
         }
     }
@@ -345,6 +371,21 @@ fn hockey_stick(p: &[f64], q: &[f64], e: f64) -> f64 {
 fn kary(k: usize, p: f64) -> Channel {
     let unit = 1.0 / (p + k as f64 - 1.0);
     (0..k).map(|x| (0..k).map(|y| if x == y { p * unit } else { unit }).collect()).collect()
+}
+
+/// Laplace noise on a grid, for grid points and the points midway between. Outcomes from 0 down are
+/// one, as are those from the end of the grid up.
+fn laplace(grid: usize, p: f64) -> Channel {
+    let s = p.powf(-1.0 / grid as f64);
+    let law = |x: usize| -> Vec<f64> {
+        let mass = |k: usize| match k.abs_diff(x) as i32 {
+            away if k == 0 || k == grid => s.powi(away) / (1.0 + s),
+            away => s.powi(away) * (1.0 - s) / (1.0 + s),
+        };
+        (0..=grid).map(mass).collect()
+    };
+    let midway = |x| law(x).iter().zip(law(x + 1)).map(|(a, b)| 0.5 * (a + b)).collect();
+    (0..=grid).map(law).chain((0..grid).map(midway)).collect()
 }
 
 fn subsets(k: u32, size: u32, p: f64) -> Channel {

@@ -40,6 +40,8 @@ pub enum Setting {
     Size(&'static str),
     /// The number of the things named here; 2 if nothing is said.
     SizeOrTwo(&'static str),
+    /// The number of steps from one end of the range to the other; 1000 if nothing is said.
+    Grid,
     /// The chance that a bit is flipped.
     Flip,
     /// Places for noise in a report, in these words; 1 if nothing is said.
@@ -59,6 +61,8 @@ pub struct Settings {
     pub local: f64,
     /// The value of [`Setting::Size`] or [`Setting::SizeOrTwo`].
     pub size: u64,
+    /// The value of [`Setting::Grid`].
+    pub grid: u64,
     /// The value of [`Setting::Flip`].
     pub flip: f64,
     /// The value of [`Setting::Slots`].

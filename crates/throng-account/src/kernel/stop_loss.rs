@@ -64,6 +64,12 @@ fn enumerated(law: &Summand, n: u64) -> Option<Band> {
     if spread.product::<f64>() > 40.0 && n > 40 {
         return None;
     }
+    // A few summands with many values have too many as well: C(n + values, n), all of some weight.
+    let values = law.atoms.len() as f64;
+    let ways = (1..=n.min(40)).fold(1.0, |ways, i| ways * (values + i as f64) / i as f64);
+    if n <= 40 && ways > MAX_ENUMERATED as f64 {
+        return None;
+    }
     let mut budget = MAX_ENUMERATED;
     let value = enumerate(&law.atoms, (n, 1.0), 0.0, 1.0, &mut budget)?;
     // Terms without weight are worth at most n times the largest value, each time one is left out.
@@ -156,17 +162,22 @@ impl Contour {
         let (mut hinge, mut density) = (0.0, 0.0);
         let (mut hinge_size, mut density_size) = (0.0, 0.0);
         let last = (end / step) as u64;
-        for index in 0..=last {
+        let (mut index, mut evaluated) = (0, 0);
+        while index <= last {
             let u = step * index as f64;
-            let (value, doubt) = self.characteristic(u);
+            let Term { value, doubt, quiet } = self.characteristic(u);
+            // The terms that follow and are known to be too small to look at.
+            let skipped = (quiet / step) as u64;
             let weight = if index == 0 { 1.0 } else { 2.0 };
             let pole = Complex64::new(self.s, u);
             hinge += weight * (value / (pole * pole)).re;
             density += weight * value.re;
-            hinge_size += weight * doubt / pole.norm_sqr();
-            density_size += weight * doubt;
+            hinge_size += weight * doubt / pole.norm_sqr() * (1 + skipped) as f64;
+            density_size += weight * doubt * (1 + skipped) as f64;
+            index += 1 + skipped;
+            evaluated += 1;
         }
-        work::count(last + 1);
+        work::count(evaluated);
         let scale = self.exponent.exp() / period;
         // Beyond the end |χ| ≤ e^{−(σu)²/2}, at most e^-40.5 at the end and falling from there.
         let cut = 2.0 * (-0.5 * (self.sigma * end).powi(2)).exp();
@@ -196,9 +207,8 @@ impl Contour {
         above + cumulant.exp() / (std::f64::consts::E * v) * z / (1.0 - z)
     }
 
-    /// The tilted characteristic function of X + ξ at `u`, zero where it is below e^-60; and its
-    /// modulus times the size of its logarithm, for the rounding error.
-    fn characteristic(&self, u: f64) -> (Complex64, f64) {
+    /// The tilted characteristic function of X + ξ at `u`, zero where it is below e^-60.
+    fn characteristic(&self, u: f64) -> Term {
         let mut moved = Complex64::new(0.0, 0.0);
         for &(value, mass) in &self.atoms {
             let (sin, cos) = (0.5 * u * value).sin_cos();
@@ -208,14 +218,28 @@ impl Contour {
         let square = 2.0 * moved.re + moved.norm_sqr();
         let smooth = self.sigma * self.sigma * u;
         if 0.5 * self.n * square.max(-1.0).ln_1p() - 0.5 * smooth * u < -60.0 {
-            return (Complex64::new(0.0, 0.0), (-60.0_f64).exp());
+            // |φ(u+v)| ≤ |φ(u)| + v·E|G − E G| for one summand, and the last factor is at most the
+            // deviation.
+            let slack = (-60.0 / self.n).exp() - (1.0 + square).max(0.0).sqrt();
+            let quiet = slack.max(0.0) * self.n.sqrt() / self.deviation;
+            return Term { value: Complex64::new(0.0, 0.0), doubt: (-60.0_f64).exp(), quiet };
         }
         let log = ln_1p(moved) * self.n;
         let modulus = (log.re - 0.5 * smooth * u).exp();
         let value = Complex64::from_polar(modulus, log.im + smooth * self.s);
         // An ulp of the sum `moved` counts n times in the logarithm.
-        (value, modulus * (8.0 + log.norm() + self.n * moved.norm() + smooth * (u + self.s)))
+        let size = 8.0 + log.norm() + self.n * moved.norm() + smooth * (u + self.s);
+        Term { value, doubt: modulus * size, quiet: 0.0 }
     }
+}
+
+/// One value of the characteristic function.
+struct Term {
+    value: Complex64,
+    /// Its modulus times the size of its logarithm, for the rounding error.
+    doubt: f64,
+    /// How far it is known to stay below e^-60, from here on.
+    quiet: f64,
 }
 
 impl Summand {

@@ -20,8 +20,8 @@ use crate::{
     Setting, Tally, Trace, Value, bits_of, fits, require, sample, sum_up_to, within_floor,
 };
 use rand_core::CryptoRng;
-use throng_account::profile::ClonePair;
-use throng_account::{Crowd, Epsilon, Probability, Profile, UpperOnly, round};
+use throng_account::profile::LaplaceBlanket;
+use throng_account::{Crowd, Epsilon, Probability, Profile, calibrate, round};
 
 /// One message: the rounded value plus integer Laplace noise, shifted by `reach` to be at least 0.
 ///
@@ -81,11 +81,11 @@ impl LaplaceMean {
 
     /// The question of `throng account` about it.
     pub(crate) const INQUIRY: Inquiry = Inquiry {
-        about: "Laplace noise with a known local epsilon, shuffled: as any randomizer",
+        about: "Laplace noise with a known local epsilon, shuffled: by its blanket",
         example: "--n 1e4 --epsilon0 2 --delta 1e-6",
-        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        settings: &[Setting::Local, Setting::Grid],
         profile: |settings, crowd| {
-            Ok(Box::new(UpperOnly(ClonePair::strong(crowd, settings.local()?)?)))
+            Ok(Box::new(LaplaceBlanket::new(crowd, settings.local()?, settings.grid)?))
         },
     };
 
@@ -96,9 +96,17 @@ impl LaplaceMean {
         Self::new(given.small("grid")?, num, den)
     }
 
-    /// The mechanism with the largest ε₀ that any randomizer may have.
+    /// The mechanism with the largest ε₀ that its own blanket hides.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
-        Self::local(ask.local_epsilon()?, GRID)
+        let mut local = calibrate::laplace(ask.crowd, GRID.into(), ask.epsilon, ask.delta)?;
+        loop {
+            let found = Self::local(local, GRID)?;
+            if found.profile(ask.crowd)?.upper_delta(ask.epsilon) <= ask.delta.get() {
+                return Ok(found);
+            }
+            // Rounding to integers crossed the line: step inside it.
+            local = Epsilon::new(local.get() * (1.0 - 1e-6))?;
+        }
     }
 
     /// `num/den`.
@@ -163,9 +171,9 @@ impl Claims for LaplaceMean {
         Question::Real
     }
 
-    /// The profile of any randomizer with its ε₀; others reach the bound, this one need not.
+    /// The profile of its blanket: an upper bound for all values, and a dataset below it.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
-        Ok(Box::new(UpperOnly(ClonePair::strong(crowd, self.epsilon)?)))
+        Ok(Box::new(LaplaceBlanket::new(crowd, self.epsilon, self.grid.into())?))
     }
 
     fn local_floor(&self) -> Option<Epsilon> {
@@ -256,10 +264,11 @@ mod tests {
     use super::*;
     use crate::testing::Planted;
     use crate::testing::{
-        OneByOne, assert_inverse, assert_inverse_within, assert_local, assert_sampled, confidence,
-        rng,
+        OneByOne, assert_inverse, assert_inverse_within, assert_local, assert_sampled, assert_view,
+        confidence, rng,
     };
-    use std::panic::catch_unwind;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use throng_account::Delta;
 
     fn mean(grid: u32, epsilon: f64) -> LaplaceMean {
         LaplaceMean::local(Epsilon::new(epsilon).unwrap(), grid).unwrap()
@@ -299,6 +308,32 @@ mod tests {
         for input in [0.0, 0.5, 0.6, 1.0] {
             assert_inverse_within(&mean(2, 4.0), &input, &[input], 1.7);
         }
+    }
+
+    #[test]
+    fn the_profile_bounds_the_bag() {
+        for (mean, crowd) in [(mean(1, 3.0), 2), (LaplaceMean::new(2, 3, 1).unwrap(), 2)] {
+            let profile = mean.profile(Crowd::new(crowd).unwrap()).unwrap();
+            assert_view(&mean, &[&0.0, &0.3, &0.5, &1.0], crowd as usize, &*profile);
+        }
+        let mean = mean(3, 2.0);
+        let wrong = LaplaceMean::local(Epsilon::new(1.9).unwrap(), 3).unwrap();
+        let bold = wrong.profile(Crowd::new(2).unwrap()).unwrap();
+        let view = AssertUnwindSafe(|| assert_view(&mean, &[&0.0, &1.0], 2, &*bold));
+        assert!(catch_unwind(view).is_err());
+    }
+
+    #[test]
+    fn the_noise_is_less_than_any_randomizer_needs_and_just_enough() {
+        let [epsilon, delta] = [1.0, 1e-6];
+        let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
+        let crowd = Crowd::new(1_000).unwrap();
+        let ask = Ask::new(Question::Real, crowd, epsilon, delta);
+        let found = LaplaceMean::fit(&ask).unwrap();
+        let spent = found.profile(crowd).unwrap().delta(epsilon).upper;
+        assert!(spent <= delta.get() && spent > 0.999 * delta.get(), "{spent:e}");
+        let any = calibrate::local_epsilon(crowd, epsilon, delta).unwrap();
+        assert!(found.epsilon.get() > 1.1 * any.get(), "{:?} {any:?}", found.epsilon);
     }
 
     // Planted: noise that is pulled in by a step, an analyzer that forgets a step of the shift, and

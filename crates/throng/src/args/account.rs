@@ -53,6 +53,10 @@ fn with_setting(command: Command, setting: &Setting) -> Command {
         Setting::SizeOrTwo(what) => {
             command.arg(count("size", "SIZE", what).visible_alias("k").default_value("2"))
         }
+        Setting::Grid => {
+            let what = "Steps from one end of the range to the other";
+            command.arg(count("grid", "GRID", what).default_value("1000"))
+        }
         Setting::Flip => FlipArgs::augment_args(command),
         Setting::Slots(what) => command.arg(count("slots", "SLOTS", what).default_value("1")),
         Setting::Chance => command
@@ -91,6 +95,7 @@ fn settings(matches: &ArgMatches) -> Settings {
     Settings {
         local: number("epsilon0"),
         size: count("size"),
+        grid: count("grid"),
         slots: count("slots"),
         // An integer of a sampler has 53 significant bits: nothing is lost.
         chance: match count("chance") {
