@@ -90,7 +90,7 @@ impl Estimate {
 }
 
 /// A sum of independent integers: `draws` draws, each taking a value with its probability and 0
-/// otherwise.
+/// otherwise, and other such sums beside it.
 ///
 /// ```
 /// use throng_account::Probability;
@@ -104,35 +104,42 @@ impl Estimate {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noise {
-    draws: f64,
-    events: Vec<(i64, f64)>,
+    parts: Vec<(f64, Vec<(i64, f64)>)>,
 }
 
 impl Noise {
     /// The sum of `draws` draws, by the events of one of them.
     pub fn new(draws: f64, events: Vec<(i64, f64)>) -> Self {
-        Self { draws, events }
+        Self { parts: vec![(draws, events)] }
+    }
+
+    /// The same with the sum of more draws.
+    #[must_use]
+    pub fn and(mut self, draws: f64, events: Vec<(i64, f64)>) -> Self {
+        self.parts.push((draws, events));
+        self
     }
 
     /// Mean of the sum.
     pub fn mean(&self) -> f64 {
-        self.draws * self.events.iter().map(|&(value, p)| value as f64 * p).sum::<f64>()
+        self.parts.iter().map(|(draws, events)| draws * moment(events, 1)).sum()
     }
 
     /// Standard deviation of the sum.
     pub fn deviation(&self) -> f64 {
-        let square: f64 = self.events.iter().map(|&(value, p)| (value as f64).powi(2) * p).sum();
-        let mean: f64 = self.events.iter().map(|&(value, p)| value as f64 * p).sum();
-        (self.draws * (square - mean * mean).max(0.0)).sqrt()
+        let variance = |(draws, events): &(f64, Vec<(i64, f64)>)| {
+            draws * (moment(events, 2) - moment(events, 1).powi(2)).max(0.0)
+        };
+        self.parts.iter().map(variance).sum::<f64>().sqrt()
     }
 
     /// The least reach with `P[|sum − mean| ≤ reach] ≥ confidence`.
     ///
-    /// Read off the exact law while that is narrow, where the normal law is off: Laplace-like noise
-    /// has heavier tails. A wide law is close to normal.
+    /// Read off the exact law where the normal law is off: where that law is narrow, or its tails
+    /// are heavier, as those of Laplace-like noise are.
     pub fn reach(&self, confidence: Probability) -> f64 {
         let deviation = self.deviation();
-        if deviation > WIDE {
+        if deviation > WIDE && self.excess().abs() < HEAVY {
             return normal_reach(confidence) * deviation + 0.5;
         }
         let (first, law) = self.law();
@@ -154,24 +161,29 @@ impl Noise {
         f64::INFINITY
     }
 
+    /// The excess of the fourth moment of the sum over that of a normal law, relative to it.
+    fn excess(&self) -> f64 {
+        let fourth = |(draws, events): &(f64, Vec<(i64, f64)>)| {
+            let [one, two, three, four] = [1, 2, 3, 4].map(|power| moment(events, power));
+            let mixed = 4.0 * three * one + 3.0 * two * two;
+            draws * (four - mixed + 12.0 * two * one * one - 6.0 * one.powi(4))
+        };
+        self.parts.iter().map(fourth).sum::<f64>() / self.deviation().powi(4)
+    }
+
     /// The first place and the masses of the sum around its mean, by its characteristic function.
     fn law(&self) -> (i64, Vec<f64>) {
-        let largest = self.events.iter().map(|event| event.0.unsigned_abs()).max().unwrap_or(1);
+        let events = self.parts.iter().flat_map(|(_, events)| events);
+        let largest = events.map(|event| event.0.unsigned_abs()).max().unwrap_or(1);
         let places = (2.0 * (14.0 * self.deviation() + 3.0 * largest as f64) + 8.0).ceil() as usize;
         let first = self.mean().round() as i64 - places as i64 / 2;
         let mut law = vec![0.0; places];
         for l in 0..=places / 2 {
             let theta = TAU * l as f64 / places as f64;
-            // ln of the characteristic function of one draw, from its small deviation from 1.
-            let (re, im) = self.events.iter().fold((0.0, 0.0), |(re, im), &(value, p)| {
-                let angle = theta * value as f64;
-                (re - 2.0 * p * (0.5 * angle).sin().powi(2), im + p * angle.sin())
-            });
-            let modulus = 0.5 * (2.0 * re + re * re + im * im).ln_1p() * self.draws;
+            let (modulus, phase) = self.characteristic(theta);
             if modulus < -45.0 {
                 continue;
             }
-            let phase = im.atan2(1.0 + re) * self.draws;
             let weight = if l == 0 || 2 * l == places { 1.0 } else { 2.0 } / places as f64;
             for (place, mass) in law.iter_mut().enumerate() {
                 let turn = theta * (first + place as i64) as f64;
@@ -180,10 +192,31 @@ impl Noise {
         }
         (first, law)
     }
+
+    /// ln of the modulus of the characteristic function, and its phase.
+    fn characteristic(&self, theta: f64) -> (f64, f64) {
+        let parts = self.parts.iter().map(|(draws, events)| {
+            // Of one draw, from its small deviation from 1.
+            let (re, im) = events.iter().fold((0.0, 0.0), |(re, im), &(value, p)| {
+                let (sin, cos) = (0.5 * theta * value as f64).sin_cos();
+                (re - 2.0 * p * sin * sin, im + 2.0 * p * sin * cos)
+            });
+            let modulus = 0.5 * (2.0 * re + re * re + im * im).ln_1p();
+            (draws * modulus, draws * im.atan2(1.0 + re))
+        });
+        parts.fold((0.0, 0.0), |(modulus, phase), (m, p)| (modulus + m, phase + p))
+    }
 }
 
-/// The deviation above which the normal law is taken.
+/// `E[value^power]` of one draw.
+fn moment(events: &[(i64, f64)], power: i32) -> f64 {
+    events.iter().map(|&(value, p)| (value as f64).powi(power) * p).sum()
+}
+
+/// The deviation above which the normal law may be taken.
 const WIDE: f64 = 24.0;
+/// The excess below which it is: it moves the level of an interval by a hundredth of this at most.
+const HEAVY: f64 = 0.02;
 
 #[cfg(test)]
 mod tests {

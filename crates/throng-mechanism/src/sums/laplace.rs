@@ -238,7 +238,8 @@ pub(crate) fn laplace_variance(x: f64) -> f64 {
 ///
 /// Laplace noise has heavier tails than the normal law, so a narrow sum is read off its own law.
 /// That needs few lattice points: noise much wider than the lattice is taken on a coarser one,
-/// where it is Laplace noise again, and a coarse step is added.
+/// where it is Laplace noise again, and a coarse step is added. Rounding adds half a step, as truth
+/// lies anywhere between the points.
 pub(crate) fn laplace_reach(copies: f64, x: f64, rounding: f64, confidence: Probability) -> f64 {
     let coarse = (0.3 / x).floor().max(1.0);
     let x = x * coarse;
@@ -253,7 +254,8 @@ pub(crate) fn laplace_reach(copies: f64, x: f64, rounding: f64, confidence: Prob
         [(k, rate), (-k, rate)]
     });
     let reach = Noise::new(draws, events.collect()).reach(confidence);
-    if coarse > 1.0 { coarse * (reach + 1.0) } else { reach }
+    let step = if coarse > 1.0 { 1.0 } else { 0.5 };
+    coarse * (reach + step)
 }
 
 /// The number of steps of the unit interval that the planner chooses for mechanisms on a grid.

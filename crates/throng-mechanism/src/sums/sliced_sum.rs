@@ -16,7 +16,7 @@
 use crate::inquiry::weights;
 use crate::sums::laplace::{grid_law, on_grid};
 use crate::{
-    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Parameters, Protocol,
+    Ask, Bag, Claims, Error, Estimate, Given, Inquiry, Law, MAX_SLOTS, Noise, Parameters, Protocol,
     Question, Scene, Score, Setting, TWO_64, Tally, Trace, Value, odds, require, sample, small,
     symbol_or_null, with_slots,
 };
@@ -91,6 +91,27 @@ impl SlicedSum {
         (0..).zip(&self.weights).map(|(j, &weight)| (j, weight as f64 / TWO_64))
     }
 
+    /// The reach of coins and rounding, in halves of a step of the grid.
+    ///
+    /// Few coins of the highest level are most of the noise, so it is read off its own law. That
+    /// needs few lattice points: coins of the lowest levels and rounding are taken as steps of a
+    /// coarser lattice with the same variance, and a coarse step is added. Rounding hides how few
+    /// coins there are, but not every dataset has any: the reach is the larger one.
+    fn reach(&self, reports: f64, confidence: Probability) -> f64 {
+        let deviation = 2.0 * f64::from(self.top()) * self.standard_error(reports);
+        let highest = self.weights.len() as i32 - 1;
+        let lowest = ((deviation / 64.0).log2().floor() as i32).max(highest - 8).clamp(0, highest);
+        let unit = 2.0_f64.powi(lowest);
+        let coins = self.chances().flat_map(|(j, p)| {
+            let (size, share) = (1_i64 << (j - lowest).max(0), 4.0_f64.powi((j - lowest).min(0)));
+            [(size, 0.5 * p * share), (-size, 0.5 * p * share)]
+        });
+        let coins = Noise::new(reports * f64::from(self.slots), coins.collect());
+        let rounding = 0.5 / (unit * unit);
+        let both = coins.clone().and(reports, vec![(1, rounding), (-1, rounding)]);
+        unit * (coins.reach(confidence).max(both.reach(confidence)) + 1.0)
+    }
+
     /// The messages of all digits of an integer.
     fn digits(&self, integer: u64) -> impl Iterator<Item = u64> {
         (0..self.weights.len() as u64).map(move |level| 2 * level + (integer >> level & 1))
@@ -144,8 +165,8 @@ impl Protocol for SlicedSum {
             .iter()
             .rev()
             .fold(0.0, |sum, [zeros, ones]| 2.0 * sum + 0.5 * (*ones as f64 - *zeros as f64 + n));
-        let top = f64::from(self.top());
-        vec![Estimate::normal(sum / top, self.standard_error(n), 1.0 / top, confidence)]
+        let half_width = self.half_width(n, confidence);
+        vec![Estimate::even(sum / f64::from(self.top()), self.standard_error(n), half_width)]
     }
 }
 
@@ -163,6 +184,10 @@ impl Claims for SlicedSum {
     fn standard_error(&self, reports: f64) -> f64 {
         let coins = self.chances().map(|(j, p)| 4.0_f64.powi(j) * p).sum::<f64>();
         (reports * (f64::from(self.slots) * coins + 1.0)).sqrt() / (2.0 * f64::from(self.top()))
+    }
+
+    fn half_width(&self, reports: f64, confidence: Probability) -> f64 {
+        self.reach(reports, confidence) / (2.0 * f64::from(self.top()))
     }
 
     /// Each message is a one or a zero of the highest level.

@@ -25,11 +25,14 @@
 //! which promises more than asked and doubles the noise: at most one node holds anything, so two
 //! histories differ by `2a/(2(1 − a))` at most, not by the square of that.
 
+use crate::histograms::rates::WIDE;
 use crate::{
-    Ask, Bag, Claims, Error, Estimate, Follower, Given, Kind, Law, OTHER_QUESTION, Parameters,
-    Protocol, Question, Spending, Tally, Trace, Value, bits_of, fits, require, within_floor,
+    Ask, Bag, Claims, Error, Estimate, Follower, Given, Kind, Law, Noise, OTHER_QUESTION,
+    Parameters, Protocol, Question, Spending, Tally, Trace, Value, bits_of, fits, require,
+    within_floor,
 };
 use rand_core::CryptoRng;
+use std::collections::HashMap;
 use throng_account::profile::ClonePair;
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold, UpperOnly, round};
 
@@ -134,6 +137,19 @@ impl Longitudinal {
     pub fn band(&self, reports: f64, failure: Probability) -> f64 {
         let union = (2.0 * self.periods as f64 / failure.get()).ln();
         self.scale() * (2.0 * reports * union).sqrt()
+    }
+
+    /// The reach of the signs of n users of which those on so many levels count: the larger one of
+    /// the laws in which nobody and everybody holds the bit, and half a step of their lattice.
+    fn reach(&self, (n, levels): (u64, u32), confidence: Probability) -> f64 {
+        let share = f64::from(levels) / f64::from(self.levels());
+        let among = |lean: f64| {
+            let signs = vec![(1, 0.5 * (share + lean)), (-1, 0.5 * (share - lean))];
+            Noise::new(n as f64, signs).reach(confidence)
+        };
+        // Where every sign counts, their sum is as odd as n.
+        let step = if levels == self.levels() { 2.0 } else { 1.0 };
+        among(0.0).max(among(1.0 / self.scale())) + 0.5 * step
     }
 
     /// `c·k·L`.
@@ -241,7 +257,7 @@ impl Protocol for Longitudinal {
         let cells = tally.cells();
         let reports = &cells[..self.periods as usize];
         let last = reports.iter().rposition(|&count| count > 0).map_or(0, |place| place + 1);
-        let mut n = 0;
+        let (mut n, mut reaches) = (0, HashMap::new());
         (1..=last as u64)
             .map(|period| {
                 n = n.max(reports[period as usize - 1]);
@@ -249,8 +265,14 @@ impl Protocol for Longitudinal {
                 let value = self.scale() * signs.sum::<i64>() as f64;
                 // The stated variance with the estimate in place of f_t: not below 0 for any bag
                 // of clients' reports, and right on average.
-                let error = self.standard_error_at(n as f64, period).powi(2) - value;
-                Estimate::normal(value, error.max(0.0).sqrt(), self.scale(), confidence)
+                let most = self.standard_error_at(n as f64, period);
+                let error = (most.powi(2) - value).max(0.0).sqrt();
+                if most > WIDE * self.scale() {
+                    return Estimate::normal(value, error, self.scale(), confidence);
+                }
+                let key = (n, period.count_ones());
+                let reach = reaches.entry(key).or_insert_with(|| self.reach(key, confidence));
+                Estimate::even(value, error, *reach * self.scale())
             })
             .collect()
     }
