@@ -21,7 +21,7 @@ mod remedy;
 mod sliced;
 
 pub use bag::{bit_sum, columns, real_sum};
-pub use burst::{burst_count, burst_histogram};
+pub use burst::{burst_count, burst_histogram, least_burst_error};
 pub use coins::{additive_histogram, coin_count};
 pub use remedy::{Remedy, remedy};
 pub use sliced::sliced_sum;

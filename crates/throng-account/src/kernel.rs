@@ -4,6 +4,7 @@
 pub(crate) mod bag;
 pub(crate) mod bag_table;
 pub(crate) mod binomial;
+pub(crate) mod bins;
 pub(crate) mod burst_law;
 pub(crate) mod clones;
 mod complex;

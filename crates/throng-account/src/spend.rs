@@ -18,5 +18,6 @@ mod together;
 
 pub use compose::{Composition, shuffled_rounds};
 pub use group::group;
+pub(crate) use lifetime::composed_delta;
 pub use lifetime::{Disclosure, Lifetime, ample_delta, every_epoch};
 pub use together::Together;

@@ -6,7 +6,7 @@ use crate::{
     Trace, Value, Winner,
 };
 use throng_account::tail::normal_reach;
-use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
+use throng_account::{Crowd, Delta, Epsilon, Probability, Profile, Threshold};
 
 /// The second half of a mechanism, beside its [`Protocol`]: all that is said about it.
 ///
@@ -35,6 +35,12 @@ pub trait Claims: Protocol {
 
     /// The privacy profile among `crowd` honest users, against whoever sees the shuffled bag.
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error>;
+
+    /// An upper bound on the profile for whoever looks at δ near this one, where that takes less
+    /// work.
+    fn profile_near(&self, crowd: Crowd, delta: Delta) -> Result<Box<dyn Profile>, Error> {
+        self.profile(crowd)
+    }
 
     /// ε of one user's report by itself, should every mix collude with the analyzer; `None` where
     /// the report shows the value.

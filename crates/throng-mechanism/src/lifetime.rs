@@ -6,11 +6,11 @@
 //! found is the best there is; the shapes of the others are those of one release. What is returned
 //! has been composed as it is.
 
-use crate::{Ask, CentralSum, Error, Key, Mechanism, Spending};
+use crate::{Ask, Error, Key, Mechanism, Question, Spending};
 use throng_account::profile::WorstCase;
 use throng_account::spend::{Composition, Disclosure, Lifetime, every_epoch};
 use throng_account::tradeoff::gaussian_delta;
-use throng_account::{Crowd, Delta, Epsilon};
+use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};
 
 /// A mechanism and what it costs.
 pub(crate) struct Fitted {
@@ -57,6 +57,9 @@ impl Ask {
             let (each, lifetime) = (self.epsilon, self.epsilon);
             return Ok(Fitted { mechanism, each, lifetime, accountant });
         }
+        if key.row().slow {
+            return self.costing(Mechanism::fit(key, self)?);
+        }
         let found = approach(self.guess(), self.epsilon.get(), |each| {
             let each = Epsilon::new(each)?;
             let mechanism = Mechanism::fit(key, &self.once(each))?;
@@ -77,7 +80,7 @@ impl Ask {
         let each = if self.epochs <= 1 || mechanism.spending() == Spending::Lifetime {
             lifetime
         } else {
-            mechanism.profile(self.crowd)?.epsilon(self.each_delta())?.epsilon
+            self.profile(&mechanism, self.crowd)?.epsilon(self.each_delta())?.epsilon
         };
         Ok(Fitted { mechanism, each, lifetime, accountant })
     }
@@ -86,7 +89,7 @@ impl Ask {
     /// which is what an attacker gains over guessing.
     pub(crate) fn advantages(&self, fitted: &mut Fitted) -> Result<(f64, f64), Error> {
         let mechanism = &fitted.mechanism;
-        let profile = |crowd| mechanism.profile(crowd);
+        let profile = |crowd| self.profile(mechanism, crowd);
         let one = profile(self.crowd)?.upper_delta(Epsilon::ZERO).min(1.0);
         if self.epochs <= 1 {
             return Ok((one, one));
@@ -120,12 +123,19 @@ impl Ask {
         bisect(0.0, 50.0, keeps)
     }
 
-    /// True if over several epochs even the best noise of pure mechanisms, which bursts come close
-    /// to, errs no less than Gaussian noise, which coins come close to.
+    /// True if over several epochs the best bursts, with endless pairs, err hardly less than
+    /// Gaussian noise, which coins come close to.
     pub(crate) fn gaussian_wins(&self) -> bool {
-        let gaussian = (self.epochs as f64).sqrt() / self.gaussian_mu();
-        let geometric = |each| CentralSum::new(each, 1).map(|sum| sum.standard_error());
-        self.epochs > 1 && geometric(self.each_pure()).is_ok_and(|error| error >= 0.95 * gaussian)
+        if self.epochs <= 1 {
+            return false;
+        }
+        // A replaced category moves two cells, which are two counts.
+        let cells = if matches!(self.question, Question::Category { .. }) { 2 } else { 1 };
+        let rounds = self.epochs.saturating_mul(cells);
+        let gaussian = (rounds as f64).sqrt() / self.gaussian_mu();
+        let slots = self.burst_slots(12.0, 120);
+        calibrate::least_burst_error(slots, rounds, self.epsilon, self.delta)
+            .is_none_or(|error| error >= 0.97 * gaussian)
     }
 
     /// ε of one release if the loss were Gaussian.
@@ -155,12 +165,17 @@ impl Ask {
 
     /// ε of all epochs together.
     fn total(&self, accountant: &mut Lifetime, mechanism: &Mechanism) -> Result<Epsilon, Error> {
-        let profile = |crowd: Crowd| mechanism.profile(crowd);
+        let profile = |crowd: Crowd| self.profile(mechanism, crowd);
         if self.epochs <= 1 && mechanism.spending() != Spending::Lifetime {
             // One release is what its profile says, without a grid.
             return Ok(profile(self.crowd)?.epsilon(self.delta)?.epsilon);
         }
         accountant.total(&self.releases(), profile)
+    }
+
+    /// The profile near the δ of one release.
+    fn profile(&self, mechanism: &Mechanism, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
+        mechanism.profile_near(crowd, self.each_delta())
     }
 
     fn releases(&self) -> Vec<(Disclosure, u64)> {

@@ -335,12 +335,19 @@ impl Ask {
         self.max_messages.saturating_sub(1)
     }
 
+    /// Slots for bursts: as many as are allowed, up to `reach` over the ε of one release, where more
+    /// gain little, and to `most`.
+    pub(crate) fn burst_slots(&self, reach: f64, most: u64) -> u64 {
+        let each = if self.epochs > 1 { self.about_once().epsilon } else { self.epsilon };
+        self.slots().min((reach / each.get()).ceil().max(2.0) as u64).min(most)
+    }
+
     /// The offers of a mechanism, at several sizes where that is worth it.
     pub fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
         let once = if self.epochs > 1 { self.about_once() } else { self.clone() };
         if key.row().slow && self.gaussian_wins() {
-            let why = "over this many epochs bursts gain nothing over coins: the best noise is \
-                       nearly Gaussian";
+            let why = "over this many epochs bursts of so few messages gain next to nothing over \
+                       coins: the best noise is nearly Gaussian";
             return Err(Error::NotAsked { why });
         }
         if key.kind() == self.question.kind() {

@@ -42,31 +42,21 @@ pub(crate) struct Law {
 impl Law {
     /// The law of `trials` users; an error where that takes a larger table than the limits allow.
     pub(crate) fn new(limits: Limits, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
-        let catalogue = Catalogue::new(trials, bursts, limits.leak);
-        let window = catalogue.window();
-        let smallest = catalogue.events.iter().map(|event| event.total as u64).min();
-        let positive = smallest.is_some_and(|least| window.last as u64 <= (trials + 1) * least);
-        let most = if positive { 0 } else { catalogue.most_bursts() };
-        let terms = if positive {
-            window.cells() * catalogue.events.len() as f64
-        } else {
-            let pairs = (bursts.pairs().len() as f64 + 1.0) * window.last as f64 / 2.0;
-            (most as f64 + 1.0) * window.cells() * catalogue.events.len() as f64
-                + trials as f64 * pairs
-        };
-        let holds = window.cells() <= limits.cells && terms <= limits.terms;
-        let range = "smaller: such noise has too many outcomes to account for";
-        require(holds, "burst table", window.cells(), range)?;
+        let Job { catalogue, window, most, terms } = Job::new(limits, trials, bursts)?;
         work::count(terms as u64);
-        let (cells, error) = if positive {
-            (catalogue.by_totals(window), catalogue.error_by_totals(window))
-        } else {
-            (catalogue.by_bursts(window, most), catalogue.error_by_bursts(most))
+        let (cells, error) = match most {
+            None => (catalogue.by_totals(window), catalogue.error_by_totals(window)),
+            Some(most) => (catalogue.by_bursts(window, most), catalogue.error_by_bursts(most)),
         };
         // Whoever adds the cells up, by `Sum`, rounds once more for each in a part and for each
         // part.
         let error = error + (PART as f64 + window.cells() / PART as f64) * f64::EPSILON;
         Ok(Self { window, cells, error, leak: 4.0 * limits.leak + UNDERFLOW })
+    }
+
+    /// True if the limits allow the law of `trials` users.
+    pub(crate) fn is_within(limits: Limits, trials: u64, bursts: &Bursts) -> bool {
+        Job::new(limits, trials, bursts).is_ok()
     }
 
     /// The mass of `plus` and `minus` messages of noise; 0 beyond the table.
@@ -107,6 +97,34 @@ impl Law {
     }
 }
 
+/// A law that can be computed, and how.
+struct Job {
+    catalogue: Catalogue,
+    window: Window,
+    /// The most one-sided bursts, where the law is computed by them and not by totals.
+    most: Option<u64>,
+    terms: f64,
+}
+
+impl Job {
+    fn new(limits: Limits, trials: u64, bursts: &Bursts) -> Result<Self, Error> {
+        let catalogue = Catalogue::new(trials, bursts, limits.leak);
+        let window = catalogue.window();
+        let smallest = catalogue.events.iter().map(|event| event.total as u64).min();
+        let positive = smallest.is_some_and(|least| window.last as u64 <= (trials + 1) * least);
+        let most = if positive { None } else { Some(catalogue.most_bursts()) };
+        let table = window.cells() * catalogue.events.len() as f64;
+        let terms = most.map_or(table, |most| {
+            let pairs = (bursts.pairs().len() as f64 + 1.0) * window.last as f64 / 2.0;
+            (most as f64 + 1.0) * table + trials as f64 * pairs
+        });
+        let holds = window.cells() <= limits.cells && terms <= limits.terms;
+        let range = "smaller: such noise has too many outcomes to account for";
+        require(holds, "burst table", window.cells(), range)?;
+        Ok(Self { catalogue, window, most, terms })
+    }
+}
+
 /// The size of a table that is worth its time, and what it may miss.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
@@ -123,6 +141,12 @@ impl Limits {
     pub(crate) const LARGE: Self = Self { cells: 3e7, terms: 2e10, leak: LEAK };
     /// A table so small that all its outcomes can be kept in order.
     pub(crate) const SMALL: Self = Self { cells: 2.5e6, terms: 2e9, leak: LEAK };
+
+    /// The same for whoever looks at δ near this one: what the table misses is added to it, and is
+    /// at most a ten-thousandth of it.
+    pub(crate) fn near(self, delta: f64) -> Self {
+        Self { leak: (2.5e-5 * delta).max(LEAK), ..self }
+    }
 }
 
 /// A long sum of positive terms in parts, so that its rounding error grows with their number and

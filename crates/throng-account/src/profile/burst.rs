@@ -9,9 +9,10 @@
 //! moves the law of the noise by one '+', on every dataset alike.
 
 use crate::error::require;
+use crate::kernel::bins::Bins;
 use crate::kernel::burst_law::{Law, Limits, Sum};
 use crate::round;
-use crate::{Band, Crowd, Dataset, Epsilon, Error, Profile, Theorem};
+use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Profile, Theorem};
 
 /// The catalogue of noise events, as integer weights out of 2⁶⁴: a sampler compares one uniform
 /// `u64` with their running sums, and takes no event with the rest.
@@ -106,6 +107,25 @@ impl BurstCount {
         Self::within(Limits::LARGE, crowd, bursts)
     }
 
+    /// Does as [`Self::new`], for whoever looks at δ near this one: an upper bound with less work,
+    /// which is no bound worth having at a much smaller δ.
+    ///
+    /// ```
+    /// use throng_account::profile::{BurstCount, Bursts};
+    /// use throng_account::{Crowd, Delta, Epsilon, Profile};
+    ///
+    /// let sixteenth = 1 << 60;
+    /// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth; 2], vec![sixteenth; 2])?;
+    /// let (crowd, epsilon) = (Crowd::new(100)?, Epsilon::new(1.0)?);
+    /// let exact = BurstCount::new(crowd, bursts.clone())?.delta(epsilon).upper;
+    /// let near = BurstCount::near(crowd, bursts, Delta::new(exact)?)?.delta(epsilon).upper;
+    /// assert!(exact <= near && near < 1.001 * exact);
+    /// # Ok::<(), throng_account::Error>(())
+    /// ```
+    pub fn near(crowd: Crowd, bursts: Bursts, delta: Delta) -> Result<Self, Error> {
+        Self::within(Limits::LARGE.near(delta.get()), crowd, bursts)
+    }
+
     /// Does as [`Self::new`], with other limits.
     pub(crate) fn within(limits: Limits, crowd: Crowd, bursts: Bursts) -> Result<Self, Error> {
         Ok(Self { law: Law::new(limits, crowd.get(), &bursts)?, bursts })
@@ -177,6 +197,13 @@ impl Profile for BurstCount {
         round::delta_up(self.divergence(epsilon.get() - 2.0 * error) * error.exp() + leak)
     }
 
+    fn written_out(&self) -> Option<Box<dyn Profile>> {
+        let (removed, added) = self.sums(divergence_at(0.0));
+        let mut bins = Bins::new(removed.max(added), self.law.error, self.law.leak);
+        self.law.for_each(|zero, one| bins.add(zero, one));
+        Some(Box::new(bins.profile(self.theorem())))
+    }
+
     /// The chance of bags that are possible for one of the two bits only.
     fn least_delta(&self) -> f64 {
         let (removed, added) = self.sums(|mass, other| if other == 0.0 { mass } else { 0.0 });
@@ -193,7 +220,6 @@ fn divergence_at(epsilon: f64) -> impl Fn(f64, f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Delta;
     use crate::quantity::TWO_64;
     use crate::testing::{Row, assert_close, moments, vectors};
     use std::collections::BTreeMap;

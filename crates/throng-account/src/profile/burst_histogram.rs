@@ -14,7 +14,8 @@
 //! on the δ in question, so a few are kept and the smallest sum is taken.
 
 use crate::kernel::binomial::Binomial;
-use crate::kernel::burst_law::{Law, Limits};
+use crate::kernel::bins::Bins;
+use crate::kernel::burst_law::{Law, Limits, Sum};
 use crate::profile::Bursts;
 use crate::profile::blanket::require_categories;
 use crate::round;
@@ -48,8 +49,49 @@ impl BurstHistogram {
         Self::with_failures(crowd, categories, bursts, &FAILURES)
     }
 
+    /// Does as [`Self::new`], for whoever looks at δ near this one: an upper bound with less work,
+    /// which is no bound worth having at a much smaller δ.
+    ///
+    /// ```
+    /// use throng_account::profile::{BurstHistogram, Bursts};
+    /// use throng_account::{Crowd, Delta, Epsilon, Profile};
+    ///
+    /// let sixteenth = 1 << 60;
+    /// let bursts = Bursts::new(vec![sixteenth], vec![sixteenth], vec![sixteenth])?;
+    /// let (crowd, epsilon) = (Crowd::new(200)?, Epsilon::new(1.0)?);
+    /// let exact = BurstHistogram::new(crowd, 2, bursts.clone())?.delta(epsilon).upper;
+    /// let near = BurstHistogram::near(crowd, 2, bursts, Delta::new(exact)?)?.delta(epsilon).upper;
+    /// assert!(exact <= near && near < 1.1 * exact);
+    /// # Ok::<(), throng_account::Error>(())
+    /// ```
+    pub fn near(
+        crowd: Crowd,
+        categories: u64,
+        bursts: Bursts,
+        delta: Delta,
+    ) -> Result<Self, Error> {
+        let failure = failure_near(delta.get());
+        Self::with_role(crowd, categories, bursts, failure, Limits::SMALL.near(delta.get()))
+    }
+
+    /// Does as [`Self::near`], with the number of users that fails with this probability.
+    pub(crate) fn with_role(
+        crowd: Crowd,
+        categories: u64,
+        bursts: Bursts,
+        failure: f64,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        require_categories(categories)?;
+        let users = likely_users(crowd, categories, failure)?;
+        let drawn = Binomial::new(crowd.get(), 1.0 / categories as f64);
+        let failure = round::up(drawn.lower(users - 1));
+        let cells = TwoCells::coarse(&Law::new(limits, users, &bursts)?);
+        Ok(Self { bursts, roles: vec![Role { users, failure, cells }] })
+    }
+
     /// Does as [`Self::new`], for the numbers of users that fail with these probabilities.
-    pub(crate) fn with_failures(
+    fn with_failures(
         crowd: Crowd,
         categories: u64,
         bursts: Bursts,
@@ -101,6 +143,11 @@ impl Profile for BurstHistogram {
         Theorem::BurstRoles
     }
 
+    fn written_out(&self) -> Option<Box<dyn Profile>> {
+        let roles = self.roles.iter().map(|role| Role { cells: role.cells.binned(), ..*role });
+        Some(Box::new(Self { bursts: self.bursts.clone(), roles: roles.collect() }))
+    }
+
     /// The smallest δ for which some finite ε is known.
     fn least_delta(&self) -> f64 {
         self.bound(LARGEST_EPSILON)
@@ -126,6 +173,11 @@ pub(crate) fn likely_users(crowd: Crowd, categories: u64, failure: f64) -> Resul
     Crowd::likely(crowd.get(), share, Delta::new(failure)?).map(Crowd::get)
 }
 
+/// The largest failure that is a small part of δ, of those that are tried.
+pub(crate) fn failure_near(delta: f64) -> f64 {
+    FAILURES.iter().copied().find(|failure| *failure <= 0.02 * delta).unwrap_or(0.005 * delta)
+}
+
 /// P⊗Q against Q⊗P: the two categories of a change, one with the user's '+', one without.
 #[derive(Clone)]
 pub(crate) struct TwoCells {
@@ -142,6 +194,30 @@ impl TwoCells {
         let mut pairs = Vec::new();
         law.for_each(|zero, one| pairs.push((zero, one)));
         Self { error: law.error, leak: law.leak, ..Self::of_pairs(pairs) }
+    }
+
+    /// A pair that dominates the one of the law Q, by outcomes in bins.
+    pub(crate) fn coarse(law: &Law) -> Self {
+        let mut variation = Sum::default();
+        law.for_each(|zero, one| variation.add((zero - one).max(0.0)));
+        let mut bins = Bins::new(variation.total(), law.error, law.leak);
+        law.for_each(|zero, one| bins.add(one, zero));
+        Self::of_bins(&bins)
+    }
+
+    /// The same for outcomes that are in order already.
+    fn binned(&self) -> Self {
+        if self.outcomes.len() <= FEW {
+            return self.clone();
+        }
+        let variation: f64 = self.outcomes.iter().map(|(_, p, q)| (p - q).max(0.0)).sum();
+        let mut bins = Bins::new(variation, self.error, self.leak);
+        self.outcomes.iter().for_each(|&(_, one, zero)| bins.add(one, zero));
+        Self::of_bins(&bins)
+    }
+
+    fn of_bins(bins: &Bins) -> Self {
+        Self { outcomes: bins.dominating(), error: bins.error(), leak: bins.leak() }
     }
 
     /// The pair of products made of Q and P of every outcome, taken as exact and complete.
@@ -189,6 +265,8 @@ impl std::fmt::Debug for TwoCells {
 /// The failures of one category that are tried.
 pub(crate) const FAILURES: [f64; 9] = [0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15];
 const LARGEST_EPSILON: f64 = 700.0;
+/// Outcomes that are few enough to be looked at hundreds of times.
+const FEW: usize = 10_000;
 
 #[cfg(test)]
 mod tests {

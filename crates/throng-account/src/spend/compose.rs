@@ -79,6 +79,11 @@ impl<'a> Composition<'a> {
         Ok(self.discretise(STEPS_PER_DEVIATION, 1e-12)?.delta(epsilon.get()).min(1.0))
     }
 
+    /// The same where δ is about `target`, on the grid of [`Self::epsilon`].
+    pub(crate) fn delta_near(&self, epsilon: Epsilon, target: Delta) -> Result<f64, Error> {
+        Ok(self.discretise(STEPS_PER_DEVIATION, target.get())?.delta(epsilon.get()).min(1.0))
+    }
+
     /// `target`: the order of δ at which the result is going to be used.
     fn discretise(&self, steps: f64, target: f64) -> Result<TotalLoss, Error> {
         let total = self.rounds.iter().fold(0_u64, |sum, round| sum.saturating_add(round.1));

@@ -60,8 +60,7 @@ impl Lifetime {
     /// Every epoch draws its randomness anew, so releases compose: up to `epochs` of them, each
     /// among `promised` honest reports or more, at a δ for all of them.
     pub fn per_epoch(promised: Crowd, epochs: u64, delta: Delta) -> Self {
-        // The tails cut off in all epochs together are a small part of δ.
-        let floor = 1e-4 * delta.get() / epochs as f64;
+        let floor = cut_off(epochs, delta);
         Self(Kind::PerEpoch(Rounds { promised, delta, floor, tables: BTreeMap::new() }))
     }
 
@@ -205,6 +204,23 @@ pub fn ample_delta<E: From<Error>>(
         least = one.together(window)?.least_delta();
     }
     Ok(2.0 * sum.max(groups * least))
+}
+
+/// δ at ε of `epochs` releases with this profile, as [`Lifetime::per_epoch`] accounts for them at
+/// about this `delta`.
+pub(crate) fn composed_delta(
+    profile: &dyn Profile,
+    epochs: u64,
+    epsilon: Epsilon,
+    delta: Delta,
+) -> Result<f64, Error> {
+    let table = Table::new(profile, 1, cut_off(epochs, delta))?;
+    Composition::new().and(&table, epochs).delta_near(epsilon, delta)
+}
+
+/// The δ that may be cut off the tail of one profile: in all epochs together a small part of δ.
+fn cut_off(epochs: u64, delta: Delta) -> f64 {
+    1e-4 * delta.get() / epochs as f64
 }
 
 /// Releases that compose.

@@ -32,7 +32,7 @@ use crate::{
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
-use throng_account::{Crowd, Probability, Profile, calibrate};
+use throng_account::{Crowd, Delta, Probability, Profile, calibrate};
 
 /// Symbols 0 for '−', 1 for '+', 2 for null: the user's bit, then the slots.
 ///
@@ -81,8 +81,8 @@ impl BurstCount {
     /// slot cannot hold a pair: the calibration refuses fewer than two.
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
-        let slots = ask.slots().min((12.0 / epsilon.get()).ceil().max(2.0) as u64).min(120);
-        let found = calibrate::burst_count(crowd, slots, epsilon, delta)?;
+        let slots = ask.burst_slots(12.0, 120);
+        let found = calibrate::burst_count(crowd, slots, ask.epochs, epsilon, delta)?;
         Self::new(found.bursts().clone())
     }
 
@@ -131,6 +131,11 @@ impl Claims for BurstCount {
 
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
         Ok(Box::new(throng_account::profile::BurstCount::new(crowd, self.events.bursts.clone())?))
+    }
+
+    fn profile_near(&self, crowd: Crowd, delta: Delta) -> Result<Box<dyn Profile>, Error> {
+        let bursts = self.events.bursts.clone();
+        Ok(Box::new(throng_account::profile::BurstCount::near(crowd, bursts, delta)?))
     }
 
     fn standard_error(&self, reports: f64) -> f64 {

@@ -18,7 +18,7 @@ use crate::{
 };
 use rand_core::CryptoRng;
 use throng_account::profile::Bursts;
-use throng_account::{Crowd, Probability, Profile, calibrate};
+use throng_account::{Crowd, Delta, Probability, Profile, calibrate};
 
 /// Symbols 2v for '−' and 2v + 1 for '+' of category v, 2k for null: the user's category, then the
 /// slots.
@@ -71,8 +71,8 @@ impl BurstHistogram {
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
         let size = ask.question.size()?;
-        let slots = ask.slots().min((24.0 / epsilon.get()).ceil().max(2.0) as u64).min(48);
-        let found = calibrate::burst_histogram(crowd, size.into(), slots, epsilon, delta)?;
+        let (k, slots) = (size.into(), ask.burst_slots(24.0, 48));
+        let found = calibrate::burst_histogram(crowd, k, slots, ask.epochs, epsilon, delta)?;
         Self::new(size, found.bursts().clone())
     }
 
@@ -140,6 +140,11 @@ impl Claims for BurstHistogram {
     fn profile(&self, crowd: Crowd) -> Result<Box<dyn Profile>, Error> {
         let (k, bursts) = (self.categories.into(), self.events.bursts.clone());
         Ok(Box::new(throng_account::profile::BurstHistogram::new(crowd, k, bursts)?))
+    }
+
+    fn profile_near(&self, crowd: Crowd, delta: Delta) -> Result<Box<dyn Profile>, Error> {
+        let (k, bursts) = (self.categories.into(), self.events.bursts.clone());
+        Ok(Box::new(throng_account::profile::BurstHistogram::near(crowd, k, bursts, delta)?))
     }
 
     fn standard_error(&self, reports: f64) -> f64 {
