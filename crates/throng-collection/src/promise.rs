@@ -365,6 +365,17 @@ mod tests {
         assert!(merged > account.total(&[disclosure(1, 1_000); 6]).unwrap());
     }
 
+    // An analyzer that reckons with more than the promise would never publish it.
+    #[test]
+    fn the_least_crowd_of_a_question_that_is_asked_once_is_within_the_promise() {
+        for key in [Key::BitSum, Key::CoinCount, Key::TwoMessageCount, Key::BurstCount] {
+            let terms = asked(example::asked(Question::Bit, key), 1);
+            let least = disclosure(1, terms.promise.crowd.get());
+            let total = Account::new(&terms).total(&[least]).unwrap();
+            assert!(total <= terms.promise.lifetime.0, "{key}: {total:?}");
+        }
+    }
+
     #[test]
     fn a_life_is_charged_once() {
         let life = Question::State { periods: 8, changes: 1 };
