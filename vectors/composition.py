@@ -1,7 +1,7 @@
 """Tables for the privacy accountant: several rounds, and one client over time.
 
 Compositions are exact: randomized response by its binomial law, products of clone pairs over all
-multisets of outcomes. The longitudinal client is followed step by step for all inputs. Rules are
+multisets of outcomes. Rounds of bit-sum have every dataset in every round. The longitudinal client is followed step by step for all inputs. Rules are
 those of `accountant.py`.
 """
 
@@ -13,7 +13,20 @@ from mpmath import mp, mpf
 
 import files
 from amplification import blanket_weight, clone_delta, clone_laws
-from laws import DEEP_FLOOR, binomial, close, exact, gaussian_delta, nearest, odds, significant
+from laws import (
+    DEEP_FLOOR,
+    bag_laws,
+    binomial,
+    close,
+    convolve,
+    exact,
+    gaussian_delta,
+    hockey_stick,
+    nearest,
+    odds,
+    plus_bit,
+    significant,
+)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -105,6 +118,86 @@ def gaussian_rows():
 
 
 # ------------------------------------------------------------------------------------------------
+# rounds.json
+# ------------------------------------------------------------------------------------------------
+
+
+def bag_pairs(n, flip):
+    """The laws of the total of n flipped bits for every number of ones among the others: (own bit 1,
+    own bit 0)."""
+    pairs = []
+    for law in bag_laws(n - 1, flip):
+        one, zero = plus_bit((0, law), 1 - flip), plus_bit((0, law), flip)
+        pairs.append(list(zip(one[1], zero[1])))
+    return pairs
+
+
+def adaptive_delta(pairs, rounds, e):
+    """The largest H_E over all ways to choose the dataset of a round by what the earlier ones gave.
+
+    The rest of the game, seen from an outcome, is the same game at E times Q/P of that outcome.
+    """
+    if rounds == 0:
+        return max(1 - e, mpf(0))
+    return max(sum(p * adaptive_delta(pairs, rounds - 1, e * q / p) for p, q in pair)
+               for pair in pairs)
+
+
+def one_dataset_delta(n, flip, rounds, epsilon, step):
+    """H_E, from below, of rounds in all of which every other bit is a 1.
+
+    The adversary gives every outcome a whole number of points, its loss in steps, and looks at their
+    sum. Outcomes too rare to matter are left out in both worlds.
+    """
+    first, others = binomial(n - 1, flip, mpf(10) ** -40)
+    # Counted in zeros; the own bit 1 adds one with probability `flip`.
+    law = plus_bit((first, others), flip)[1]
+    other = plus_bit((first, others), 1 - flip)[1]
+    points = [int(mp.nint(mp.log(p / q) / step)) for p, q in zip(law, other)]
+    low = min(points)
+    scored = []
+    for masses in (law, other):
+        total = [mpf(0)] * (max(points) - low + 1)
+        for point, mass in zip(points, masses):
+            total[point - low] += mass
+        scored.append(power((low, total), rounds))
+    return hockey_stick(*scored, odds(epsilon))
+
+
+def power(law, times):
+    """The law of the sum of so many independent outcomes."""
+    result = None
+    while times:
+        if times % 2:
+            result = law if result is None else convolve(result, law)
+        times //= 2
+        law = convolve(law, law) if times else law
+    return result
+
+
+def adaptive_rows():
+    """Small crowds, every way to choose datasets."""
+    for n, flip, rounds in [(1, 0.25, 3), (2, 0.125, 2), (3, 0.25, 2), (3, 0.0625, 3), (5, 0.25, 2),
+                            (8, 0.125, 2)]:
+        pairs = bag_pairs(n, exact(flip))
+        for epsilon in [0.0, 0.25, 1.0, 2.0]:
+            delta = adaptive_delta(pairs, rounds, odds(epsilon))
+            single = max(adaptive_delta([pair], rounds, odds(epsilon)) for pair in pairs)
+            assert single <= delta
+            if delta > 0:
+                yield {"n": n, "flip": flip, "rounds": rounds, "epsilon": epsilon,
+                       "delta": nearest(delta)}
+
+
+def one_dataset_rows():
+    """About a thousand users over months: what an adversary reaches."""
+    for rounds, epsilon in [(10, 2.3084), (30, 3.8972), (100, 7.3139)]:
+        delta = one_dataset_delta(950, exact(0.032246), rounds, epsilon, mpf(1) / 200)
+        yield {"n": 950, "flip": 0.032246, "rounds": rounds, "epsilon": epsilon,
+               "delta_lower": nearest(delta)}
+
+
+# ------------------------------------------------------------------------------------------------
 # longitudinal.json
 # ------------------------------------------------------------------------------------------------
 
@@ -165,6 +258,10 @@ FILES = [
     files.Table(
         "compose", "Exact compositions: randomized response, products of the strong clone pair, "
         "Gaussian.", {response_rows: 16, product_rows: 60, gaussian_rows: 7}),
+    files.Table(
+        "rounds", "Several rounds of bit-sum: delta is the largest over all ways to choose the "
+        "dataset of each round by the outcomes of the earlier ones; delta_lower is reached when "
+        "all others hold a 1 in every round.", {adaptive_rows: 12, one_dataset_rows: 1}),
     files.Table(
         "longitudinal", "Longitudinal client: largest log likelihood ratio over all inputs and "
         "output sequences, with coin bias e^c/(1+e^c).", {longitudinal_rows: 22}),

@@ -72,6 +72,13 @@ pub trait Profile {
         None
     }
 
+    /// The points (ε, δ), from ε = 0 on, of the profiles of 1, 2, … up to so many rounds together,
+    /// each out to where δ is below the `floor`; for profiles of which more is known than that one
+    /// pair of laws dominates every round.
+    fn in_a_row(&self, _rounds: u64, _floor: f64) -> Option<Vec<Vec<(f64, f64)>>> {
+        None
+    }
+
     /// The smallest ε that holds at `delta`, on the safe side, with the lower bound beside it.
     fn epsilon(&self, delta: Delta) -> Result<Guarantee, Error> {
         let least = self.least_delta();

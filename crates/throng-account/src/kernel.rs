@@ -9,6 +9,7 @@ pub(crate) mod burst_law;
 pub(crate) mod clones;
 mod complex;
 pub(crate) mod loss;
+pub(crate) mod rounds;
 pub(crate) mod solve;
 pub(crate) mod special;
 pub(crate) mod stop_loss;

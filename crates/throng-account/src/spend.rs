@@ -13,6 +13,7 @@ pub mod closed_form;
 mod compose;
 mod group;
 mod lifetime;
+mod row;
 mod table;
 mod together;
 

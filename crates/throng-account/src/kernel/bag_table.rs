@@ -54,13 +54,9 @@ impl Profile for BagTable {
         if left <= 0.0 {
             return Band::ZERO;
         }
-        let (f, e, gain) = (self.column.flip(), epsilon.get().exp(), epsilon.get().exp_m1());
-        // q − Ef = f·(e^{ε₀−ε} − 1)·e^ε: what is left to ε₀, of which rounding moves the last bits.
-        let kept = f * e * left.exp_m1() * (1.0 + 4e-16 * (2.0 + pure) / left);
+        let (kept, gain) = weights(self.column.flip(), pure, epsilon.get());
         let worst = self.blocks.iter().map(|tail| tail.delta(kept, gain)).fold(0.0, f64::max);
-        // No event gains more than a factor e^(ε₀−ε) allows.
-        let cap = round::delta_up(-(-left).exp_m1());
-        Band { lower: 0.0, upper: round::delta_up(worst).min(cap) }
+        Band { lower: 0.0, upper: round::delta_up(worst).min(cap(left)) }
     }
 
     fn pure(&self) -> Option<Epsilon> {
@@ -104,6 +100,31 @@ impl Tail {
         let cut = cut.min(self.ratio.len() - 1);
         kept * self.before[cut] - gain * self.above[cut] + LEFT_OUT
     }
+
+    /// δ of one own bit at ε, rounded up.
+    pub(crate) fn bounded(&self, flip: f64, epsilon: f64) -> f64 {
+        let pure = (1.0 / flip - 1.0).ln();
+        // Rounding moves the last bits of ε₀.
+        let left = pure * (1.0 + 1e-15) - epsilon;
+        if left <= 0.0 {
+            return 0.0;
+        }
+        let (kept, gain) = weights(flip, pure * (1.0 + 1e-15), epsilon);
+        round::delta_up(self.delta(kept, gain)).min(cap(left))
+    }
+}
+
+/// `q − Ef` and `E − 1`: what is left to ε₀, of which rounding moves the last bits, and what ε takes.
+fn weights(flip: f64, pure: f64, epsilon: f64) -> (f64, f64) {
+    let left = pure - epsilon;
+    // q − Ef = f·(e^{ε₀−ε} − 1)·e^ε
+    let kept = flip * epsilon.exp() * left.exp_m1() * (1.0 + 4e-16 * (2.0 + pure) / left);
+    (kept, epsilon.exp_m1())
+}
+
+/// No event gains more than a factor e^(ε₀−ε) allows.
+fn cap(left: f64) -> f64 {
+    round::delta_up(-(-left).exp_m1())
 }
 
 /// The places where `Bin(zeros, flip) − Bin(ones, flip)` has all but [`LEFT_OUT`] of its mass: the

@@ -220,7 +220,7 @@ impl Law {
 }
 
 /// The points of the lower convex hull, in the coordinate `e^{jh}`.
-fn lower_hull(points: &[(usize, f64)], step: f64) -> Vec<(usize, f64)> {
+pub(crate) fn lower_hull(points: &[(usize, f64)], step: f64) -> Vec<(usize, f64)> {
     let mut hull: Vec<(usize, f64)> = Vec::with_capacity(points.len());
     for &point in points {
         while let [.., a, b] = hull[..] {
@@ -235,7 +235,7 @@ fn lower_hull(points: &[(usize, f64)], step: f64) -> Vec<(usize, f64)> {
 }
 
 /// Slope of δ against `e^{jh}` between two points.
-fn slope(a: (usize, f64), b: (usize, f64), step: f64) -> f64 {
+pub(crate) fn slope(a: (usize, f64), b: (usize, f64), step: f64) -> f64 {
     let start = step * a.0 as f64;
     (b.1 - a.1) / (start.exp() * (step * (b.0 - a.0) as f64).exp_m1())
 }

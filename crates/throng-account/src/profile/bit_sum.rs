@@ -12,6 +12,7 @@
 use crate::error::require;
 use crate::kernel::bag::{Bag, Maximum};
 use crate::kernel::bag_table::BagTable;
+use crate::kernel::rounds;
 use crate::{Band, Crowd, Dataset, Delta, Epsilon, Error, Guarantee, Profile, Theorem};
 
 /// The protocol with its crowd.
@@ -156,6 +157,14 @@ impl Profile for BitSum {
 
     fn written_out(&self) -> Option<Box<dyn Profile>> {
         (self.bits == 1).then(|| Box::new(BagTable::new(*self)) as Box<dyn Profile>)
+    }
+
+    /// With a dataset of its own in each round, chosen by whoever has seen the rounds before.
+    fn in_a_row(&self, rounds: u64, floor: f64) -> Option<Vec<Vec<(f64, f64)>>> {
+        let others = self.crowd.get() - 1;
+        // More noise than this leans to no side on any dataset.
+        let lopsided = others as f64 * self.flip * (1.0 - self.flip) < 1e5;
+        (self.bits == 1 && lopsided).then(|| rounds::in_a_row(others, self.flip, rounds, floor))
     }
 
     fn pure(&self) -> Option<Epsilon> {

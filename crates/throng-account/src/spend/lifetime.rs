@@ -1,6 +1,7 @@
 //! The spending of a person who takes part in every epoch of a collection.
 
 use super::Composition;
+use super::row::{self, Kind};
 use super::table::Table;
 use crate::round;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
@@ -48,9 +49,9 @@ pub struct Disclosure {
 /// assert!(merged > 4.0 * one);
 /// # Ok::<(), throng_account::Error>(())
 /// ```
-pub struct Lifetime(Kind);
+pub struct Lifetime(Spending);
 
-enum Kind {
+enum Spending {
     PerEpoch(Rounds),
     Once { delta: Delta },
     Memoized(Box<dyn Fn(u64) -> Option<Epsilon> + Send + Sync>),
@@ -61,19 +62,20 @@ impl Lifetime {
     /// among `promised` honest reports or more, at a δ for all of them.
     pub fn per_epoch(promised: Crowd, epochs: u64, delta: Delta) -> Self {
         let floor = cut_off(epochs, delta);
-        Self(Kind::PerEpoch(Rounds { promised, delta, floor, tables: BTreeMap::new() }))
+        let (tables, rows) = (BTreeMap::new(), BTreeMap::new());
+        Self(Spending::PerEpoch(Rounds { promised, epochs, delta, floor, tables, rows }))
     }
 
     /// One profile covers all that a client ever sends: charged once, in the smallest crowd.
     pub fn once(delta: Delta) -> Self {
-        Self(Kind::Once { delta })
+        Self(Spending::Once { delta })
     }
 
     /// A response that is remembered and shown again and again: charged by itself, without a crowd,
     /// with δ = 0, for one value that never changes. `cost` gives the ε of a number of reports of
     /// it, if anything is claimed for them.
     pub fn memoized(cost: impl Fn(u64) -> Option<Epsilon> + Send + Sync + 'static) -> Self {
-        Self(Kind::Memoized(Box::new(cost)))
+        Self(Spending::Memoized(Box::new(cost)))
     }
 
     /// The total ε, rounded up, that these releases, each of them so many times, cost a person who
@@ -95,15 +97,15 @@ impl Lifetime {
             return Ok(Epsilon::ZERO);
         };
         match &mut self.0 {
-            Kind::Once { delta } => Ok(profile(smallest)?.epsilon(*delta)?.epsilon),
-            Kind::Memoized(cost) => {
+            Spending::Once { delta } => Ok(profile(smallest)?.epsilon(*delta)?.epsilon),
+            Spending::Memoized(cost) => {
                 let reports = releases.iter().map(|(release, times)| release.epochs.max(1) * times);
                 let reports = reports.sum();
                 let range = "so few that something is claimed for all of them together";
                 let unclaimed = Error::OutOfRange { name: "reports", value: reports as f64, range };
                 Ok(cost(reports).ok_or(unclaimed)?)
             }
-            Kind::PerEpoch(rounds) => rounds.total(releases, profile),
+            Spending::PerEpoch(rounds) => rounds.total(releases, profile),
         }
     }
 }
@@ -140,16 +142,16 @@ impl Lifetime {
             return Ok(0.0);
         };
         match &mut self.0 {
-            Kind::Once { .. } => Ok(profile(smallest)?.upper_delta(Epsilon::ZERO).min(1.0)),
-            Kind::Memoized(_) => {
+            Spending::Once { .. } => Ok(profile(smallest)?.upper_delta(Epsilon::ZERO).min(1.0)),
+            Spending::Memoized(_) => {
                 let epsilon = self.total(releases, profile)?.get();
                 // What is ε-DP has a distance of at most (e^ε − 1)/(e^ε + 1).
                 Ok(round::up((0.5 * epsilon).tanh()).min(1.0))
             }
-            Kind::PerEpoch(rounds) => {
+            Spending::PerEpoch(rounds) => {
                 let promised = rounds.promised;
                 let share = |honest| rounded_down(honest, promised);
-                Ok(rounds.composed(releases, share, profile)?.delta(Epsilon::ZERO)?)
+                Ok(rounds.least(releases, share, profile, |all| all.delta(Epsilon::ZERO))?)
             }
         }
     }
@@ -226,11 +228,15 @@ fn cut_off(epochs: u64, delta: Delta) -> f64 {
 /// Releases that compose.
 struct Rounds {
     promised: Crowd,
+    epochs: u64,
     delta: Delta,
     /// The δ that may be cut off the tail of one profile.
     floor: f64,
     /// The profiles of one report in a crowd, or of several of one person, by crowd and number.
     tables: BTreeMap<(Crowd, u64), Table>,
+    /// The profiles of 1, 2, … releases in a row, each with one report in a crowd; none where no
+    /// more is known of them than of one.
+    rows: BTreeMap<Crowd, Vec<Table>>,
 }
 
 impl Rounds {
@@ -268,29 +274,62 @@ impl Rounds {
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
     ) -> Result<Epsilon, E> {
         let delta = self.delta;
-        Ok(self.composed(releases, crowd, profile)?.epsilon(delta)?)
+        let least = self.least(releases, crowd, profile, |all| Ok(all.epsilon(delta)?.get()))?;
+        Ok(Epsilon::new(least)?)
     }
 
-    /// The composition of releases, each in the crowd that stands for its own.
-    fn composed<E: From<Error>>(
+    /// What is asked of the composition of releases, each in the crowd that stands for its own: the
+    /// smaller answer of releases one by one and of releases in a row.
+    fn least<E: From<Error>>(
         &mut self,
         releases: &[(Disclosure, u64)],
         crowd: impl Fn(Crowd) -> Crowd,
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
-    ) -> Result<Composition<'_>, E> {
+        asked: impl Fn(Composition<'_>) -> Result<f64, Error>,
+    ) -> Result<f64, E> {
         let mut kinds: BTreeMap<(Crowd, u64), u64> = BTreeMap::new();
         for (Disclosure { epochs, honest }, times) in releases {
             *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
         }
         for &(honest, epochs) in kinds.keys() {
-            if let Entry::Vacant(place) = self.tables.entry((honest, epochs)) {
-                let one = Table::new(&*profile(honest)?, epochs, self.floor)?;
-                place.insert(if epochs == 1 { one } else { one.together(epochs)? });
-            }
+            self.write(honest, epochs, &profile)?;
         }
-        Ok(kinds
-            .iter()
-            .fold(Composition::new(), |all, (kind, times)| all.and(&self.tables[kind], *times)))
+        let single = kinds.iter().filter(|((_, epochs), times)| *epochs == 1 && **times > 1);
+        if let Some(((honest, _), _)) = single.max_by_key(|(_, times)| **times) {
+            self.write_row(*honest, &profile)?;
+        }
+        let kind = |(kind, &times): (&(Crowd, u64), &u64)| {
+            let row = self.rows.get(&kind.0).filter(|_| kind.1 == 1).map_or(&[][..], Vec::as_slice);
+            Kind { one: &self.tables[kind], row, times }
+        };
+        Ok(row::least(&kinds.iter().map(kind).collect::<Vec<_>>(), asked)?)
+    }
+
+    /// Writes the table of a release, if there is none yet.
+    fn write<E: From<Error>>(
+        &mut self,
+        honest: Crowd,
+        epochs: u64,
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<(), E> {
+        if let Entry::Vacant(place) = self.tables.entry((honest, epochs)) {
+            let one = Table::new(&*profile(honest)?, epochs, self.floor)?;
+            place.insert(if epochs == 1 { one } else { one.together(epochs)? });
+        }
+        Ok(())
+    }
+
+    /// Writes the tables of releases in a row, after that of one.
+    fn write_row<E: From<Error>>(
+        &mut self,
+        honest: Crowd,
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<(), E> {
+        if let Entry::Vacant(place) = self.rows.entry(honest) {
+            let one = &self.tables[&(honest, 1)];
+            place.insert(row::in_a_row(&*profile(honest)?, one, self.epochs, self.floor)?);
+        }
+        Ok(())
     }
 }
 
@@ -311,16 +350,15 @@ const STEPS: [u64; 20] =
 mod tests {
     use super::*;
     use crate::profile::BitSum;
+    use crate::testing::vectors;
 
     #[test]
     fn one_release_alone_costs_what_its_profile_says() {
         let (promised, delta) = (Crowd::new(1_000).unwrap(), Delta::new(1e-6).unwrap());
-        let profile = |honest| -> Result<Box<dyn Profile>, Error> {
-            Ok(Box::new(BitSum::with_flip(honest, 0.05)?))
-        };
+        let profile = bit_sum(0.05);
         let release = Disclosure { epochs: 1, honest: Crowd::new(1_234).unwrap() };
         let mut lifetime = Lifetime::per_epoch(promised, 10, delta);
-        let one = lifetime.total(&[(release, 1)], profile).unwrap();
+        let one = lifetime.total(&[(release, 1)], &profile).unwrap();
         let said = profile(release.honest).unwrap().epsilon(delta).unwrap().epsilon;
         assert_eq!(one, said);
         assert!(one < lifetime.total(&[(release, 2)], profile).unwrap());
@@ -337,6 +375,39 @@ mod tests {
             (500, 1_000, 500),
         ] {
             assert_eq!(rounded_down(crowd(honest), crowd(promised)), crowd(expected));
+        }
+    }
+
+    fn bit_sum(flip: f64) -> impl Fn(Crowd) -> Result<Box<dyn Profile>, Error> {
+        move |honest| Ok(Box::new(BitSum::with_flip(honest, flip)?))
+    }
+
+    #[test]
+    fn a_lifetime_of_bit_sums_is_within_a_hundredth_of_what_somebody_reaches() {
+        let rows = vectors("rounds.json");
+        for row in rows.iter().filter(|row| row.u64("n") > 10) {
+            let (crowd, epochs) = (Crowd::new(row.u64("n")).unwrap(), row.u64("rounds"));
+            let delta = Delta::new(row.f64("delta_lower")).unwrap();
+            let mut lifetime = Lifetime::per_epoch(crowd, epochs, delta);
+            let all = [(Disclosure { epochs: 1, honest: crowd }, epochs)];
+            let total = lifetime.total(&all, bit_sum(row.f64("flip"))).unwrap().get();
+            assert!(total >= row.f64("epsilon"), "{row:?}: {total}");
+            assert!(total <= 1.01 * row.f64("epsilon"), "{row:?}: {total}");
+        }
+    }
+
+    #[test]
+    fn a_row_costs_no_more_than_its_rounds_and_a_longer_one_no_less() {
+        let crowd = Crowd::new(500).unwrap();
+        let mut lifetime = Lifetime::per_epoch(crowd, 60, Delta::new(1e-5).unwrap());
+        let table = Table::new(&*bit_sum(0.1)(crowd).unwrap(), 1, 1e-11).unwrap();
+        let mut before = 0.0;
+        for epochs in [1, 2, 3, 24, 25, 26, 49, 50, 60] {
+            let all = [(Disclosure { epochs: 1, honest: crowd }, epochs)];
+            let total = lifetime.total(&all, bit_sum(0.1)).unwrap().get();
+            let apart = Composition::new().and(&table, epochs).epsilon(Delta::new(1e-5).unwrap());
+            assert!(total <= 1.0001 * apart.unwrap().get() && total > before, "{epochs}: {total}");
+            before = total;
         }
     }
 }

@@ -51,6 +51,13 @@ impl Table {
         Ok(Self { points, pure, theorem: profile.theorem() })
     }
 
+    /// The profile of `rounds` rounds together, known at these points, where one round has this
+    /// table.
+    pub fn of_rounds(&self, rounds: u64, points: Vec<(f64, f64)>) -> Result<Self, Error> {
+        let pure = self.pure.map(|pure| Epsilon::new(round::up(pure.get() * rounds as f64)));
+        Ok(Self { points, pure: pure.transpose()?, theorem: Theorem::Composition })
+    }
+
     /// The profile of `reports` reports of one person in one bag, by [`group()`] at every point of
     /// the table, with chords between.
     pub fn together(&self, reports: u64) -> Result<Self, Error> {

@@ -1,5 +1,6 @@
 //! The spending of one person who answers several questions, each of them again and again.
 
+use super::row::{self, Kind};
 use super::table::Table;
 use super::{Composition, Disclosure};
 use crate::{Delta, Epsilon, Error, Profile, round};
@@ -35,7 +36,7 @@ use crate::{Delta, Epsilon, Error, Profile, round};
 /// # Ok::<(), throng_account::Error>(())
 /// ```
 pub struct Together {
-    tables: Vec<(Table, u64)>,
+    questions: Vec<Question>,
     pure: f64,
     /// The advantage over guessing of whoever sees what is known by a pure ε alone.
     pure_advantage: f64,
@@ -47,7 +48,7 @@ impl Together {
     /// Nothing yet, to be asked at δ after about so many releases.
     pub fn new(delta: Delta, releases: u64) -> Self {
         let floor = 1e-4 * delta.get() / releases.max(1) as f64;
-        Self { tables: Vec::new(), pure: 0.0, pure_advantage: 0.0, floor }
+        Self { questions: Vec::new(), pure: 0.0, pure_advantage: 0.0, floor }
     }
 
     /// Adds the releases of one question, each of them so many times, where `profile` is that of
@@ -60,7 +61,11 @@ impl Together {
         for (Disclosure { epochs, .. }, times) in releases {
             let epochs = (*epochs).max(1);
             let one = Table::new(profile, epochs, self.floor)?;
-            self.tables.push((if epochs == 1 { one } else { one.together(epochs)? }, *times));
+            let single = epochs == 1 && *times > 1;
+            let row =
+                if single { row::in_a_row(profile, &one, *times, self.floor)? } else { vec![] };
+            let one = if epochs == 1 { one } else { one.together(epochs)? };
+            self.questions.push(Question { one, row, times: *times });
         }
         Ok(())
     }
@@ -70,8 +75,9 @@ impl Together {
     #[must_use]
     pub fn part(&self, share: f64) -> Self {
         let times = |times: u64| ((times as f64 * share).ceil() as u64).min(times);
-        let tables = self.tables.iter().map(|(table, all)| (table.clone(), times(*all)));
-        Self { tables: tables.collect(), pure: 0.0, pure_advantage: 0.0, floor: self.floor }
+        let part = |all: &Question| Question { times: times(all.times), ..all.clone() };
+        let questions = self.questions.iter().map(part).collect();
+        Self { questions, pure: 0.0, pure_advantage: 0.0, floor: self.floor }
     }
 
     /// Adds something of which a pure ε is known and nothing else.
@@ -84,7 +90,7 @@ impl Together {
 
     /// The smallest ε at δ for all of it, on the safe side.
     pub fn epsilon(&self, delta: Delta) -> Result<Epsilon, Error> {
-        let composed = self.composition().epsilon(delta)?.get();
+        let composed = self.least(|all| Ok(all.epsilon(delta)?.get()))?;
         Epsilon::new(if self.pure > 0.0 { round::up(composed + self.pure) } else { composed })
     }
 
@@ -92,12 +98,27 @@ impl Together {
     /// than not is a guess between two sets of answers right, at even odds before. Upper bound on
     /// δ(0); that of independent parts is at most `1 − (1 − a)(1 − b)`.
     pub fn advantage(&self) -> Result<f64, Error> {
-        let composed = self.composition().delta(Epsilon::ZERO)?;
+        let composed = self.least(|all| all.delta(Epsilon::ZERO))?;
         Ok(either(composed, self.pure_advantage))
     }
 
-    fn composition(&self) -> Composition<'_> {
-        self.tables.iter().fold(Composition::new(), |all, (table, times)| all.and(table, *times))
+    fn least(&self, asked: impl Fn(Composition<'_>) -> Result<f64, Error>) -> Result<f64, Error> {
+        let kinds: Vec<Kind<'_>> = self.questions.iter().map(Question::kind).collect();
+        row::least(&kinds, asked)
+    }
+}
+
+/// The releases of one question, as in [`Kind`].
+#[derive(Clone)]
+struct Question {
+    one: Table,
+    row: Vec<Table>,
+    times: u64,
+}
+
+impl Question {
+    fn kind(&self) -> Kind<'_> {
+        Kind { one: &self.one, row: &self.row, times: self.times }
     }
 }
 
@@ -189,12 +210,12 @@ mod tests {
                     }
                 }
                 let epsilon = Epsilon::new(epsilon).unwrap();
-                let claimed = all.composition().delta(epsilon).unwrap();
+                let claimed = all.least(|all| all.delta(epsilon)).unwrap();
                 assert!(worst <= claimed, "{times:?}: {worst} > {claimed}");
                 assert!(claimed <= 1.1 * worst + 1e-3, "{times:?}: {worst} < {claimed}");
             }
             let advantage = all.advantage().unwrap();
-            let at_zero = all.composition().delta(Epsilon::ZERO).unwrap();
+            let at_zero = all.least(|all| all.delta(Epsilon::ZERO)).unwrap();
             assert_eq!(advantage.to_bits(), at_zero.to_bits());
         }
     }
