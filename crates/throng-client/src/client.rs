@@ -59,6 +59,8 @@ use zeroize::Zeroizing;
 /// ```
 pub struct Client {
     collection: Collection,
+    /// The mechanism that it randomizes by instead of the collection's, if it has a bug.
+    planted: Option<Mechanism>,
     state: State,
     #[cfg(not(target_arch = "wasm32"))]
     file: Option<StateFile>,
@@ -83,6 +85,7 @@ impl Client {
         Ok(Self {
             keys: KnownKeys::new(Route::from(&collection)),
             collection,
+            planted: None,
             state: State::default(),
             #[cfg(not(target_arch = "wasm32"))]
             file: None,
@@ -154,6 +157,30 @@ impl Client {
         let refuse = |fault| Error::State { path: "the state that was kept".into(), fault };
         client.state = client.decode(state).map_err(refuse)?;
         Ok(client)
+    }
+
+    /// The same device with a planted bug: it randomizes by a mechanism that is not the one its
+    /// collection promises, such as one with too little noise. Reports have the form that everyone
+    /// expects. It is for audits, which have to notice, and never for a device that people hold.
+    ///
+    /// ```
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_client::Client;
+    /// use throng_collection::example;
+    /// use throng_mechanism::Value;
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// let collection = example::collection();
+    /// let weak = collection.terms.mechanism.weakened(2.0)?;
+    /// let mut client = Client::new(collection.clone())?.with_planted_bug(weak);
+    /// client.learn(&example::directory(&collection), 0)?;
+    /// let report = client.report(Value::Bit(true), 0, &mut rng)?;
+    /// assert_eq!(report.as_bytes().len(), collection.shape().report_bytes());
+    /// # Ok::<(), throng_client::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_planted_bug(self, mechanism: Mechanism) -> Self {
+        Self { planted: Some(mechanism), ..self }
     }
 
     /// Takes the keys of a window, given by its first epoch, if every party of the collection
@@ -360,7 +387,8 @@ impl Client {
         let terms = &self.collection.terms;
         let (count, words) = (terms.mechanism.per_epoch(), terms.mechanism.words());
         let mut messages = Zeroizing::new(Vec::with_capacity(count * words));
-        terms.mechanism.respond(value, epoch, memory, rng, &mut messages)?;
+        let mechanism = self.planted.as_ref().unwrap_or(&terms.mechanism);
+        mechanism.respond(value, epoch, memory, rng, &mut messages)?;
         // The first mix sees places. Were the truth always in the same one, it could pass on no
         // noise.
         sample::shuffle(&mut messages, words, rng);
