@@ -1,6 +1,7 @@
 //! Many simulated clients: randomize, seal and upload, each through the real client.
 
-use crate::parallel::{bar, cores, fresh_generator, generator};
+use crate::parallel::{cores, fresh_generator, generator};
+use crate::progress::Progress;
 use anyhow::{Context, Result};
 use std::sync::Arc;
 use throng_client::{Client, Report, Uploader};
@@ -31,7 +32,7 @@ impl Job {
     /// far it is. A client that has delivered its report for the epoch already does nothing.
     /// Returns how many reported now.
     pub async fn run(&self, clients: &mut Vec<Client>) -> Result<u64> {
-        let bar = bar(clients.len() as u64, "sealing and sending", SPEED);
+        let bar = Progress::of(clients.len() as u64, "sealing and sending", SPEED);
         let mut waiting = std::mem::take(clients).into_iter().enumerate();
         let mut under_way = JoinSet::new();
         let mut back = Vec::with_capacity(self.values.len());
@@ -50,7 +51,7 @@ impl Job {
             bar.inc(some.len() as u64);
             back.extend(some);
         }
-        bar.finish_and_clear();
+        drop(bar);
         back.sort_by_key(|(place, _)| *place);
         clients.extend(back.into_iter().map(|(_, client)| client));
         Ok(sent)

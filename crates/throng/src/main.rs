@@ -17,6 +17,7 @@ mod local;
 mod manual;
 mod parallel;
 mod plan;
+mod progress;
 mod report;
 mod results;
 mod rounds;
@@ -29,6 +30,7 @@ mod values;
 
 use args::{BenchTarget, Cli, Command};
 use clap::CommandFactory;
+use progress::Progress;
 use report::Report;
 use std::io::{Write, stdout};
 use std::process::ExitCode;
@@ -69,6 +71,7 @@ fn json_wanted() -> bool {
 }
 
 fn run(cli: Cli) -> anyhow::Result<bool> {
+    let _working = working(&cli.command).map(Progress::busy);
     let report = match cli.command {
         Command::Demo(request) => return demo::run(&request, cli.json),
         Command::Serve(party) => return serve::run(&party).map(|()| true),
@@ -103,6 +106,18 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         }
     };
     Ok(report.print(cli.json))
+}
+
+/// The word for work that may take long and says nothing itself of how far it is.
+fn working(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Account(_) => Some("accounting"),
+        Command::Calibrate(_) => Some("calibrating"),
+        Command::Plan(_) => Some("planning"),
+        Command::Budget(_) => Some("adding up"),
+        Command::Collection(_) => Some("checking"),
+        _ => None,
+    }
 }
 
 fn bad_usage(error: &anyhow::Error) -> bool {

@@ -1,16 +1,16 @@
 //! Work spread over all cores, the same whatever their number.
 
+use crate::progress::Progress;
 use anyhow::Result;
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use zeroize::Zeroizing;
 
 /// Does units 0..`units`, each with a generator of its own that depends on `seed` and the unit
-/// alone, and returns their results in order. A progress bar on standard error says how far it is.
+/// alone, and returns their results in order. Standard error says how far it is.
 pub fn spread<T: Send>(
     what: &'static str,
     units: u64,
@@ -29,7 +29,7 @@ pub fn spread_until<T: Send>(
     stop: impl Fn() -> bool + Sync,
     work: impl Fn(u64, &mut ChaCha12Rng) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    let bar = bar(units, what, "{percent} %, {eta} left");
+    let bar = Progress::of(units, what, "{percent} %, {eta} left");
     let next = AtomicU64::new(0);
     let run = |_| {
         let mut mine = Vec::new();
@@ -43,7 +43,7 @@ pub fn spread_until<T: Send>(
         }
     };
     let mut done: Vec<(u64, Result<T>)> = on(cores(), run).into_iter().flatten().collect();
-    bar.finish_and_clear();
+    drop(bar);
     done.sort_by_key(|(unit, _)| *unit);
     let whole = done.into_iter().zip(0..).take_while(|((unit, _), place)| unit == place);
     whole.map(|((_, result), _)| result).collect()
@@ -62,12 +62,6 @@ pub fn on<T: Send>(threads: usize, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
 /// Cores of this machine.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// A progress bar on standard error: what is done, how far it is, and `rest`.
-pub fn bar(total: u64, what: &'static str, rest: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template(&format!("{{prefix}} {{wide_bar}} {rest}"));
-    ProgressBar::new(total).with_prefix(what).with_style(style.expect("a constant template"))
 }
 
 /// The generator of one unit.

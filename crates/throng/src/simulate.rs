@@ -4,6 +4,7 @@ use crate::args::Simulate;
 use crate::calibrate::counting_on;
 use crate::collection::read_terms;
 use crate::parallel::{generator, seed, spread};
+use crate::progress::Progress;
 use crate::report::{Printable, Report, digits};
 use crate::values::{Column, synthetic};
 use anyhow::{Context, Result, bail, ensure};
@@ -22,12 +23,16 @@ pub fn run(mut request: Simulate) -> Result<Report> {
     ensure!(request.repeat > 0, "--repeat must be 1 or more");
     let seed = seed(request.seed)?;
     let confidence = Probability::new("confidence", request.confidence)?;
+    let working = Progress::busy("reading and calibrating");
     let (mechanism, column) = prepare(&mut request, seed)?;
+    drop(working);
     let n = column.values.len() as u64;
     let started = Instant::now();
     let tallies = tallies(&mechanism, &column.values, request.repeat, seed)?;
     let rate = (n * request.repeat) as f64 / started.elapsed().as_secs_f64();
+    let working = Progress::busy("estimating");
     let outcome = Outcome::new(mechanism, column, &tallies, confidence)?;
+    drop(working);
     let report = Report::default()
         .line("mechanism", "mechanism", outcome.mechanism.key().name())
         .line("n", "reports", n)
