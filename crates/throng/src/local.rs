@@ -45,10 +45,7 @@ impl LocalParties {
 
     /// Starts everyone.
     pub fn serve(self, collections: &[Collection], boards: &[Board]) -> Result<LocalServers> {
-        let data = tempfile::Builder::new().prefix("throng-").tempdir().with_context(|| {
-            let place = std::env::temp_dir();
-            format!("no data can be kept in {}; set TMPDIR to another directory", place.display())
-        })?;
+        let data = temporary_directory()?;
         let clock = Clock::manual(self.schedule.start);
         let mut parties = Vec::new();
         for (place, (listener, identity)) in self.waiting.into_iter().enumerate() {
@@ -104,6 +101,14 @@ impl LocalServers {
             party.stop().await;
         }
     }
+}
+
+/// A directory for what is kept as long as a chain on this machine runs.
+pub fn temporary_directory() -> Result<TempDir> {
+    tempfile::Builder::new().prefix("throng-").tempdir().with_context(|| {
+        let place = std::env::temp_dir();
+        format!("no data can be kept in {}; set TMPDIR to another directory", place.display())
+    })
 }
 
 /// An identity that nobody has seen.

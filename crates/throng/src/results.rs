@@ -211,7 +211,7 @@ impl Analyzer {
     }
 
     /// All releases of a collection, and what became of every epoch, oldest first.
-    async fn published(&self, subjects: &Subjects) -> Result<(Vec<Release>, Vec<Value>)> {
+    pub async fn published(&self, subjects: &Subjects) -> Result<(Vec<Release>, Vec<Value>)> {
         let id = subjects.collection().id();
         let text = self.get(&format!("/v1/collections/{id}/releases")).await?;
         let answer: Value = serde_json::from_str(&text)?;

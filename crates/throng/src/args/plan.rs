@@ -102,16 +102,22 @@ pub struct ValuesArgs {
 #[command(after_help = "Examples:
   throng audit bit-sum --n 1000 --epsilon 1 --delta 1e-6 --seconds 2
   throng audit selection --size 4 --n 1000 --epsilon 1 --delta 1e-6 --seconds 2 \\
-      --weaken 1.3   # a planted bug")]
+      --weaken 1.3   # a planted bug
+  throng audit bit-sum --n 20 --epsilon 1 --delta 1e-6 --chain --seconds 20")]
 pub struct Audit {
     /// The mechanism to calibrate
     #[arg(value_parser = key)]
     pub mechanism: Key,
     #[command(flatten)]
     pub wish: Wish,
-    /// Time that the runs may take, on all cores; an interruption gives the answer so far
-    #[arg(long, default_value_t = 20.0, conflicts_with = "runs")]
-    pub seconds: f64,
+    /// Run everything through a real chain: processes of `throng serve` on this machine, two mixes
+    /// and an analyzer; sealed reports go in, and all that is seen are its releases
+    #[arg(long)]
+    pub chain: bool,
+    /// Time that the audit may take, on all cores, 20 if not given, and 60 with --chain; an
+    /// interruption gives the answer so far
+    #[arg(long, conflicts_with = "runs")]
+    pub seconds: Option<f64>,
     /// Runs in each of the two worlds, instead of a time
     #[arg(long, value_parser = whole)]
     pub runs: Option<u64>,

@@ -1,5 +1,6 @@
 //! The findings of an audit, for people and for programs.
 
+use super::chain::Passage;
 use crate::args::Audit as Request;
 use crate::calibrate::counting_on;
 use crate::report::{Report, Rows, digits};
@@ -20,6 +21,8 @@ pub struct Found {
     pub seen_by_law: Option<f64>,
     /// The smallest factor tried that the profile would have shown.
     pub seen_by_profile: Option<f64>,
+    /// What a chain did, if the runs went through one.
+    pub passage: Option<Passage>,
 }
 
 /// The whole answer.
@@ -43,8 +46,8 @@ pub fn report(request: &Request, ask: &Ask, found: &Found) -> Report {
         .line("seed", "seed", found.seed)
         .line("keeps_profile", "worlds are told apart as little as claimed", audit.keeps_profile())
         .line("keeps_law", "reports follow their law", audit.keeps_law())
-        .line("consistent", "consistent with the claim", audit.consistent());
-    let report = weakest(report, found)
+        .line("consistent", "consistent with the claim", found.consistent());
+    let report = weakest(passed(report, found), found)
         .field("profile", rows)
         .rows("law", laws)
         // The head stands there even where nothing was found.
@@ -58,13 +61,32 @@ pub fn report(request: &Request, ask: &Ask, found: &Found) -> Report {
         report
     };
     let stopped = counting_on(stopped, request.wish.promise.crowd.corrupt);
-    match caught(audit) {
+    let stopped = if found.passage.is_some() { stopped.note(SEES_LESS) } else { stopped };
+    match caught(found) {
         Some(text) => stopped.field("caught", text.clone()).note(text).well(false),
         None => stopped.note(
             "An event of probability delta is not seen in so few runs, so the measured epsilon may \
              stay far below the claimed one.",
         ),
     }
+}
+
+impl Found {
+    fn consistent(&self) -> bool {
+        let faults = self.passage.as_ref().is_some_and(|passage| !passage.faults.is_empty());
+        self.audit.consistent() && !faults
+    }
+}
+
+/// Adds what the chain did, if there was one.
+fn passed(report: Report, found: &Found) -> Report {
+    let Some(Passage { releases, late, faults }) = &found.passage else { return report };
+    let shown: Vec<&str> = faults.iter().take(FAULTS).map(String::as_str).collect();
+    report
+        .line("releases", "releases, checked number for number", *releases)
+        .line("late", "runs left out, too late for their epoch", *late)
+        .line("wrong_releases", "releases with a fault", faults.len())
+        .field("faults", shown)
 }
 
 /// The smallest bug that would have been found, with probability 0.95.
@@ -85,7 +107,8 @@ fn weakest(report: Report, found: &Found) -> Report {
 }
 
 /// The sentence that convicts.
-fn caught(audit: &Audit) -> Option<String> {
+fn caught(found: &Found) -> Option<String> {
+    let audit = &found.audit;
     let excess = |found: &Finding| found.delta_lower - found.delta_claimed;
     let worst = audit.broken().max_by(|a, b| excess(a).total_cmp(&excess(b)));
     let profile = worst.map(|worst| {
@@ -106,7 +129,8 @@ fn caught(audit: &Audit) -> Option<String> {
     });
     let more = (audit.epsilon_lower > audit.epsilon_claimed)
         .then(|| "epsilon is larger than claimed".to_owned());
-    let all: Vec<String> = [profile.or(more), law].into_iter().flatten().collect();
+    let fault = found.passage.as_ref().and_then(|passage| passage.faults.first().cloned());
+    let all: Vec<String> = [profile.or(more), law, fault].into_iter().flatten().collect();
     (!all.is_empty()).then(|| format!("CAUGHT: {}.", all.join("; ")))
 }
 
@@ -126,5 +150,12 @@ fn frequency(law: &Frequency) -> Report {
         .line("upper", "measured, at most", Upper(law.measured.upper))
         .field("broken", law.broken())
 }
+
+/// Faults that are shown to programs.
+const FAULTS: usize = 20;
+
+const SEES_LESS: &str = "Between worlds, only the numbers of releases are compared: what a mix or \
+     an analyzer learns besides, such as order and time, is not seen here. Noise is counted in the \
+     reports that were sent, and every release was held against them.";
 
 const POINT: [&str; 3] = ["epsilon", "delta measured, at least", "delta claimed, at most"];
