@@ -25,6 +25,7 @@ use anyhow::{Result, bail, ensure};
 pub use deliver::Passage;
 use runs::Run;
 use std::sync::Arc;
+use std::time::Instant;
 use throng_account::{Crowd, Probability};
 use throng_collection::{Answer, Collection, Subjects, Terms};
 use throng_mechanism::{Attack, Evidence, Question, Score};
@@ -76,17 +77,10 @@ impl Plan {
             );
         }
         let mut terms = draft(ask, claimed.clone(), request.wish.promise.crowd.corrupt)?;
-        let crowd = Crowd::new(terms.quorum())?;
-        let messages = 2 * crowd.get() * claimed.per_epoch() as u64;
-        let most = MESSAGES * cores() as u64 / messages.max(1);
-        if 2 * MESSAGES * (cores() as u64) < messages {
-            bail!(
-                "{messages} messages in both worlds are more than go through a chain on this \
-                 machine in {EVERY} s: --n {} would do",
-                2 * MESSAGES * cores() as u64 / (2 * claimed.per_epoch() as u64)
-            );
+        if let Question::Text { .. } = claimed.question() {
+            terms.question.labels = TEXTS.map(str::to_owned).into();
         }
-        let most = most.clamp(1, PAIRS * cores() as u64);
+        let most = most_pairs(&terms)?;
         let (pairs, epochs) = match request.runs {
             Some(runs) => (most.min(runs), runs.div_ceil(most)),
             None => (most, epochs_in(seconds(request))?),
@@ -94,11 +88,8 @@ impl Plan {
         let long = "so many epochs are too much for one audit: --seconds 3600 is the most";
         ensure!(epochs <= MOST_EPOCHS, long);
         terms.promise.epochs = epochs + SPARE;
-        if let Question::Text { .. } = claimed.question() {
-            terms.question.labels = TEXTS.map(str::to_owned).into();
-        }
         terms.promise.lifetime = terms.lifetime(1, None)?;
-        let runs = request.runs.unwrap_or(pairs * epochs);
+        let (crowd, runs) = (Crowd::new(terms.quorum())?, request.runs.unwrap_or(pairs * epochs));
         Ok(Self { terms, crowd, pairs, runs })
     }
 
@@ -124,6 +115,27 @@ impl Plan {
         let subjects = Subjects::of(Arc::new(collection));
         Ok(Box::new(move |tally| score_of(question, &subjects.answers(tally, &[0], confidence()))))
     }
+}
+
+/// The pairs of collections that a chain on this machine can serve side by side: their messages have
+/// to pass in an epoch, and everyone verifies every promise at the start.
+fn most_pairs(terms: &Terms) -> Result<u64> {
+    let (cores, each) = (cores() as u64, terms.mechanism.per_epoch() as u64);
+    let messages = 2 * terms.quorum() * each;
+    if messages > 2 * MESSAGES * cores {
+        bail!(
+            "{messages} messages, in both worlds, are more than pass a chain on this machine in \
+             {EVERY} s: --n {} would do",
+            MESSAGES * cores / each
+        );
+    }
+    let mut some = terms.clone();
+    some.promise.epochs = SPARE;
+    some.promise.lifetime = some.lifetime(1, None)?;
+    let began = Instant::now();
+    Terms::parse(&some.to_toml())?;
+    let verified = (VERIFYING * cores as f64 / began.elapsed().as_secs_f64()) as u64;
+    Ok((MESSAGES * cores / messages).min(verified).clamp(1, PAIRS * cores))
 }
 
 /// The number of epochs that there is time for.
@@ -171,6 +183,8 @@ const MOST_EPOCHS: u64 = 1_200;
 /// Messages of an epoch, and pairs of collections, for each core.
 const MESSAGES: u64 = 2_000;
 const PAIRS: u64 = 10;
+/// Seconds on each core in which one party verifies the collections of one world.
+const VERIFYING: f64 = 0.5;
 /// Seconds for each pilot.
 const PILOT_SECONDS: f64 = 0.5;
 /// The factor of weaker noise that tails are chosen for: the runs are too few for much less.

@@ -68,7 +68,7 @@ impl Hall<'_> {
         let current = || schedule.epoch_at(now().as_secs()).map_or(0, |epoch| epoch + 1);
         self.ready()?;
         let (mut next, mut width) = (0, plan.pairs);
-        while self.post.books().missing(next, plan.runs) > 0 && !self.over() {
+        while self.post.books().missing(next, plan.runs) > 0 && (next == 0 || !self.over()) {
             let epoch = current();
             let begin = Duration::from_secs(schedule.start_of(epoch));
             if epoch >= plan.terms.promise.epochs || !self.goes_on(begin.saturating_sub(now()))? {
