@@ -103,7 +103,7 @@ pub struct ValuesArgs {
   throng audit bit-sum --n 1000 --epsilon 1 --delta 1e-6 --seconds 2
   throng audit selection --size 4 --n 1000 --epsilon 1 --delta 1e-6 --seconds 2 \\
       --weaken 1.3   # a planted bug
-  throng audit bit-sum --n 20 --epsilon 1 --delta 1e-6 --chain --seconds 20")]
+  throng audit bit-sum --n 20 --epsilon 1 --delta 1e-6 --chain")]
 pub struct Audit {
     /// The mechanism to calibrate
     #[arg(value_parser = key)]
