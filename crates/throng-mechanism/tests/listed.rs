@@ -65,8 +65,9 @@ fn measure(n: usize, hashes: u32, control: Control, runs: u64) -> (u64, u64) {
 }
 
 // Strings of one crowd share cells, but hardly: each interval is taken for a coin of its own. Then
-// five deviations below the level are missed with probability below 1e-4 in all, by exact binomial
-// tails at the numbers of intervals that these seeds have.
+// three deviations below the level are missed with probability below 1e-2 in all. Without the cut at
+// a test's limit 76 % hold the truth at 10⁵; with an upper end that falls with the margin, and
+// errors that do not count the picking, 93.6 % do at 10⁶.
 #[test]
 fn intervals_of_listed_strings_hold_the_truth_as_often_as_they_say() {
     for (n, hashes, control, runs) in [
@@ -74,9 +75,10 @@ fn intervals_of_listed_strings_hold_the_truth_as_often_as_they_say() {
         (100_000, 1, Control::Discovery, 6),
         (100_000, 2, Control::Discovery, 8),
         (100_000, 2, Control::Family, 8),
+        (1_000_000, 1, Control::Discovery, 5),
     ] {
         let (held, found) = measure(n, hashes, control, runs);
-        let least = 0.95 * found as f64 - 5.0 * (found as f64 * 0.95 * 0.05).sqrt();
+        let least = 0.95 * found as f64 - 3.0 * (found as f64 * 0.95 * 0.05).sqrt();
         assert!(found > 20 && held as f64 >= least, "{held} of {found} at {n}");
     }
 }

@@ -28,6 +28,7 @@ use crate::strings::chance::{Scores, upper_tail};
 use crate::strings::cholesky;
 use crate::{Bloom, Estimate, Rappor, Tally};
 use throng_account::Probability;
+use throng_account::tail::normal_reach;
 
 /// The kind of error that is limited when many candidates are tested at once.
 ///
@@ -204,27 +205,27 @@ pub fn decode(
 /// taken for normal given that it is at least `value − margin·error`: nearly so, as the test looks
 /// at what another fit leaves, and the limit hangs on other candidates (Lee, Sun, Sun, Taylor, "Exact
 /// Post-Selection Inference, with Application to the Lasso", 2016, for a single cut). The interval
-/// has all counts, from 0 on, that this law does not rule out:
+/// has all counts, from 0 on, for which this law does not rule out so high a value:
 ///
 /// ```text
-/// P[X ≥ x | X ≥ x − margin] = Q(x − μ)/Q(x − margin − μ) from α/2 to 1 − α/2,   Q = P[Z > ·]
+/// P[X ≥ x | X ≥ x − margin] = Q(x − μ)/Q(x − margin − μ) ≥ α/2,   Q = P[Z > ·]
 /// ```
 ///
-/// It reaches far down where the margin is small, and is the usual one where it is large. The value
-/// itself stays the one that is unbiased over all candidates, listed or not.
+/// Its lower end reaches far down where the margin is small, and is the usual one where it is large.
+/// The upper end stays the usual one: it is too low no more often among estimates that passed than
+/// among all, `(a − b)/(1 − b) ≤ a`, also where the test and the estimate do not quite agree. The
+/// value itself stays the one that is unbiased over all candidates, listed or not.
 fn listed(value: f64, error: f64, margin: f64, confidence: Probability) -> Estimate {
     let (margin, half) = (margin.max(0.0), 0.5 * (1.0 - confidence.get()));
     // In standard errors above the value.
-    let at = |chance: f64| {
-        let (mut low, mut high) = ((-value / error).clamp(-FAR, 0.0), FAR);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            let more = upper_tail(-middle) / upper_tail(-margin - middle) < chance;
-            (low, high) = if more { (middle, high) } else { (low, middle) };
-        }
-        value + error * low
-    };
-    Estimate::within(value, error, (at(half), at(1.0 - half)))
+    let (mut low, mut high) = ((-value / error).clamp(-FAR, 0.0), 0.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        let more = upper_tail(-middle) / upper_tail(-margin - middle) < half;
+        (low, high) = if more { (middle, high) } else { (low, middle) };
+    }
+    let above = normal_reach(confidence);
+    Estimate::within(value, error, (value + error * low, value + error * above))
 }
 
 /// How fast the tests of candidates move with their shares.
@@ -410,7 +411,8 @@ impl Model {
         let fitted = problem.fitted(&shares);
         let residuals: Vec<f64> = problem.shares.iter().zip(fitted).map(|(y, f)| y - f).collect();
         let squares: f64 = residuals.iter().zip(&weights).map(|(r, w)| w * r * r).sum();
-        let freedom = problem.rows().saturating_sub(shares.len()).max(1) as f64;
+        // A string that was picked among many fits as much noise by being picked as by its share.
+        let freedom = problem.rows().saturating_sub(2 * shares.len()).max(1) as f64;
         let dispersion = (squares / freedom).max(1.0).sqrt();
         let errors = errors.iter().map(|error| error * dispersion).collect();
         Self { shares, errors, weights, residuals }
