@@ -171,9 +171,10 @@ impl Outcome {
                     .line("strings", "of", self.truth.len())
                     .note(
                         "Error, bias and coverage are those of the strings found, at a false \
-                         discovery rate of 5 %. Strings that just pass are found when they come \
-                         out large, so found estimates are too large on average; the intervals \
-                         allow for it.",
+                         discovery rate of 5 %. A string is found when it comes out large, so \
+                         that those found are too large on average: bias and error above the \
+                         claim are to be expected. The intervals allow for it, and their coverage \
+                         is the test.",
                     )
             }
             (Question::State { changes: followed, .. }, Values::Rows { bits, width }) => {
@@ -241,42 +242,42 @@ impl Outcome {
 
     /// Adds the error, bias and coverage of all runs together.
     fn errors(&self, report: Report, confidence: Probability) -> Report {
-        // Cells of one run may move together, so only runs count as independent.
+        // Cells of one run may move together, so only runs count as independent: the uncertainty is
+        // that of a quotient of two sums over runs.
         let per_run = |f: &dyn Fn(&Estimate, f64) -> f64| -> (f64, f64) {
-            let mean = |run: &Vec<Estimate>| {
+            let sums = |run: &Vec<Estimate>| {
                 let found = run.iter().zip(&self.truth).filter(|(e, _)| is_found(e));
-                let (sum, count) =
-                    found.fold((0.0, 0.0), |(sum, count), (e, t)| (sum + f(e, *t), count + 1.0));
-                sum / f64::max(count, 1.0)
+                found.fold((0.0, 0.0), |(sum, count), (e, t)| (sum + f(e, *t), count + 1.0))
             };
-            let means: Vec<f64> = self.runs.iter().map(mean).collect();
-            let count = means.len() as f64;
-            let centre = means.iter().sum::<f64>() / count;
-            let spread = means.iter().map(|m| (m - centre).powi(2)).sum::<f64>() / count;
-            (centre, 1.96 * (spread / count).sqrt())
+            let runs: Vec<(f64, f64)> = self.runs.iter().map(sums).collect();
+            let all = runs.iter().map(|run| run.1).sum::<f64>().max(1.0);
+            let mean = runs.iter().map(|run| run.0).sum::<f64>() / all;
+            let square = |&(sum, count): &(f64, f64)| (sum - mean * count).powi(2);
+            (mean, 1.96 * runs.iter().map(square).sum::<f64>().sqrt() / all)
         };
         let (square, square_uncertainty) = per_run(&|e, t| (e.value - t).powi(2));
         let rmse = square.sqrt();
         let uncertainty = square_uncertainty / (2.0 * rmse.max(f64::MIN_POSITIVE));
         let claimed = per_run(&|e, _| e.standard_error.powi(2)).0.sqrt();
-        // Strings are compared where they are found, which says nothing about the others.
-        let predicted = match self.mechanism.kind() {
-            Kind::Text => claimed,
+        // Strings are compared where they are found, and are found where they come out large.
+        let (predicted, label) = match self.mechanism.kind() {
+            Kind::Text => (claimed, "claimed error, if none were picked"),
             Kind::Bit | Kind::Real | Kind::Category | Kind::Attributes | Kind::State => {
-                self.mechanism.standard_error(self.values.len() as f64)
+                (self.mechanism.standard_error(self.values.len() as f64), "predicted error")
             }
         };
         let (bias, bias_uncertainty) = per_run(&|e, t| e.value - t);
-        let (coverage, _) = per_run(&|e, t| f64::from(u8::from(e.holds(t))));
+        let (coverage, coverage_uncertainty) = per_run(&|e, t| f64::from(u8::from(e.holds(t))));
         report
             .line("rmse", "measured error (root mean square)", Near(rmse))
             .line("rmse_uncertainty", "  (its uncertainty)", Near(uncertainty))
-            .line("predicted_rmse", "predicted error", Near(predicted))
+            .line("predicted_rmse", label, Near(predicted))
             .field("claimed_rmse", claimed)
             .line("bias", "bias", Near(bias))
             .line("bias_uncertainty", "  (its uncertainty)", Near(bias_uncertainty))
             .line("confidence", "confidence of the intervals", Near(confidence.get()))
             .line("coverage", "truth inside the interval", Near(coverage))
+            .line("coverage_uncertainty", "  (its uncertainty)", Near(coverage_uncertainty))
     }
 
     /// Adds the first run, cell by cell; people see the largest first.
