@@ -1,7 +1,7 @@
 //! The questions of an accountant about the noise of a mechanism: numbers as people know them, not
 //! the integers of a sampler.
 
-use crate::Error;
+use crate::{Error, Parameters};
 use throng_account::{Crowd, Epsilon, Probability, Profile, Threshold};
 
 /// A mechanism of which a profile says all there is to say, as `throng account` asks about it.
@@ -34,8 +34,8 @@ pub struct Inquiry {
 /// A setting of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
-    /// The local ε₀.
-    Local,
+    /// The local ε₀, or instead of it all of these parameters of the mechanism.
+    Local(&'static [&'static str]),
     /// The number of the things named here.
     Size(&'static str),
     /// The number of the things named here; 2 if nothing is said.
@@ -59,6 +59,8 @@ pub enum Setting {
 pub struct Settings {
     /// The value of [`Setting::Local`].
     pub local: f64,
+    /// The parameters given instead of it, of which the mechanism is made; empty if none are.
+    pub made_of: Parameters,
     /// The value of [`Setting::Size`] or [`Setting::SizeOrTwo`].
     pub size: u64,
     /// The value of [`Setting::Grid`].

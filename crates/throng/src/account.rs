@@ -1,20 +1,24 @@
 //! `throng account`: how private is it?
 
-use crate::args::{Account, Amplify, ByKey, CrowdArgs, FlipArgs, Plain, Query, Randomizer};
+use crate::args::{
+    Account, Amplify, ByKey, CrowdArgs, FlipArgs, Plain, Query, Randomizer, RapporArgs,
+};
 use crate::collection::read_terms;
 use crate::report::{Printable, Report, finite};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::Path;
 use throng_account::profile::{
-    Amplification, BitSum, Blanket, Bound, Longitudinal, Rappor, TwoMessageCount,
+    Amplification, BitSum, Blanket, Bound, ClonePair, Longitudinal, Rappor, TwoMessageCount,
 };
 use throng_account::published;
 use throng_account::show::{Lower, Near, Upper};
 use throng_account::spend::{closed_form, shuffled_rounds};
 use throng_account::tradeoff::TradeOff;
-use throng_account::{Crowd, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem};
-use throng_mechanism::{Claims, Protocol, SplitAndMix};
+use throng_account::{
+    Crowd, Delta, Epsilon, Error, Guarantee, Probability, Profile, Theorem, Threshold, UpperOnly,
+};
+use throng_mechanism::{Claims, Mechanism, Protocol, SplitAndMix};
 
 /// Answers one query.
 pub fn run(query: Account) -> Result<Report> {
@@ -31,9 +35,9 @@ pub fn run(query: Account) -> Result<Report> {
         Account::Compose { crowd, epsilon0, delta, rounds } => {
             compose(&crowd, epsilon0, delta, rounds)
         }
-        Account::Rappor { f, p, q, hashes, reports } => rappor([f, p, q], hashes, reports),
-        Account::Longitudinal { periods, epsilon0, n, delta } => {
-            longitudinal(periods, epsilon0, n, delta)
+        Account::Rappor(asked) => rappor(&asked),
+        Account::Longitudinal { periods, epsilon0, keep, crowd, query } => {
+            longitudinal(periods, epsilon0, keep, &crowd, &query)
         }
     }
 }
@@ -103,7 +107,15 @@ fn plain(asked: Plain) -> Result<Report> {
     if let Some(flip) = flip {
         settings.flip = flip.flip(crowd.n)?;
     }
-    let profile = (inquiry.profile)(&settings, honest)?;
+    let profile = if settings.made_of.is_empty() {
+        (inquiry.profile)(&settings, honest)?
+    } else {
+        let given = |name: &str| {
+            let (_, list) = settings.made_of.iter().find(|(known, _)| *known == name)?;
+            Some(&list[..])
+        };
+        Mechanism::from_parameters(key, given)?.profile(honest)?
+    };
     known(crowd.header(key.name()), &*profile, &query)
 }
 
@@ -209,37 +221,56 @@ fn compose(crowd: &CrowdArgs, epsilon0: f64, delta: f64, rounds: u64) -> Result<
     Ok(bounds(report, "for comparison", others))
 }
 
-fn rappor([f, p, q]: [f64; 3], hashes: u32, reports: u64) -> Result<Report> {
-    let [f, p, q] = [("f", f), ("p", p), ("q", q)].map(|(name, x)| Probability::new(name, x));
-    let rappor = Rappor::new(hashes, f?, p?, q?)?;
-    let many = Upper(rappor.reports(reports).get());
-    Ok(Report::default()
+fn rappor(asked: &RapporArgs) -> Result<Report> {
+    let shown = |place: usize| asked.shown.get(place).copied();
+    let [p, q] = [asked.p.or(shown(0)), asked.q.or(shown(1))];
+    let coins = [("f", asked.f), ("p", needed(p, "p")?), ("q", needed(q, "q")?)];
+    let [f, p, q] = coins.map(|(name, x)| Probability::new(name, x));
+    let rappor = Rappor::new(asked.hashes, f?, p?, q?)?;
+    let many = Upper(rappor.reports(asked.reports).get());
+    let report = Report::default()
         .line("mechanism", "mechanism", "rappor")
-        .field("hashes", hashes)
+        .field("hashes", asked.hashes)
         .line("epsilon_one", "epsilon of one report", Upper(rappor.one_report().get()))
-        .line("reports", "reports on one value", reports)
+        .line("reports", "reports on one value", asked.reports)
         .line("epsilon_reports", "epsilon of that many", many)
         .line("epsilon_forever", "epsilon for ever", Upper(rappor.forever().get()))
         .note(
             "Per distinct value: a value that changes costs again. Local guarantees, without \
              shuffling.",
-        ))
+        );
+    let Some(n) = asked.n else { return Ok(report) };
+    let crowd = CrowdArgs { n, corrupt: asked.corrupt };
+    let profile = UpperOnly(ClonePair::strong(crowd.crowd()?, rappor.one_report())?);
+    let query = Query { epsilon: asked.epsilon, delta: asked.delta };
+    let report = report.line("n", "reports, one of each user", n);
+    Ok(answer(report, &profile, &query)?.0.note("In the crowd, for one report of each user."))
 }
 
-fn longitudinal(periods: u64, epsilon0: f64, n: u64, delta: f64) -> Result<Report> {
-    let protocol = Longitudinal::new(periods, Epsilon::new(epsilon0)?)?;
-    let levels = protocol.levels();
-    let found = protocol.shuffled(Crowd::new(n)?)?.epsilon(Delta::new(delta)?)?;
-    Ok(Report::default()
+fn longitudinal(
+    periods: u64,
+    epsilon0: Option<f64>,
+    keep: Option<f64>,
+    crowd: &CrowdArgs,
+    query: &Query,
+) -> Result<Report> {
+    let local = match keep {
+        Some(keep) => {
+            let keep = Threshold::at_least(Probability::new("keep", keep)?);
+            throng_mechanism::Longitudinal::new(periods, 1, keep)?.local_floor()
+        }
+        None => Some(Epsilon::new(needed(epsilon0, "epsilon0")?)?),
+    };
+    let protocol = Longitudinal::new(periods, needed(local, "epsilon0")?)?;
+    let report = Report::default()
         .line("mechanism", "mechanism", "longitudinal")
-        .line("n", "users", n)
+        .line("n", "users", crowd.n)
         .line("periods", "periods", periods)
-        .line("levels", "levels of the tree", levels)
-        .line("local_floor", "local epsilon, whole life", Upper(protocol.lifetime().get()))
-        .line("delta", "delta", Upper(delta))
-        .line("epsilon_upper", "shuffled epsilon, whole life", Upper(found.epsilon.get()))
-        .field("epsilon_lower", 0.0)
-        .field("theorem", found.theorem.name())
+        .line("levels", "levels of the tree", protocol.levels())
+        .line("local_floor", "local epsilon, whole life", Upper(protocol.lifetime().get()));
+    let profile = UpperOnly(protocol.shuffled(crowd.crowd()?)?);
+    Ok(answer(report, &profile, query)?
+        .0
         .note("A whole life, level included, is one report of a randomizer that everybody shares."))
 }
 

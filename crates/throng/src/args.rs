@@ -17,6 +17,7 @@ pub use plan::{Audit, FittedMechanism, Limits, LooseWish, Plan, Simulate, Values
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use throng_account::{Probability, Threshold};
 
 /// Statistics from many people without learning what one of them reported.
 #[derive(Parser)]
@@ -164,7 +165,7 @@ pub enum Account {
         #[command(flatten)]
         crowd: CrowdArgs,
         /// Probability that the noise message is a 1
-        #[arg(long)]
+        #[arg(long, visible_alias = "extra", value_parser = share)]
         p: f64,
         #[command(flatten)]
         query: Query,
@@ -177,7 +178,7 @@ pub enum Account {
         #[command(flatten)]
         noise: FlipArgs,
         /// Bits per user
-        #[arg(long, value_parser = whole)]
+        #[arg(long, visible_alias = "bits", value_parser = whole)]
         r: u64,
         #[command(flatten)]
         query: Query,
@@ -198,7 +199,7 @@ pub enum Account {
         #[arg(long)]
         noise_delta: f64,
         /// Steps between 0 and 1
-        #[arg(long, default_value_t = 1000)]
+        #[arg(long, visible_alias = "grid", default_value_t = 1000)]
         size: u32,
         #[command(flatten)]
         query: Query,
@@ -237,25 +238,10 @@ pub enum Account {
         rounds: u64,
     },
     /// RAPPOR: one report, several, and all reports on one value
-    #[command(after_help = example(
-        "account rappor --f 0.5 --p 0.5 --q 0.75 --hashes 2 --reports 10"))]
-    Rappor {
-        /// Probability that the permanent response replaces a bit by a coin
-        #[arg(long)]
-        f: f64,
-        /// Probability of reporting a 1 where the permanent bit is 0
-        #[arg(long)]
-        p: f64,
-        /// Probability of reporting a 1 where the permanent bit is 1
-        #[arg(long)]
-        q: f64,
-        /// Hash functions of the Bloom filter
-        #[arg(long)]
-        hashes: u32,
-        /// How many reports on the same value
-        #[arg(long, default_value_t = 1, value_parser = whole)]
-        reports: u64,
-    },
+    #[command(after_help = "Examples:
+  throng account rappor --f 0.5 --p 0.5 --q 0.75 --hashes 2 --reports 10
+  throng account rappor --f 0.5 --p 0.5 --q 0.75 --hashes 2 --n 1e5 --delta 1e-6")]
+    Rappor(RapporArgs),
     /// A bit followed over many periods: the lifetime guarantee, local and shuffled
     #[command(after_help = example(
         "account longitudinal --periods 64 --epsilon0 1 --n 1e6 --delta 1e-6"))]
@@ -264,15 +250,52 @@ pub enum Account {
         #[arg(long, value_parser = whole)]
         periods: u64,
         /// Parameter of the client's coin, which is the local epsilon of everything it ever sends
-        #[arg(long)]
-        epsilon0: f64,
-        /// Users in all, each on a random level of the tree
-        #[arg(long, value_parser = whole)]
-        n: u64,
-        /// Failure probability
-        #[arg(long)]
-        delta: f64,
+        #[arg(long, required_unless_present = "keep", conflicts_with = "keep")]
+        epsilon0: Option<f64>,
+        /// Probability of the true sign, instead of epsilon0
+        #[arg(long, value_parser = share)]
+        keep: Option<f64>,
+        #[command(flatten)]
+        crowd: CrowdArgs,
+        #[command(flatten)]
+        query: Query,
     },
+}
+
+/// The coins of RAPPOR, and a crowd if there is one.
+#[derive(Args)]
+pub struct RapporArgs {
+    /// Probability that the permanent response replaces a bit by a coin
+    #[arg(long, visible_alias = "permanent", value_parser = share)]
+    pub f: f64,
+    /// Probability of reporting a 1 where the permanent bit is 0
+    #[arg(long, required_unless_present = "shown", value_parser = share)]
+    pub p: Option<f64>,
+    /// Probability of reporting a 1 where the permanent bit is 1
+    #[arg(long, required_unless_present = "shown", value_parser = share)]
+    pub q: Option<f64>,
+    /// Both of these, as calibrate prints them
+    #[arg(long, value_delimiter = ',', num_args = 1, conflicts_with_all = ["p", "q"],
+          value_parser = share)]
+    pub shown: Vec<f64>,
+    /// Hash functions of the Bloom filter
+    #[arg(long)]
+    pub hashes: u32,
+    /// How many reports on the same value
+    #[arg(long, default_value_t = 1, value_parser = whole)]
+    pub reports: u64,
+    /// Reports shuffled together, one of each user
+    #[arg(long, value_parser = whole)]
+    pub n: Option<u64>,
+    /// Fraction of n that is corrupt after all: the guarantee counts on the rest only
+    #[arg(long, visible_alias = "gamma", default_value_t = 0.0, requires = "n")]
+    pub corrupt: f64,
+    /// Ask for delta at this epsilon
+    #[arg(long, requires = "n")]
+    pub epsilon: Option<f64>,
+    /// Ask for epsilon at this delta
+    #[arg(long, requires = "n", conflicts_with = "epsilon")]
+    pub delta: Option<f64>,
 }
 
 /// The randomizer that is shuffled.
@@ -447,7 +470,7 @@ pub struct FlipArgs {
     #[arg(long)]
     pub lambda: Option<f64>,
     /// Probability that a bit is flipped, or out of 2^64, as calibrate prints it
-    #[arg(long, value_parser = chance)]
+    #[arg(long, value_parser = share)]
     pub flip: Option<f64>,
 }
 
@@ -486,13 +509,23 @@ fn whole(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A probability, or a whole number above 1 for one out of 2⁶⁴, as a sampler has it: that has 53
-/// significant bits, so nothing is lost.
-fn chance(text: &str) -> Result<f64, String> {
+/// A probability, also as the integer out of 2^64 that calibrate prints.
+fn share(text: &str) -> Result<f64, String> {
     match text.parse::<u64>() {
-        Ok(weight @ 2..) => Ok(weight as f64 / 2_f64.powi(64)),
-        _ => text.parse().map_err(|_| "not a probability".into()),
+        // No probability, and no slip of a percentage.
+        Ok(weight) if weight >= 1000 => Ok(weight as f64 / 2_f64.powi(64)),
+        _ => text.parse().map_err(|_| "not a number".into()),
     }
+}
+
+/// An integer of a sampler, also as a probability.
+fn weight(text: &str) -> Result<u64, String> {
+    if let Ok(weight) = text.parse() {
+        return Ok(weight);
+    }
+    let chance = text.parse().map_err(|_| "neither an integer nor a probability")?;
+    let chance = Probability::new("probability", chance).map_err(|error| error.to_string())?;
+    Ok(Threshold::at_least(chance).get())
 }
 
 /// The fraction of reports that may be corrupt where a promise is made and nobody says another.

@@ -143,9 +143,12 @@ fn fitted(FittedMechanism { key, wish, epochs }: &FittedMechanism) -> Result<Rep
         .line("half_width", "95 % interval, to each side", Near(half_width))
         .line("messages", "messages per report", mechanism.messages())
         .line("local_floor", "local floor", floor);
-    // Floats are what was asked for, bit by bit.
-    let asked = |name: &str| mechanism.floats().contains(&name);
-    for (name, integers) in mechanism.parameters().into_iter().filter(|(name, _)| !asked(name)) {
+    for (name, integers) in mechanism.parameters() {
+        // What was asked for, bit by bit.
+        if mechanism.floats().contains(&name) {
+            report = report.field(&format!("noise_{name}"), f64::from_bits(integers[0]));
+            continue;
+        }
         let value = match integers[..] {
             [one] => Value::from(one),
             _ => Value::from(integers),

@@ -65,7 +65,7 @@ impl BinaryResponse {
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Binary response with a known local epsilon, shuffled: exact over all datasets",
         example: "--n 1e4 --epsilon0 2 --delta 1e-6",
-        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        settings: &[Setting::SizeOrTwo("Categories"), Setting::Local(&["flip"])],
         profile: |settings, crowd| Ok(Box::new(BitSum::from_local(crowd, settings.local()?)?)),
     };
 

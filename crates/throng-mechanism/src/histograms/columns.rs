@@ -176,8 +176,8 @@ impl Histogram {
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "One flipped bit per category: two columns change",
         example: "--n 1e4 --lambda 200 --delta 1e-6",
-        settings: &[Setting::Flip],
-        profile: |settings, crowd| Columns::claim(settings.flip, crowd, 2),
+        settings: &[Setting::Flip, Setting::SizeOrTwo("Categories")],
+        profile: |settings, crowd| Columns::claim(settings.flip, crowd, settings.size.min(2)),
     };
 
     pub(crate) fn read(given: &Given<'_, '_>) -> Result<Self, Error> {

@@ -75,7 +75,7 @@ impl KaryResponse {
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "k-ary response with a known local epsilon, shuffled: by its blanket",
         example: "--n 1e4 --epsilon0 2 --k 10 --delta 1e-6",
-        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        settings: &[Setting::SizeOrTwo("Categories"), Setting::Local(&["categories", "replace"])],
         profile: |settings, crowd| {
             let local = settings.local()?;
             // Two categories have an exact account of their own.

@@ -83,7 +83,10 @@ impl SubsetSelection {
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Subset selection with a known local epsilon, shuffled: by its blanket",
         example: "--n 1e4 --epsilon0 2 --k 10 --delta 1e-6",
-        settings: &[Setting::Local, Setting::SizeOrTwo("Categories")],
+        settings: &[
+            Setting::SizeOrTwo("Categories"),
+            Setting::Local(&["categories", "size", "include"]),
+        ],
         profile: |settings, crowd| {
             let range = "below 2^32";
             let size = u32::try_from(settings.size)

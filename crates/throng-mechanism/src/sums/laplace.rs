@@ -83,7 +83,7 @@ impl LaplaceMean {
     pub(crate) const INQUIRY: Inquiry = Inquiry {
         about: "Laplace noise with a known local epsilon, shuffled: by its blanket",
         example: "--n 1e4 --epsilon0 2 --delta 1e-6",
-        settings: &[Setting::Local, Setting::Grid],
+        settings: &[Setting::Grid, Setting::Local(&["grid", "decay"])],
         profile: |settings, crowd| {
             Ok(Box::new(LaplaceBlanket::new(crowd, settings.local()?, settings.grid)?))
         },

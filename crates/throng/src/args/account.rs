@@ -1,7 +1,7 @@
 //! Accounts that need no more than a profile.
 
 use super::by_key::{Family, in_order};
-use super::{CrowdArgs, FlipArgs, Query, chance, example, whole};
+use super::{CrowdArgs, FlipArgs, Query, example, share, weight, whole};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use throng_mechanism::{Key, Setting, Settings};
 
@@ -36,22 +36,37 @@ impl Family for Plain {
         Ok(Self {
             key,
             crowd: CrowdArgs::from_arg_matches(matches)?,
-            settings: settings(matches),
+            settings: settings(asked, matches),
             flip: flip.transpose()?,
             query: Query::from_arg_matches(matches)?,
         })
     }
 }
 
+/// The local ε₀, or the parameters that calibrate prints. A parameter may be an argument already.
+fn made_of(command: Command, parameters: &'static [&'static str]) -> Command {
+    let coin = parameters[parameters.len() - 1];
+    let local = number("epsilon0", "EPSILON0", "Local epsilon");
+    let local = local.required_unless_present(coin).conflicts_with(coin);
+    parameters.iter().fold(command.arg(local), |command, name| {
+        if command.get_arguments().any(|known| known.get_id() == name) {
+            return command;
+        }
+        let help = "As calibrate prints it, all such instead of --epsilon0";
+        let list = Arg::new(*name).long(*name).value_name("INTEGERS").help(help);
+        command.arg(list.value_delimiter(',').value_parser(weight))
+    })
+}
+
 fn with_setting(command: Command, setting: &Setting) -> Command {
     match setting {
-        Setting::Local => {
-            command.arg(number("epsilon0", "EPSILON0", "Local epsilon").required(true))
-        }
-        Setting::Size(what) => command
-            .arg(count("size", "SIZE", what).aliases(["categories", "columns"]).required(true)),
+        Setting::Local(instead) => made_of(command, instead),
+        Setting::Size(what) => command.arg(
+            count("size", "SIZE", what).visible_aliases(["categories", "columns"]).required(true),
+        ),
         Setting::SizeOrTwo(what) => {
-            command.arg(count("size", "SIZE", what).visible_alias("k").default_value("2"))
+            let size = count("size", "SIZE", what).visible_aliases(["k", "columns"]);
+            command.arg(size.default_value("2"))
         }
         Setting::Grid => {
             let what = "Steps from one end of the range to the other";
@@ -83,17 +98,34 @@ fn with_setting(command: Command, setting: &Setting) -> Command {
     }
 }
 
+/// The parameters given instead of a local ε₀, if they are.
+fn instead(asked: &[Setting], matches: &ArgMatches) -> &'static [&'static str] {
+    let names = asked.iter().find_map(|setting| match setting {
+        Setting::Local(names) => Some(*names),
+        _ => None,
+    });
+    names.filter(|names| matches.contains_id(names[names.len() - 1])).unwrap_or_default()
+}
+
 /// The settings that the command has; the parser has seen to it that nothing is missing. The flip
 /// is added once the number of reports is known.
-fn settings(matches: &ArgMatches) -> Settings {
+fn settings(asked: &[Setting], matches: &ArgMatches) -> Settings {
     let number = |name| matches.try_get_one(name).ok().flatten().copied().unwrap_or_default();
     let count = |name| matches.try_get_one(name).ok().flatten().copied().unwrap_or_default();
+    let made_of = |names: &[&'static str]| {
+        let list = |name: &'static str| {
+            let integers = matches.try_get_many::<u64>(name).ok().flatten();
+            (name, integers.map_or_else(Vec::new, |integers| integers.copied().collect()))
+        };
+        names.iter().copied().map(list).collect()
+    };
     let list = |name| {
         let numbers = matches.try_get_many::<f64>(name).ok().flatten();
         numbers.map_or_else(Vec::new, |numbers| numbers.copied().collect())
     };
     Settings {
         local: number("epsilon0"),
+        made_of: made_of(instead(asked, matches)),
         size: count("size"),
         grid: count("grid"),
         slots: count("slots"),
@@ -116,7 +148,7 @@ fn number(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
 
 /// Probabilities, also out of 2^64, as calibrate prints them.
 fn list(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
-    let list = number(name, shown, help).value_parser(chance);
+    let list = number(name, shown, help).value_parser(share);
     list.value_delimiter(',').action(clap::ArgAction::Append)
 }
 
