@@ -158,6 +158,8 @@ pub struct Row {
     /// True if calibrating takes seconds. It is then done at several lengths: more messages buy a
     /// smaller error.
     pub slow: bool,
+    /// True if its shape is searched for all epochs together, and not by way of one release.
+    pub(crate) shaped: bool,
     /// True if one liar or one lost message ruins the result, so that it has to be asked for.
     pub fragile: bool,
     /// True if one calibration covers all epochs, as reports of one person hang together.
@@ -178,6 +180,7 @@ const fn row(key: Key, name: &'static str, kind: Kind, fitted: &'static str) -> 
         worth: |_| Ok(()),
         inquiry: None,
         slow: false,
+        shaped: false,
         fragile: false,
         lasting: false,
         twin: None,
@@ -190,6 +193,7 @@ static ROWS: [Row; 18] = [
         inquiry: Some(&BurstCount::INQUIRY),
         worth: BurstCount::worth,
         slow: true,
+        shaped: true,
         ..row(Key::BurstCount, "burst-count", Kind::Bit, "The catalogue")
     },
     Row {
@@ -208,6 +212,7 @@ static ROWS: [Row; 18] = [
         ..row(Key::RandomizedResponse, "randomized-response", Kind::Bit, "The flip")
     },
     Row {
+        shaped: true,
         inquiry: Some(&SlicedSum::INQUIRY),
         ..row(Key::SlicedSum, "sliced-sum", Kind::Real, "Levels and coins")
     },
@@ -225,6 +230,7 @@ static ROWS: [Row; 18] = [
         inquiry: Some(&BurstHistogram::INQUIRY),
         worth: BurstHistogram::worth,
         slow: true,
+        shaped: true,
         ..row(Key::BurstHistogram, "burst-histogram", Kind::Category, "The catalogue")
     },
     Row {

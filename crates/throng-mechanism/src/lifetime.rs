@@ -57,7 +57,7 @@ impl Ask {
             let (each, lifetime) = (self.epsilon, self.epsilon);
             return Ok(Fitted { mechanism, each, lifetime, accountant });
         }
-        if key.row().slow {
+        if key.row().shaped {
             return self.costing(Mechanism::fit(key, self)?);
         }
         let found = approach(self.guess(), self.epsilon.get(), |each| {

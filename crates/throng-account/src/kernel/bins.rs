@@ -77,7 +77,7 @@ impl Bins {
                 (self.sums[(MOST + place).saturating_sub(1)][0], self.sums[MOST - place][1]);
             deltas[place] = delta(place, above, before).max(delta(place, below, after));
         }
-        BinnedProfile { width: self.width, deltas, theorem }
+        BinnedProfile::new(self.width, deltas, theorem)
     }
 
     /// Outcomes by increasing loss, `(loss, P, Q)`, that are no easier to tell apart than those in
@@ -125,6 +125,14 @@ pub(crate) struct BinnedProfile {
     width: f64,
     deltas: Vec<f64>,
     theorem: Theorem,
+}
+
+impl BinnedProfile {
+    /// The profile with these upper bounds on δ at 0, `width`, `2·width` and so on.
+    pub(crate) fn new(width: f64, deltas: Vec<f64>, theorem: Theorem) -> Self {
+        debug_assert!(!deltas.is_empty(), "a profile has a δ at ε = 0");
+        Self { width, deltas, theorem }
+    }
 }
 
 impl Profile for BinnedProfile {

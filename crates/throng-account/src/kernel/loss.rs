@@ -68,6 +68,45 @@ impl TotalLoss {
         round::up(scale * (sum + rounding).max(0.0) * allowance) + self.infinite
     }
 
+    /// The step of the grid, and upper bounds on δ at all its places from 0 on: for a few rounds of
+    /// which hundreds of δ are asked. Sums of positive terms only, so small δ keep their digits.
+    pub(crate) fn written(&self) -> (f64, Vec<f64>) {
+        let mut sum = Spread { first: 0, masses: vec![1.0] };
+        let mut lost = self.infinite;
+        let mut terms = 0.0;
+        for law in &self.laws {
+            for _ in 0..law.times as u64 {
+                terms += sum.masses.len() as f64;
+                sum = sum.and(law);
+                lost += sum.trim();
+            }
+        }
+        // The factor e^{−h} from each place to the one above it, and δ from the one above.
+        let decay = (-self.step).exp();
+        let last = (sum.first + sum.masses.len() as i64).max(1) as usize;
+        let mut deltas = vec![0.0; last];
+        let (mut above, mut weighted) = (0.0, 0.0);
+        for place in (0..last).rev() {
+            // Σ_{i > j} p_i and Σ_{i > j} p_i·e^{(j−i)h}.
+            deltas[place] = above - weighted;
+            let index = usize::try_from(place as i64 - sum.first).ok();
+            let mass = index.and_then(|index| sum.masses.get(index)).copied().unwrap_or(0.0);
+            (above, weighted) = (above + mass, (weighted + mass) * decay);
+        }
+        // As in `delta`, and two roundings for each term of a sum.
+        let allowance = 1.0 + 1e-11 * (self.laws.len() as f64).sqrt() + 4e-16 * terms;
+        // above − weighted: each is good to a rounding per place, relative to its own size.
+        let rounding = 4e-16 * last as f64;
+        let mut tail = 0.0;
+        for place in (0..last).rev() {
+            let index = usize::try_from(place as i64 - sum.first).ok();
+            let value = deltas[place].max(0.0) * allowance + rounding * tail;
+            deltas[place] = round::up(value + lost).min(1.0);
+            tail += index.and_then(|index| sum.masses.get(index)).copied().unwrap_or(0.0);
+        }
+        (self.step, deltas)
+    }
+
     /// `Σ_l X_l·conj(κ_l)` with X the transform of the tilted total loss and κ that of the tilted
     /// hockey stick, and a bound on its rounding error.
     fn inner_product(&self, tilt: f64, length: usize, first: f64, gap: f64) -> (f64, f64) {
@@ -123,6 +162,48 @@ impl TotalLoss {
             return 0.0;
         }
         centring_tilt(widest, 40, |tilt| mean(tilt) < place)
+    }
+}
+
+/// Masses of consecutive places, from `first` on.
+struct Spread {
+    first: i64,
+    masses: Vec<f64>,
+}
+
+impl Spread {
+    /// The sum with one more loss.
+    fn and(&self, law: &Law) -> Self {
+        let reach = law.up.len() - 1;
+        let one: Vec<f64> = law.down[1..].iter().rev().chain(&law.up).copied().collect();
+        let mut masses = vec![0.0; self.masses.len() + one.len() - 1];
+        for (start, &mass) in self.masses.iter().enumerate() {
+            for (sum, &other) in masses[start..].iter_mut().zip(&one) {
+                *sum += mass * other;
+            }
+        }
+        Self { first: self.first - reach as i64, masses }
+    }
+
+    /// Cuts off what is negligible at both ends, and returns how much that is.
+    fn trim(&mut self) -> f64 {
+        let cut = |masses: &mut dyn Iterator<Item = &f64>| {
+            let (mut lost, mut places) = (0.0, 0);
+            for &mass in masses {
+                if lost + mass > TRIMMED {
+                    break;
+                }
+                (lost, places) = (lost + mass, places + 1);
+            }
+            (lost, places)
+        };
+        let (above, last) = cut(&mut self.masses.iter().rev());
+        self.masses.truncate((self.masses.len() - last).max(1));
+        let (below, first) = cut(&mut self.masses.iter());
+        let first = first.min(self.masses.len() - 1);
+        self.masses.drain(..first);
+        self.first += first as i64;
+        above + below
     }
 }
 
@@ -248,6 +329,8 @@ fn pole(t: f64, theta: f64) -> Complex64 {
     bottom.inv()
 }
 
+/// The mass that may be cut off each end of a sum of losses; it counts as infinite loss.
+const TRIMMED: f64 = 1e-24;
 const MAX_POINTS: usize = 4_000;
 /// Places of the circle: a gigabyte of them.
 const MAX_LENGTH: f64 = 33_554_432.0;

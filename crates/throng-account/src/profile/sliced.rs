@@ -21,6 +21,7 @@
 
 use crate::error::require;
 use crate::kernel::binomial::Binomial;
+use crate::kernel::bins::BinnedProfile;
 use crate::kernel::solve::smallest_epsilon;
 use crate::profile::coins::{Coins, ln_poisson, require_slots};
 use crate::quantity::TWO_64;
@@ -142,6 +143,16 @@ impl Profile for SlicedSum {
         round::delta_up(self.finite_crowd() * composed)
     }
 
+    fn written_out(&self) -> Option<Box<dyn Profile>> {
+        if self.weights.len() == 1 {
+            return None;
+        }
+        let (levels, factor) = (self.poisson(), self.finite_crowd());
+        let (step, deltas) = together(&levels).written(LEAST_DELTA).ok()?;
+        let deltas = deltas.iter().map(|delta| round::delta_up(factor * delta).min(1.0)).collect();
+        Some(Box::new(BinnedProfile::new(step, deltas, self.theorem())))
+    }
+
     fn theorem(&self) -> Theorem {
         if self.weights.len() == 1 { Theorem::ExactCoins } else { Theorem::SlicedCoins }
     }
@@ -177,6 +188,9 @@ impl Profile for SlicedSum {
 fn together(levels: &[Coins]) -> Composition<'_> {
     levels.iter().fold(Composition::new(), |all, level| all.and(level, 1))
 }
+
+/// The order of the smallest δ of one release that composition looks at.
+const LEAST_DELTA: f64 = 1e-15;
 
 fn probability(weight: u64) -> f64 {
     weight as f64 / TWO_64

@@ -59,7 +59,7 @@ impl<'a> Composition<'a> {
 
     /// The smallest ε at δ, computed on a grid with `steps` steps per deviation of one round.
     fn epsilon_on(&self, steps: f64, delta: Delta) -> Result<Epsilon, Error> {
-        let loss = self.discretise(steps, delta.get())?;
+        let loss = self.discretise(steps, delta.get(), 0)?;
         // Basic composition, where every round is pure.
         let pure = |&(profile, times): &(&dyn Profile, u64)| {
             profile.pure().map(|pure| basic(pure, 0.0, times).0)
@@ -76,16 +76,23 @@ impl<'a> Composition<'a> {
 
     /// An upper bound on `δ(ε)` of all rounds together.
     pub fn delta(&self, epsilon: Epsilon) -> Result<f64, Error> {
-        Ok(self.discretise(STEPS_PER_DEVIATION, 1e-12)?.delta(epsilon.get()).min(1.0))
+        Ok(self.discretise(STEPS_PER_DEVIATION, 1e-12, 0)?.delta(epsilon.get()).min(1.0))
     }
 
     /// The same where δ is about `target`, on the grid of [`Self::epsilon`].
     pub(crate) fn delta_near(&self, epsilon: Epsilon, target: Delta) -> Result<f64, Error> {
-        Ok(self.discretise(STEPS_PER_DEVIATION, target.get())?.delta(epsilon.get()).min(1.0))
+        Ok(self.discretise(STEPS_PER_DEVIATION, target.get(), 0)?.delta(epsilon.get()).min(1.0))
     }
 
-    /// `target`: the order of δ at which the result is going to be used.
-    fn discretise(&self, steps: f64, target: f64) -> Result<TotalLoss, Error> {
+    /// The step of a grid, and upper bounds on δ at all its places from 0 on, for a few rounds that
+    /// are to be composed many times: the tail may be coarser.
+    pub(crate) fn written(&self, target: f64) -> Result<(f64, Vec<f64>), Error> {
+        Ok(self.discretise(0.5 * STEPS_PER_DEVIATION, target, MANY)?.written())
+    }
+
+    /// `target`: the order of δ at which the result is going to be used. `rounds`: how many there
+    /// are at least, if these are not all.
+    fn discretise(&self, steps: f64, target: f64, rounds: u64) -> Result<TotalLoss, Error> {
         let total = self.rounds.iter().fold(0_u64, |sum, round| sum.saturating_add(round.1));
         require(total <= 10_000_000, "rounds", total as f64, "at most 10000000")?;
         // Losses per round, as the μ of a Gaussian with the same total variation.
@@ -105,7 +112,9 @@ impl<'a> Composition<'a> {
         }
         let floor = target * 1e-6 / total as f64;
         let law = |&(profile, times): &(&dyn Profile, u64)| {
-            Law::dominating(profile, times, step, floor, |place| stride(place / steps, total))
+            Law::dominating(profile, times, step, floor, |place| {
+                stride(place / steps, total.max(rounds))
+            })
         };
         Ok(TotalLoss::new(step, self.rounds.iter().map(law).collect()))
     }
@@ -148,11 +157,13 @@ pub fn shuffled_rounds(
 fn stride(deviations: f64, total: u64) -> usize {
     match deviations {
         _ if deviations < 1.5 => 1,
-        _ if total < 32 => 2,
+        _ if total < MANY => 2,
         _ => (deviations / 0.75) as usize,
     }
 }
 
+/// As many rounds as make their sum one of central losses.
+const MANY: u64 = 32;
 /// Grid points per deviation of one round's loss: the grid adds less than a thousandth to ε.
 const STEPS_PER_DEVIATION: f64 = 40.0;
 

@@ -77,7 +77,7 @@ impl SlicedSum {
 
     pub(crate) fn fit(ask: &Ask) -> Result<Self, Error> {
         let (crowd, epsilon, delta) = (ask.crowd, ask.epsilon, ask.delta);
-        let found = calibrate::sliced_sum(crowd, epsilon, delta, ask.max_messages)?;
+        let found = calibrate::sliced_sum(crowd, ask.epochs, epsilon, delta, ask.max_messages)?;
         Self::new(found.weights().to_vec(), small(found.slots())?)
     }
 
