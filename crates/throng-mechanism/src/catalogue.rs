@@ -158,14 +158,23 @@ pub struct Row {
     /// True if calibrating takes seconds. It is then done at several lengths: more messages buy a
     /// smaller error.
     pub slow: bool,
-    /// True if its shape is searched for all epochs together, and not by way of one release.
-    pub(crate) shaped: bool,
     /// True if one liar or one lost message ruins the result, so that it has to be asked for.
     pub fragile: bool,
-    /// True if one calibration covers all epochs, as reports of one person hang together.
-    pub lasting: bool,
+    /// How it is calibrated for several epochs.
+    pub(crate) over: Over,
     /// A mechanism with the same parameters, calibrated in the same way, that stands before it.
     pub(crate) twin: Option<Key>,
+}
+
+/// The way to calibrate a mechanism for several epochs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// For one release, whose promise is moved until all epochs together keep theirs.
+    OneRelease,
+    /// With its shape searched for all epochs together.
+    AllEpochs,
+    /// Once, as reports of one person hang together: one calibration covers all epochs.
+    Lasting,
 }
 
 /// The row of a mechanism without an inquiry, with a section of its own name, that is quickly
@@ -180,9 +189,8 @@ const fn row(key: Key, name: &'static str, kind: Kind, fitted: &'static str) -> 
         worth: |_| Ok(()),
         inquiry: None,
         slow: false,
-        shaped: false,
         fragile: false,
-        lasting: false,
+        over: Over::OneRelease,
         twin: None,
     }
 }
@@ -193,7 +201,7 @@ static ROWS: [Row; 18] = [
         inquiry: Some(&BurstCount::INQUIRY),
         worth: BurstCount::worth,
         slow: true,
-        shaped: true,
+        over: Over::AllEpochs,
         ..row(Key::BurstCount, "burst-count", Kind::Bit, "The catalogue")
     },
     Row {
@@ -212,7 +220,7 @@ static ROWS: [Row; 18] = [
         ..row(Key::RandomizedResponse, "randomized-response", Kind::Bit, "The flip")
     },
     Row {
-        shaped: true,
+        over: Over::AllEpochs,
         inquiry: Some(&SlicedSum::INQUIRY),
         ..row(Key::SlicedSum, "sliced-sum", Kind::Real, "Levels and coins")
     },
@@ -230,7 +238,7 @@ static ROWS: [Row; 18] = [
         inquiry: Some(&BurstHistogram::INQUIRY),
         worth: BurstHistogram::worth,
         slow: true,
-        shaped: true,
+        over: Over::AllEpochs,
         ..row(Key::BurstHistogram, "burst-histogram", Kind::Category, "The catalogue")
     },
     Row {
@@ -252,12 +260,12 @@ static ROWS: [Row; 18] = [
     },
     Row {
         section: "strings-rappor",
-        lasting: true,
+        over: Over::Lasting,
         ..row(Key::Rappor, "rappor", Kind::Text, "Filter and coins")
     },
     Row {
         section: "time-longitudinal",
-        lasting: true,
+        over: Over::Lasting,
         ..row(Key::Longitudinal, "longitudinal", Kind::State, "The coin")
     },
     Row {

@@ -3,9 +3,10 @@
 //! A mechanism is calibrated for one release at (ε₁, δ₁), δ₁ = δ/(2T), and the whole profile of
 //! what comes out is composed T times; ε₁ is then moved until the composition keeps (ε, δ) by a
 //! hair. A mechanism of one parameter passes through all of its settings that way, so the setting
-//! found is the best there is; the shapes of the others are those of one release. What is returned
-//! has been composed as it is.
+//! found is the best there is. Bursts and slices have a shape beside their strength, which is searched
+//! for all epochs at once. What is returned has been composed as it is.
 
+use crate::catalogue::Over;
 use crate::{Ask, Error, Key, Mechanism, Question, Spending};
 use throng_account::profile::WorstCase;
 use throng_account::spend::{Composition, Disclosure, Lifetime, every_epoch};
@@ -48,7 +49,7 @@ impl Ask {
 
     /// One mechanism, calibrated for the promise over all epochs.
     pub(crate) fn fitted(&self, key: Key) -> Result<Fitted, Error> {
-        if self.epochs <= 1 || key.row().lasting {
+        if self.epochs <= 1 || key.row().over == Over::Lasting {
             let mechanism = Mechanism::fit(key, self)?;
             if mechanism.spending() == Spending::Memoized && self.epochs > 1 {
                 return self.costing(mechanism);
@@ -57,7 +58,7 @@ impl Ask {
             let (each, lifetime) = (self.epsilon, self.epsilon);
             return Ok(Fitted { mechanism, each, lifetime, accountant });
         }
-        if key.row().shaped {
+        if key.row().over == Over::AllEpochs {
             return self.costing(Mechanism::fit(key, self)?);
         }
         let found = approach(self.guess(), self.epsilon.get(), |each| {
@@ -345,7 +346,8 @@ mod tests {
         ] {
             for key in keys {
                 let spending = ask(question, 10_000, 1).calibrate(key).unwrap().spending();
-                assert_eq!(key.row().lasting, spending != Spending::PerEpoch, "{key}");
+                let lasting = key.row().over == Over::Lasting;
+                assert_eq!(lasting, spending != Spending::PerEpoch, "{key}");
             }
         }
     }
