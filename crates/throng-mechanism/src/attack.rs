@@ -4,7 +4,7 @@
 //! known it is the score; elsewhere a linear one, weighted by how much one user's value moves each
 //! cell and how much each cell moves by itself.
 
-use crate::{Error, Mechanism, Question, Tally, Trace, Values};
+use crate::{Error, Mechanism, Question, Tally, Trace, Value, Values};
 use rand_core::CryptoRng;
 use std::iter::repeat_n;
 use throng_account::{Crowd, Dataset, Epsilon, Profile};
@@ -50,6 +50,9 @@ pub struct Attack<'a> {
 /// Users of an audit that hold the same value: others with a 0 and with a 1 in the worst dataset,
 /// and the attacked one in either world.
 pub(crate) const GROUPS: usize = 4;
+
+/// The noise that was counted in the reports of each group of users in an audit.
+pub type NoiseCounts = [u64; GROUPS];
 
 /// A function that turns the tally of a bag into a number that tends to be larger in the second
 /// world. Any function is valid; a better one finds more.
@@ -116,6 +119,58 @@ impl<'a> Attack<'a> {
         Ok(Self { values, others, score, traces, claimed })
     }
 
+    /// The same worlds, seen through another score: that of somebody who sees less than the bag.
+    ///
+    /// ```
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_account::{Crowd, Threshold};
+    /// use throng_mechanism::{Attack, BinaryResponse, Mechanism};
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
+    /// let crowd = Crowd::new(3)?;
+    /// let claim = mechanism.profile(crowd)?;
+    /// let attack = Attack::new(&mechanism, crowd, &*claim, &mut rng)?;
+    /// let blind = attack.with_score(Box::new(|_| 0.0));
+    /// assert_eq!(blind.pilot(&mechanism, 1, &mut rng)?, [[0.0, 0.0]]);
+    /// # Ok::<(), throng_mechanism::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_score(self, score: Score) -> Self {
+        Self { score, ..self }
+    }
+
+    /// Everyone in one of the two worlds, the attacked user last: the group of each, and its value.
+    ///
+    /// ```
+    /// use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
+    /// use throng_account::{Crowd, Threshold};
+    /// use throng_mechanism::{Attack, BinaryResponse, Mechanism, Value};
+    ///
+    /// let mut rng = ChaCha12Rng::seed_from_u64(1);
+    /// let mechanism = Mechanism::BitSum(BinaryResponse::new(Threshold::new(1 << 62)?)?);
+    /// let crowd = Crowd::new(3)?;
+    /// let claim = mechanism.profile(crowd)?;
+    /// let attack = Attack::new(&mechanism, crowd, &*claim, &mut rng)?;
+    /// let [zero, one] = [0, 1].map(|world| attack.users(world).collect::<Vec<_>>());
+    /// assert_eq!((zero.len(), &zero[..2]), (3, &one[..2]));
+    /// assert_eq!((zero[2].1, one[2].1), (Value::Bit(false), Value::Bit(true)));
+    /// # Ok::<(), throng_mechanism::Error>(())
+    /// ```
+    pub fn users(&self, world: usize) -> impl Iterator<Item = (usize, Value<'_>)> {
+        let groups = self.others.into_iter().chain([0; 2]).enumerate();
+        let all = groups.map(move |(group, others)| {
+            let members = if group == 2 + world { 1 } else { others };
+            (group, members as usize)
+        });
+        all.flat_map(|(group, members)| repeat_n((group, self.values.get(group)), members))
+    }
+
+    /// The noise that shows in a report of a group, of the client's words in its own order.
+    pub fn noise(&self, group: usize, report: &[u64]) -> u64 {
+        self.trace(group).map_or(0, |trace| trace.count(report))
+    }
+
     /// The mechanism that is claimed.
     pub fn claimed(&self) -> &'a Mechanism {
         self.claimed
@@ -129,7 +184,7 @@ impl<'a> Attack<'a> {
     pub fn run(
         &self,
         client: &Mechanism,
-        noise: &mut [u64; GROUPS],
+        noise: &mut NoiseCounts,
         rng: &mut impl CryptoRng,
     ) -> Result<[f64; 2], Error> {
         let mut tally = self.claimed.tally();
@@ -152,7 +207,7 @@ impl<'a> Attack<'a> {
         runs: u64,
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<[f64; 2]>, Error> {
-        let mut unused = [0; GROUPS];
+        let mut unused = NoiseCounts::default();
         (0..runs).map(|_| self.run(client, &mut unused, rng)).collect()
     }
 
@@ -178,7 +233,7 @@ impl<'a> Attack<'a> {
         group: usize,
         count: u64,
         tally: &mut Tally,
-        noise: &mut [u64; GROUPS],
+        noise: &mut NoiseCounts,
         rng: &mut impl CryptoRng,
     ) -> Result<(), Error> {
         let (value, mut bag) = (self.values.get(group), Vec::new());
@@ -188,9 +243,7 @@ impl<'a> Attack<'a> {
             for _ in 0..left.min(AT_ONCE) {
                 let start = bag.len();
                 client.encode(value, rng, &mut bag)?;
-                if let Some(trace) = &self.traces[group] {
-                    noise[group] += trace.count(&bag[start..]);
-                }
+                noise[group] += self.noise(group, &bag[start..]);
             }
             self.claimed.absorb(tally, &bag);
             left -= left.min(AT_ONCE);

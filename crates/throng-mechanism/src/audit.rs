@@ -23,7 +23,7 @@
 //! leaves none.
 
 use crate::attack::GROUPS;
-use crate::{Attack, Error, Mechanism};
+use crate::{Attack, Error, Mechanism, NoiseCounts};
 use rand_core::CryptoRng;
 use throng_account::tail::{normal_reach, success_band};
 use throng_account::{Band, Delta, Epsilon, Probability, Profile};
@@ -154,7 +154,7 @@ pub struct Evidence {
     /// The events a, b and c of each tail.
     events: Vec<[u64; 3]>,
     /// Noise in reports of each group.
-    noise: [u64; GROUPS],
+    noise: NoiseCounts,
 }
 
 impl Evidence {
@@ -209,18 +209,26 @@ impl Design {
         runs: u64,
         rng: &mut impl CryptoRng,
     ) -> Result<Evidence, Error> {
-        let mut evidence =
-            Evidence { events: vec![[0; 3]; self.cuts.len()], ..Evidence::default() };
+        let mut evidence = Evidence::default();
         for _ in 0..runs {
-            let scores = attack.run(client, &mut evidence.noise, rng)?;
-            for (cut, events) in self.cuts.iter().zip(&mut evidence.events) {
-                if let Some(event) = cut.event(scores) {
-                    events[event] += 1;
-                }
-            }
-            evidence.runs += 1;
+            let mut noise = NoiseCounts::default();
+            let scores = attack.run(client, &mut noise, rng)?;
+            evidence.merge(&self.witness(scores, noise));
         }
         Ok(evidence)
+    }
+
+    /// The evidence of one run that was made elsewhere: the score in either world, and the noise
+    /// that was counted in the reports of each group.
+    pub fn witness(&self, scores: [f64; 2], noise: NoiseCounts) -> Evidence {
+        let counted = |cut: &Cut| {
+            let mut events = [0; 3];
+            if let Some(event) = cut.event(scores) {
+                events[event] = 1;
+            }
+            events
+        };
+        Evidence { runs: 1, events: self.cuts.iter().map(counted).collect(), noise }
     }
 
     /// Judges the evidence. `failure` is the chance that any of the statements is wrong: half of it

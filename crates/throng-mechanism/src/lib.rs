@@ -68,7 +68,7 @@ mod time;
 mod trace;
 mod value;
 
-pub use attack::{Attack, Scene, Score};
+pub use attack::{Attack, NoiseCounts, Scene, Score};
 pub use audit::{Audit, Design, Evidence, Finding, Frequency};
 pub use catalogue::{Key, Mechanism, Row};
 pub use claims::{Claims, Parameters, Spending};
