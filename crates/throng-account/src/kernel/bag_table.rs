@@ -101,16 +101,13 @@ impl Tail {
         kept * self.before[cut] - gain * self.above[cut] + LEFT_OUT
     }
 
-    /// δ of one own bit at ε, rounded up.
-    pub(crate) fn bounded(&self, flip: f64, epsilon: f64) -> f64 {
-        let pure = (1.0 / flip - 1.0).ln();
-        // Rounding moves the last bits of ε₀.
-        let left = pure * (1.0 + 1e-15) - epsilon;
-        if left <= 0.0 {
+    /// δ of one own bit with this flip and this ε₀ at ε, rounded up.
+    pub(crate) fn bounded(&self, flip: f64, pure: f64, epsilon: f64) -> f64 {
+        if epsilon >= pure {
             return 0.0;
         }
-        let (kept, gain) = weights(flip, pure * (1.0 + 1e-15), epsilon);
-        round::delta_up(self.delta(kept, gain)).min(cap(left))
+        let (kept, gain) = weights(flip, pure, epsilon);
+        round::delta_up(self.delta(kept, gain)).min(cap(pure - epsilon))
     }
 }
 

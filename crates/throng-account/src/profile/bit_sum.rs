@@ -161,10 +161,9 @@ impl Profile for BitSum {
 
     /// With a dataset of its own in each round, chosen by whoever has seen the rounds before.
     fn in_a_row(&self, rounds: u64, floor: f64) -> Option<Vec<Vec<(f64, f64)>>> {
-        let others = self.crowd.get() - 1;
         // More noise than this leans to no side on any dataset.
-        let lopsided = others as f64 * self.flip * (1.0 - self.flip) < 1e5;
-        (self.bits == 1 && lopsided).then(|| rounds::in_a_row(others, self.flip, rounds, floor))
+        let variance = self.crowd.get() as f64 * self.flip * (1.0 - self.flip);
+        (self.bits == 1 && variance < 1e5).then(|| rounds::in_a_row(&self.bag(), rounds, floor))
     }
 
     fn pure(&self) -> Option<Epsilon> {

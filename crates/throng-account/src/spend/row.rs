@@ -60,4 +60,4 @@ pub(super) fn least(
 }
 
 /// Releases that are taken in a row: more would gain a few thousandths of ε.
-const LONGEST: u64 = 25;
+const LONGEST: u64 = 40;
