@@ -182,7 +182,7 @@ const SPARE: u64 = 12;
 const MOST_EPOCHS: u64 = 1_200;
 /// Messages of an epoch, and pairs of collections, for each core.
 const MESSAGES: u64 = 2_000;
-const PAIRS: u64 = 10;
+const PAIRS: u64 = 15;
 /// Seconds on each core in which one party verifies the collections of one world.
 const VERIFYING: f64 = 0.5;
 /// Seconds for each pilot.

@@ -2,13 +2,13 @@
 
 use super::check::{Expected, published};
 use super::runs::{Run, now};
-use super::{Plan, score_of};
+use super::{EVERY, GRACE, Plan, score_of};
 use crate::results::Analyzer;
 use anyhow::{Context, Result, anyhow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use throng_client::{Patience, Report, Uploader};
+use throng_client::{Error, Patience, Report, Uploader};
 use throng_collection::{BatchGuarantee, Collection, Release, Subjects};
 use throng_mechanism::{NoiseCounts, Tally};
 use throng_wire::{Schedule, SignedDirectory};
@@ -60,7 +60,7 @@ struct Way {
 impl Post {
     pub fn new(plan: &Plan, collections: &[Collection]) -> Result<Self> {
         let way = |collection: &Collection| -> Result<Way> {
-            let patience = Patience { attempts: 3, first: SOON, most: SOON, request: REQUEST };
+            let patience = Patience { attempts: 2, first: SOON, most: SOON, request: REQUEST };
             let uploader = Uploader::with_patience(collection, patience)?;
             Ok(Way { subjects: Subjects::of(Arc::new(collection.clone())), uploader })
         };
@@ -88,20 +88,17 @@ impl Post {
         self.collection(0).schedule
     }
 
-    /// The keys of an epoch for the first so many collections.
-    pub async fn directories(&self, epoch: u64, ways: usize) -> Result<Vec<SignedDirectory>> {
-        let mut asked = JoinSet::new();
+    /// The keys of an epoch, collection by collection; none where they are not out yet.
+    pub async fn directories(&self, epoch: u64) -> Vec<Result<SignedDirectory, Error>> {
         let window = self.schedule().window_of(epoch);
-        for (place, way) in self.ways.iter().take(ways).enumerate() {
+        let mut asked = JoinSet::new();
+        for (place, way) in self.ways.iter().enumerate() {
             let uploader = way.uploader.clone();
             asked.spawn(async move { (place, uploader.directory(window).await) });
         }
-        let mut keys = BTreeMap::new();
-        while let Some(answer) = asked.join_next().await {
-            let (place, directory) = answer?;
-            keys.insert(place, directory.context("no keys from the first mix")?);
-        }
-        Ok(keys.into_values().collect())
+        let mut keys = asked.join_all().await;
+        keys.sort_by_key(|(place, _)| *place);
+        keys.into_iter().map(|(_, directory)| directory).collect()
     }
 
     /// Sends the reports of a run, waits for its releases, checks and enters them.
@@ -293,7 +290,8 @@ impl Books {
 /// Requests that the reports of one epoch are spread over.
 const REQUESTS: usize = 4;
 const SOON: Duration = Duration::from_millis(250);
-const REQUEST: Duration = Duration::from_secs(10);
+/// What takes longer than an epoch comes too late.
+const REQUEST: Duration = Duration::from_secs(EVERY + GRACE);
 /// The longest that a release may take after the deadline.
 const PATIENCE: Duration = Duration::from_mins(1);
 

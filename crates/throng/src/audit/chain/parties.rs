@@ -129,4 +129,4 @@ impl Drop for Parties {
 /// The parties in the order of the chain. They are also the names of their files.
 const NAMES: [&str; 3] = ["mix-1", "mix-2", "analyzer"];
 /// Lines of a log that are shown.
-const LINES: usize = 8;
+const LINES: usize = 3;

@@ -32,20 +32,21 @@ impl<'a> People<'a> {
         Self { post, attack, claimed, randomizer, planted, seed }
     }
 
-    /// The reports of a run for a pair of collections, the first of which is at `pair`.
+    /// The reports of a run for a pair of collections, the first of which is at `pair`, with the
+    /// keys of both.
     pub fn pack(
         &self,
         run: u64,
         pair: usize,
         epoch: u64,
-        keys: &[SignedDirectory],
+        keys: [&SignedDirectory; 2],
     ) -> Result<Packed> {
         let swapped = (generator(self.seed, unit(run, COIN)).next_u64() & 1) as usize;
         let mut noise = NoiseCounts::default();
         let mut worlds = Vec::with_capacity(2);
         for world in 0..2 {
-            let way = pair + (world ^ swapped);
-            worlds.push(self.world(run, world, (way, epoch, &keys[way]), &mut noise)?);
+            let side = world ^ swapped;
+            worlds.push(self.world(run, world, (pair + side, epoch, keys[side]), &mut noise)?);
         }
         Ok(Packed { run, epoch, worlds, noise })
     }

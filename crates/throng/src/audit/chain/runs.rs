@@ -7,10 +7,10 @@ use super::{Case, Plan, seconds};
 use crate::parallel::{cores, on};
 use crate::progress::Progress;
 use crate::stop;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use throng_mechanism::{Attack, NoiseCounts};
@@ -75,12 +75,10 @@ impl Hall<'_> {
                 break;
             }
             let some = self.post.books().missing(next, plan.runs).min(width);
-            self.send(next..next + some, epoch)?;
-            next += some;
-            // More than the chain took in an epoch is not asked of it again.
-            if self.post.books().take_late() {
-                width = (width / 2).max(1);
-            }
+            next += self.send(next..next + some, epoch)?;
+            // What the chain did not take in an epoch is not asked of it in the next.
+            let late = self.post.books().take_late();
+            width = if late { width.div_ceil(2) } else { (width + 1 + width / 4).min(plan.pairs) };
         }
         while self.post.books().under_way(next) && self.goes_on(LOOK_AGAIN)? {}
         if !self.stopped.load(Ordering::Relaxed) {
@@ -99,15 +97,16 @@ impl Hall<'_> {
         let patience = Instant::now() + READY;
         loop {
             let epoch = self.post.schedule().epoch_at(now().as_secs()).unwrap_or(0);
-            match self.runtime.block_on(self.post.directories(epoch, usize::MAX)) {
-                Ok(_) => return Ok(()),
-                Err(error) if Instant::now() > patience => {
+            let keys = self.runtime.block_on(self.post.directories(epoch));
+            match keys.into_iter().find_map(Result::err) {
+                None => return Ok(()),
+                Some(error) if Instant::now() > patience => {
                     let seconds = READY.as_secs();
                     let busy = "this machine may be too busy, or a firewall closes the loopback";
-                    return Err(error.context(format!("not ready after {seconds} s: {busy}")));
+                    bail!("no keys after {seconds} s ({error}); {busy}");
                 }
-                Err(_) if self.goes_on(LOOK_AGAIN)? => {}
-                Err(error) => return Err(error.context("stopped before it began")),
+                Some(_) if self.goes_on(LOOK_AGAIN)? => {}
+                Some(_) => bail!("stopped before anything could be said"),
             }
         }
     }
@@ -131,22 +130,24 @@ impl Hall<'_> {
     }
 
     /// Seals the reports of some runs, on all cores, and has each delivered once it is packed.
-    fn send(&self, runs: Range<u64>, epoch: u64) -> Result<()> {
-        let width = (runs.end - runs.start) as usize;
-        let keys = self.runtime.block_on(self.post.directories(epoch, 2 * width))?;
-        let next = AtomicU64::new(runs.start);
-        let (people, runtime) = (&self.people, &self.runtime);
+    /// Returns for how many of them there are keys.
+    fn send(&self, runs: Range<u64>, epoch: u64) -> Result<u64> {
+        let keys = self.runtime.block_on(self.post.directories(epoch));
+        let pairs = keys.chunks(2).enumerate().filter_map(|(pair, keys)| match keys {
+            [Ok(first), Ok(second)] => Some((2 * pair, [first, second])),
+            _ => None,
+        });
+        let packs: Vec<(u64, _)> = runs.zip(pairs).collect();
+        let (people, runtime, next) = (&self.people, &self.runtime, AtomicUsize::new(0));
         let work = |_| -> Result<()> {
-            loop {
-                let run = next.fetch_add(1, Ordering::Relaxed);
-                if run >= runs.end {
-                    return Ok(());
-                }
-                let packed = people.pack(run, 2 * (run - runs.start) as usize, epoch, &keys)?;
+            while let Some((run, (pair, keys))) = packs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let packed = people.pack(*run, *pair, epoch, *keys)?;
                 runtime.spawn(Arc::clone(&people.post).deliver(packed));
             }
+            Ok(())
         };
-        on(cores(), work).into_iter().collect()
+        on(cores(), work).into_iter().collect::<Result<()>>()?;
+        Ok(packs.len() as u64)
     }
 }
 
