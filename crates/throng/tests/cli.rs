@@ -675,6 +675,15 @@ fn columns_of_files_are_simulated_and_bad_ones_say_where() {
         ("simulate split-and-mix --n 1000".into(), "--fragile"),
         ("audit nonsense --n 10 --epsilon 1 --delta 1e-6".into(), "not a mechanism"),
         ("audit bit-sum --n 100 --epsilon 1 --delta 1e-3 --weaken 0.5".into(), "1 or more"),
+        (
+            "audit longitudinal --size 4 --n 100 --epsilon 1 --delta 1e-3 --chain".into(),
+            "all its periods",
+        ),
+        ("audit bit-sum --n 1e8 --epsilon 1 --delta 1e-3 --chain".into(), "would do"),
+        (
+            "audit bit-sum --n 20 --epsilon 1 --delta 1e-3 --chain --seconds 2".into(),
+            "is the least",
+        ),
         ("plan --value category --n 1000 --epsilon 1 --delta 1e-6".into(), "--size is needed"),
         ("simulate --collection /dev/null".into(), "is not a collection"),
     ] {

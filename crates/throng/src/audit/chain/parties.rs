@@ -78,8 +78,7 @@ impl Parties {
 
     /// The last that each process said, for somebody who wonders what went wrong.
     pub fn last_words(&self) -> String {
-        let said = |process: &Process| format!("\n{}{}", process.name, process.last_words());
-        self.processes.iter().map(said).collect()
+        self.processes.iter().map(Process::last_words).collect()
     }
 
     fn spawn(&mut self, name: &'static str, config: &str) -> Result<()> {
@@ -111,7 +110,9 @@ impl Process {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         let last = &lines[lines.len().saturating_sub(LINES)..];
-        if last.is_empty() { " said nothing".into() } else { format!(":\n  {}", last.join("\n  ")) }
+        let said: Vec<String> =
+            last.iter().map(|line| format!("\n{} said: {line}", self.name)).collect();
+        said.concat()
     }
 }
 

@@ -41,7 +41,14 @@ pub fn make(case: &Case<'_>, plan: &Plan, attack: &Attack<'_>) -> Result<(Vec<Ru
     let until = case.request.runs.is_none().then(|| case.began + limit);
     let people = People::of(case, attack, Arc::clone(&post));
     let mut hall = Hall { people, post, parties, runtime, progress, stopped, until };
-    hall.fill(plan).map_err(|error| anyhow!("{error:#}{}", hall.parties.last_words()))?;
+    if let Err(error) = hall.fill(plan) {
+        let stopped = hall.stopped.load(Ordering::Relaxed);
+        return Err(if stopped {
+            error
+        } else {
+            anyhow!("{error:#}{}", hall.parties.last_words())
+        });
+    }
     let Hall { runtime, post, .. } = hall;
     // Whoever still waits for a release waits in vain.
     runtime.shutdown_background();
