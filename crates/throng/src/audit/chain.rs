@@ -135,7 +135,7 @@ fn most_pairs(terms: &Terms) -> Result<u64> {
     let began = Instant::now();
     Terms::parse(&some.to_toml())?;
     let verified = (VERIFYING * cores as f64 / began.elapsed().as_secs_f64()) as u64;
-    Ok((MESSAGES * cores / messages).min(verified).clamp(1, PAIRS * cores))
+    Ok((MESSAGES * cores / messages).min(verified).clamp(1, (PAIRS * cores).min(MOST_PAIRS)))
 }
 
 /// The number of epochs that there is time for.
@@ -183,6 +183,8 @@ const MOST_EPOCHS: u64 = 1_200;
 /// Messages of an epoch, and pairs of collections, for each core.
 const MESSAGES: u64 = 2_000;
 const PAIRS: u64 = 15;
+/// A disk is not faster for more cores.
+const MOST_PAIRS: u64 = 60;
 /// Seconds on each core in which one party verifies the collections of one world.
 const VERIFYING: f64 = 0.5;
 /// Seconds for each pilot.
