@@ -85,7 +85,7 @@ impl Plan {
             Some(runs) => (most.min(runs), runs.div_ceil(most)),
             None => (most, epochs_in(seconds(request))?),
         };
-        let long = "so many epochs are too much for one audit: --seconds 3600 is the most";
+        let long = "so many epochs are too much for one chain: --seconds 600 is the most";
         ensure!(epochs <= MOST_EPOCHS, long);
         terms.promise.epochs = epochs + SPARE;
         terms.promise.lifetime = terms.lifetime(1, None)?;
@@ -117,8 +117,8 @@ impl Plan {
     }
 }
 
-/// The pairs of collections that a chain on this machine can serve side by side: their messages have
-/// to pass in an epoch, and everyone verifies every promise at the start.
+/// The pairs of collections that a chain on this machine can serve side by side: their messages
+/// have to pass in an epoch, and everyone verifies every promise at the start.
 fn most_pairs(terms: &Terms) -> Result<u64> {
     let (cores, each) = (cores() as u64, terms.mechanism.per_epoch() as u64);
     let messages = 2 * terms.quorum() * each;
@@ -178,8 +178,8 @@ const GRACE: u64 = 1;
 const STARTING: f64 = 6.0;
 /// Epochs that may pass before the parties are ready, or while they are too busy.
 const SPARE: u64 = 12;
-/// Epochs at most: what they cost together is reckoned anew with every release.
-const MOST_EPOCHS: u64 = 1_200;
+/// Epochs at most: an analyzer tells all releases of a collection whenever it is asked for them.
+const MOST_EPOCHS: u64 = 200;
 /// Messages of an epoch, and pairs of collections, for each core.
 const MESSAGES: u64 = 2_000;
 const PAIRS: u64 = 15;

@@ -7,7 +7,7 @@ use super::{Case, Plan, seconds};
 use crate::parallel::{cores, on};
 use crate::progress::Progress;
 use crate::stop;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -87,7 +87,10 @@ impl Hall<'_> {
             let late = self.post.books().take_late();
             width = if late { width.div_ceil(2) } else { (width + 1 + width / 4).min(plan.pairs) };
         }
-        while self.post.books().under_way(next) && self.goes_on(LOOK_AGAIN)? {}
+        let patience = Instant::now() + LAST;
+        while self.post.books().under_way(next) && self.goes_on(LOOK_AGAIN)? {
+            ensure!(Instant::now() < patience, "a delivery hangs; this is a bug of the audit");
+        }
         if !self.stopped.load(Ordering::Relaxed) {
             self.runtime.block_on(self.post.look_back())?;
         }
@@ -165,5 +168,7 @@ pub fn now() -> Duration {
 
 /// The longest that the parties may take until they have their keys.
 const READY: Duration = Duration::from_secs(40);
+/// More than the last delivery may take, by all its own limits.
+const LAST: Duration = Duration::from_mins(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 const REST: &str = "{pos} of {len} runs, {eta} left";
