@@ -78,12 +78,14 @@ fn assert_shifted(
     estimate: impl Fn(u64, Probability) -> Estimate,
 ) {
     let most = law.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0 as u64;
-    let [here, next] = [most, most + 1].map(|c| LEVELS.map(|at| estimate(c, probability(at))));
-    let step = next[0].value - here[0].value;
-    assert!((next[0].half_width() / here[0].half_width() - 1.0).abs() < 1e-9, "{about}");
+    let near = most.saturating_sub(1);
+    let here = LEVELS.map(|level| estimate(near, probability(level)));
+    let next = estimate(near + 1, probability(LEVELS[0]));
+    let step = next.value - here[0].value;
+    assert!(step > 0.0 && (next.half_width() / here[0].half_width() - 1.0).abs() < 1e-9, "{about}");
     assert_covered(about, truth, law, |c, at| {
         let level = LEVELS.iter().position(|&level| level == at.get()).unwrap();
-        let value = here[level].value + (c as f64 - most as f64) * step;
+        let value = here[level].value + (c as f64 - near as f64) * step;
         Estimate { value, ..here[level] }
     });
 }

@@ -94,7 +94,7 @@ fn digits_of_values_among_coins() {
             slot[middle + (1 << j)] += 0.5 * p;
             slot[middle - (1 << j)] += 0.5 * p;
         }
-        let most = if top > 500 { 5 } else { 100 };
+        let most = if top > 500 { 1 } else { 100 };
         for n in [1_usize, 2, 5, 20, 100].into_iter().filter(|&n| n <= most) {
             let copies = n * slots as usize;
             let noise = sum(&[(copies, &slot)]);

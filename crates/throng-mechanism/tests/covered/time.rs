@@ -1,6 +1,6 @@
 //! Counts of users who hold a bit in a period.
 
-use crate::{assert_covered, coin, holders, sum};
+use crate::{assert_shifted, coin, holders, sum};
 use throng_mechanism::{Longitudinal, Protocol, Tally};
 
 // A user's sign is counted with chance ρ, the share of levels that the period is made of, and is
@@ -22,7 +22,7 @@ fn periods() {
                         let law = sum(&[(held, &user(1.0)), (n - held, &user(0.0))]);
                         let about =
                             format!("longitudinal {n}, {period} of {periods}, {changes}, {keep}");
-                        assert_covered(&about, held as f64, &law, |c, at| {
+                        assert_shifted(&about, held as f64, &law, |c, at| {
                             let (n, level) = (n as u64, u64::from(period.trailing_zeros()));
                             let (sign, signs) = (u64::from(c >= n), c.abs_diff(n));
                             let mut bag =
