@@ -164,7 +164,9 @@ impl SplitAndMix {
                 why: "one liar or one lost message ruins its sum; allow it with --fragile",
             });
         }
-        Self::fragile(ask.crowd, ask.epsilon, ask.delta, GRID)
+        // The noise of a small ε is wide, and a coarser grid does for it.
+        let finest = 0.999 * ask.epsilon.get() / SMALLEST_STEP;
+        Self::fragile(ask.crowd, ask.epsilon, ask.delta, GRID.min(finest as u32).max(1))
     }
 
     /// δ, which with too few messages may be above 1.

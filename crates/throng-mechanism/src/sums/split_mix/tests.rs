@@ -417,3 +417,14 @@ fn nonsense_is_refused() {
     assert!(split.absorb(&[split.mask() + 1], &mut [0]).is_err());
     assert!(WideCatalogue::new([u128::MAX, 1]).is_none());
 }
+
+// Over many epochs each release has an ε for which the usual grid is too fine.
+#[test]
+fn a_small_epsilon_takes_a_coarser_grid() {
+    let crowd = Crowd::new(1_000).unwrap();
+    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+    let ask = Ask::new(Question::Real, crowd, epsilon, delta).with_fragile(true).with_epochs(60);
+    let found = ask.calibrate(crate::Key::SplitAndMix).unwrap();
+    // √2/ε₁ with all of ε shared out evenly, and less as most of them never show their worst.
+    assert!(found.standard_error(1e3) < 60.0 * 2_f64.sqrt(), "{}", found.standard_error(1e3));
+}
