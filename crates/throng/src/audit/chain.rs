@@ -132,9 +132,15 @@ fn most_pairs(terms: &Terms) -> Result<u64> {
     let mut some = terms.clone();
     some.promise.epochs = SPARE;
     some.promise.lifetime = some.lifetime(1, None)?;
-    let began = Instant::now();
-    Terms::parse(&some.to_toml())?;
-    let verified = (VERIFYING * cores as f64 / began.elapsed().as_secs_f64()) as u64;
+    let text = some.to_toml();
+    let mut once = f64::INFINITY;
+    // The best of three: something else may have come between.
+    for _ in 0..3 {
+        let began = Instant::now();
+        Terms::parse(&text)?;
+        once = once.min(began.elapsed().as_secs_f64());
+    }
+    let verified = (VERIFYING * cores as f64 / once) as u64;
     Ok((MESSAGES * cores / messages).min(verified).clamp(1, (PAIRS * cores).min(MOST_PAIRS)))
 }
 
@@ -145,7 +151,8 @@ fn epochs_in(seconds: f64) -> Result<u64> {
         let least = STARTING + (2 * EVERY + GRACE) as f64;
         bail!("an epoch of the chain takes {EVERY} s: --seconds {least:.0} is the least");
     }
-    Ok(whole as u64)
+    // Some are left for a machine that is busy: of runs that are not all made, half may count.
+    Ok(whole as u64 - whole as u64 / 8)
 }
 
 /// The score of the estimates of a release: what they say of the attacked user's two values.
