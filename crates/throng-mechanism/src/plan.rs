@@ -9,6 +9,9 @@ use crate::{
 };
 use std::collections::BTreeSet;
 use std::f64::consts::SQRT_2;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use throng_account::show::Upper;
 use throng_account::{Crowd, Delta, Epsilon, Probability, calibrate};
 
@@ -252,18 +255,36 @@ impl Plan {
     /// Calibrates everything that applies. `bytes` says what one report of a mechanism costs to
     /// send, which is known where bytes are laid out.
     pub fn new(ask: &Ask, bytes: impl Fn(&Mechanism) -> u64) -> Self {
-        let mut found: Vec<(Key, Result<Vec<Offer>, Error>)> = Vec::new();
-        for key in ask.question.keys() {
-            let twin = found.iter().find(|(known, _)| Some(*known) == key.row().twin);
-            let offers = twin.and_then(|(_, offers)| offers.as_ref().ok()).and_then(|offers| {
-                let renamed = |offer: &Offer| {
-                    let mechanism = offer.mechanism.named(key).ok()?;
-                    Some(Offer { mechanism, ..offer.clone() })
-                };
-                offers.iter().map(renamed).collect()
-            });
-            found.push((key, offers.map_or_else(|| ask.offers(key), Ok)));
+        let keys = ask.question.keys();
+        // A twin has the offers of the one it is a twin of.
+        let own = keys.iter().filter(|key| key.row().twin.is_none_or(|twin| !keys.contains(&twin)));
+        let sizes: Vec<(Key, Result<BTreeSet<u64>, Error>)> =
+            own.map(|key| (*key, ask.sizes(*key))).collect();
+        let jobs = sizes.iter().flat_map(|(key, sizes)| {
+            sizes.iter().flatten().map(|size| (*key, *size)).collect::<Vec<_>>()
+        });
+        let jobs: Vec<(Key, u64)> = jobs.collect();
+        let mut done = side_by_side(&jobs, |&(key, size)| ask.sized(key, size)).into_iter();
+        let mut known: Vec<(Key, Result<Vec<Offer>, Error>)> = Vec::new();
+        for (key, sizes) in sizes {
+            let offers = sizes.and_then(|sizes| gathered(done.by_ref().take(sizes.len())));
+            known.push((key, offers));
         }
+        let renamed = |key: Key| {
+            let (_, offers) = known.iter().find(|(known, _)| Some(*known) == key.row().twin)?;
+            let renamed = |offer: &Offer| {
+                let mechanism = offer.mechanism.named(key).ok()?;
+                Some(Offer { mechanism, ..offer.clone() })
+            };
+            offers.as_ref().ok()?.iter().map(renamed).collect::<Option<Vec<_>>>()
+        };
+        let found: Vec<_> = keys
+            .iter()
+            .map(|&key| match known.iter().find(|(known, _)| *known == key) {
+                Some((_, offers)) => (key, offers.clone()),
+                None => (key, renamed(key).map_or_else(|| ask.offers(key), Ok)),
+            })
+            .collect();
         Self::of(ask, found, bytes)
     }
 
@@ -344,6 +365,12 @@ impl Ask {
 
     /// The offers of a mechanism, at several sizes where that is worth it.
     pub fn offers(&self, key: Key) -> Result<Vec<Offer>, Error> {
+        gathered(self.sizes(key)?.into_iter().map(|size| self.sized(key, size)))
+    }
+
+    /// The most messages of each of the offers of a mechanism, or the reason why it has none, as
+    /// far as that is known without calibrating.
+    fn sizes(&self, key: Key) -> Result<BTreeSet<u64>, Error> {
         let once = if self.epochs > 1 { self.about_once() } else { self.clone() };
         if key.row().slow && self.gaussian_wins() {
             let why = "over this many epochs bursts of so few messages gain next to nothing over \
@@ -360,23 +387,14 @@ impl Ask {
         if key.row().slow {
             sizes.extend([9, middle.max(9)]);
         }
-        let mut offers: Vec<Offer> = Vec::new();
-        let mut refused = None;
-        for &max_messages in sizes.range(..=self.max_messages) {
-            let ask = Self { max_messages, ..self.clone() };
-            match ask.found(key).and_then(|fitted| self.offer(fitted)) {
-                // More messages are no offer unless they gain something.
-                Ok(offer) if offers.iter().all(|o| o.standard_error > offer.standard_error) => {
-                    offers.push(offer);
-                }
-                Ok(_) => {}
-                Err(why) => refused = Some(why),
-            }
-        }
-        match refused {
-            Some(why) if offers.is_empty() => Err(why),
-            _ => Ok(offers),
-        }
+        sizes.retain(|size| *size <= self.max_messages);
+        Ok(sizes)
+    }
+
+    /// The offer of a mechanism with at most so many messages.
+    fn sized(&self, key: Key, max_messages: u64) -> Result<Offer, Error> {
+        let ask = Self { max_messages, ..self.clone() };
+        ask.found(key).and_then(|fitted| self.offer(fitted))
     }
 
     /// A mechanism as an offer, if it respects the limits asked for.
@@ -465,6 +483,54 @@ impl Ask {
         };
         Some(error)
     }
+}
+
+/// The offers of one mechanism, by rising size: more messages are no offer unless they gain
+/// something.
+fn gathered(found: impl Iterator<Item = Result<Offer, Error>>) -> Result<Vec<Offer>, Error> {
+    let mut offers: Vec<Offer> = Vec::new();
+    let mut refused = None;
+    for found in found {
+        match found {
+            Ok(offer) if offers.iter().all(|o| o.standard_error > offer.standard_error) => {
+                offers.push(offer);
+            }
+            Ok(_) => {}
+            Err(why) => refused = Some(why),
+        }
+    }
+    match refused {
+        Some(why) if offers.is_empty() => Err(why),
+        _ => Ok(offers),
+    }
+}
+
+/// The results of all jobs, in order, by as many threads as there are cores; by this one alone
+/// where there are no others.
+fn side_by_side<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        while let Some((number, job)) = {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            jobs.get(number).map(|job| (number, job))
+        } {
+            done.push((number, work(job)));
+        }
+        done
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let mut done = thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
+        let others: Vec<_> = (1..cores).filter_map(spawn).collect();
+        let mut done = run();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The reason why the best offer is the best.

@@ -165,3 +165,56 @@ const MARGIN: f64 = 1e-13;
 const PER_DEVIATION: f64 = 64.0;
 /// Bins of each sign: losses up to 64 deviations.
 const MOST: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A law on the line that is not its own mirror image, against itself moved by one.
+    fn pairs() -> Vec<(f64, f64)> {
+        let law: Vec<f64> = (0..60)
+            .map(|x| (-0.02 * f64::from(x - 25).powi(2) - 0.03 * f64::from(x)).exp())
+            .collect();
+        let total: f64 = law.iter().sum();
+        let at =
+            |x: i32| usize::try_from(x).ok().and_then(|x| law.get(x)).map_or(0.0, |p| p / total);
+        (0..=60).map(|x| (at(x), at(x - 1))).collect()
+    }
+
+    fn divergence(pairs: &[(f64, f64)], epsilon: f64) -> (f64, f64) {
+        let e = epsilon.exp();
+        pairs.iter().fold((0.0, 0.0), |(one, other), (p, q)| {
+            (one + (p - e * q).max(0.0), other + (q - e * p).max(0.0))
+        })
+    }
+
+    #[test]
+    fn the_profile_of_bins_lies_just_above_that_of_the_outcomes() {
+        let pairs = pairs();
+        let binned = Bins::of_pairs(pairs.iter().copied()).profile(Theorem::ExactBursts);
+        for step in 0..300 {
+            let epsilon = 0.005 * f64::from(step);
+            let (one, other) = divergence(&pairs, epsilon);
+            let (exact, found) = (one.max(other), binned.delta(Epsilon::at(epsilon)).upper);
+            assert!(exact <= found && found <= exact * 1.02 + 1e-12, "{epsilon}: {exact} {found}");
+        }
+        // What only one of them can show is never hidden.
+        assert!(binned.least_delta() >= pairs[0].0);
+    }
+
+    #[test]
+    fn outcomes_of_bins_dominate_those_in_them_and_keep_the_sums() {
+        let pairs = pairs();
+        let outcomes = Bins::of_pairs(pairs.iter().copied()).dominating();
+        assert!(outcomes.is_sorted_by(|a, b| a.0 < b.0));
+        let coarse: Vec<(f64, f64)> = outcomes.iter().map(|(_, p, q)| (*p, *q)).collect();
+        let (p, q) = coarse.iter().fold((0.0, 0.0), |sum, (p, q)| (sum.0 + p, sum.1 + q));
+        assert!((p - 1.0).abs() < 1e-9 && (q - 1.0).abs() < 1e-9, "{p} {q}");
+        for step in 0..100 {
+            let epsilon = 0.01 * f64::from(step);
+            let (exact, found) = (divergence(&pairs, epsilon), divergence(&coarse, epsilon));
+            assert!(found.0 >= exact.0 - 1e-12 && found.0 <= 1.02 * exact.0 + 1e-5);
+            assert!(found.1 >= exact.1 - 1e-12 && found.1 <= 1.02 * exact.1 + 1e-5);
+        }
+    }
+}

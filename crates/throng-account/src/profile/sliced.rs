@@ -227,6 +227,25 @@ mod tests {
     }
 
     #[test]
+    fn written_out_it_lies_just_above_the_exact_one() {
+        let protocol = sliced(2_000, 3, &[0.04, 0.02, 0.01]);
+        let written = protocol.written_out().unwrap();
+        for step in 0..40 {
+            let epsilon = Epsilon::at(0.04 * f64::from(step));
+            let (found, other) = (written.delta(epsilon).upper, protocol.bulk_delta(epsilon));
+            // The tail of the grid is coarser.
+            let ratio = found / other;
+            assert!((0.99..1.15).contains(&ratio) || found < 1e-12, "{epsilon:?}: {ratio}");
+        }
+        for row in vectors("sliced.json").iter().filter(|row| row.text("kind") == "finite") {
+            let protocol = sliced(row.u64("n"), row.u64("slots"), &row.list("weights"));
+            let Some(written) = protocol.written_out() else { continue };
+            let found = written.delta(Epsilon::at(row.f64("epsilon"))).upper;
+            assert!(row.f64("delta") <= found, "{row:?}: {found:e}");
+        }
+    }
+
+    #[test]
     fn finite_crowds_are_covered() {
         for row in vectors("sliced.json").iter().filter(|row| row.text("kind") == "finite") {
             let protocol = sliced(row.u64("n"), row.u64("slots"), &row.list("weights"));

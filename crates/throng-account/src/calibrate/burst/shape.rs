@@ -209,9 +209,9 @@ impl Lines {
 
 /// The golden section of an interval.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
-/// Steps of the search for s: to a hundredth of where it is looked for, where the variance hardly
+/// Steps of the search for s: to a thousandth of where it is looked for, where the variance hardly
 /// changes any more.
-const STEPS: usize = 13;
+const STEPS: usize = 17;
 const LONGEST_LINE: usize = 2500;
 
 #[cfg(test)]
