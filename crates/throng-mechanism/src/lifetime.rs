@@ -7,6 +7,7 @@
 //! for all epochs at once. What is returned has been composed as it is.
 
 use crate::catalogue::Over;
+use crate::plan::NO_GAIN;
 use crate::{Ask, Error, Key, Mechanism, Question, Spending};
 use throng_account::profile::WorstCase;
 use throng_account::spend::{Composition, Disclosure, Lifetime, every_epoch};
@@ -59,7 +60,8 @@ impl Ask {
             return Ok(Fitted { mechanism, each, lifetime, accountant });
         }
         if key.row().over == Over::AllEpochs {
-            return self.costing(Mechanism::fit(key, self)?);
+            let refused = |why| if key.row().slow && self.gaussian_wins() { NO_GAIN } else { why };
+            return self.costing(Mechanism::fit(key, self).map_err(refused)?);
         }
         let found = approach(self.guess(), self.epsilon.get(), |each| {
             let each = Epsilon::new(each)?;

@@ -373,9 +373,7 @@ impl Ask {
     fn sizes(&self, key: Key) -> Result<BTreeSet<u64>, Error> {
         let once = if self.epochs > 1 { self.about_once() } else { self.clone() };
         if key.row().slow && self.gaussian_wins() {
-            let why = "over this many epochs bursts of so few messages gain next to nothing over \
-                       coins: the best noise is nearly Gaussian";
-            return Err(Error::NotAsked { why });
+            return Err(NO_GAIN);
         }
         if key.kind() == self.question.kind() {
             (key.row().worth)(&once)?;
@@ -576,5 +574,10 @@ pub(crate) fn small(value: u64) -> Result<u32, Error> {
     u32::try_from(value).map_err(|_| Error::Parameter { name: "messages", range: "below 2^32" })
 }
 
+/// The reason against bursts where nearly Gaussian noise is the best.
+pub(crate) const NO_GAIN: Error = Error::NotAsked {
+    why: "over this many epochs bursts of so few messages gain next to nothing over coins: the \
+          best noise is nearly Gaussian",
+};
 pub(crate) const OTHER_QUESTION: Error =
     Error::Parameter { name: "mechanism", range: "one that answers this kind of question" };
