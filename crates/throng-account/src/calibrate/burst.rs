@@ -364,7 +364,7 @@ impl Promise {
             if removed <= delta {
                 // Fewer pairs leave more users for '+'.
                 let fewer = before.as_ref().map_or(0.7 * rho, |(last, ..)| (rho * last).sqrt());
-                if removed > 0.2 * delta || fewer > 0.95 * rho {
+                if removed > 0.6 * delta || fewer > 0.95 * rho {
                     return Search::Plus(mechanism);
                 }
                 start.rho = fewer;
@@ -386,7 +386,7 @@ impl Promise {
             }
             before = Some((rho, height, mechanism));
             // A little room is cheaper than one more law.
-            let next = (1.05 * factor).clamp(1.05, 4.0) * rho;
+            let next = (1.05 * factor).clamp(1.05, 3.0) * rho;
             start.rho = if next > 0.9 * most { most } else { next };
         }
         Search::Crowd(before.map(|(_, _, mechanism)| mechanism))
