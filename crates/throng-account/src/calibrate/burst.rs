@@ -119,7 +119,9 @@ fn search<M>(
     promise: &Promise,
     fit: impl Fn(Start) -> Search<M>,
 ) -> Result<M, Option<M>> {
-    let small = halve(users, promise, Effort { terms: 4e8, all: 2_000_000_000, room: 0.0 }, &fit);
+    // Laws of two cells have smaller tables, and more is to be had from them.
+    let terms = if promise.moved == Moved::Two { 8e8 } else { 4e8 };
+    let small = halve(users, promise, Effort { terms, all: 2_000_000_000, room: 0.0 }, &fit);
     small.or_else(|last| {
         let large = Effort { terms: 3e9, all: 6_000_000_000, room: 0.4 };
         halve(users, promise, large, fit).map_err(|tried| tried.or(last))
