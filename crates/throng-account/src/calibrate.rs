@@ -2,8 +2,9 @@
 //!
 //! Every answer has been accounted for again at the very parameter returned, so it is safe even
 //! where privacy is not monotone in the parameter (`two-message-count`). The search tolerance is a
-//! millionth of the parameter. A mechanism that carries its own integer weights is returned as it
-//! is; with others comes the coin that their sampler throws.
+//! millionth of the parameter, or a ten-thousandth for `bit-sum` and `real-sum` above ten million
+//! users. A mechanism that carries its own integer weights is returned as it is; with others comes
+//! the coin that their sampler throws.
 //!
 //! ```
 //! use throng_account::{Crowd, Delta, Epsilon, Profile, calibrate};

@@ -170,7 +170,7 @@ impl Collection {
     fn floor_line(&self) -> String {
         let names: Vec<&str> = self.chain.parties().map(|(_, party)| party.name.as_str()).collect();
         let unkept = format!(
-            "If {} all work together, or less is honest than is counted on",
+            "If {} all work together, or fewer reports are honest than are counted on",
             listed(&names)
         );
         match self.terms.mechanism.local_floor() {

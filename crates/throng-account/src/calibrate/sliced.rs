@@ -16,8 +16,8 @@ use crate::tradeoff::gaussian_delta;
 use crate::{Crowd, Delta, Epsilon, Error, Profile};
 
 /// The least error, noise and rounding together, for `sliced-sum` with at most `max_messages`
-/// messages per user, with which `epochs` releases together keep the promise. Among settings within a hundredth of the least error, the one with the fewest
-/// messages is taken.
+/// messages per user, with which `epochs` releases together keep the promise. Among settings within
+/// a hundredth of the least error, the one with the fewest messages is taken.
 ///
 /// ```
 /// use throng_account::calibrate::sliced_sum;
@@ -51,7 +51,9 @@ pub fn sliced_sum(
     while let Some(plan) = best(&plans).filter(|_| epochs <= 1 || tries < TRIES) {
         tries += 1;
         let Some((fitted, scale)) = plan.fit(&promise) else {
-            plans.retain(|other| *other != plan);
+            // One level alone does not pay for a finite crowd, so it comes last.
+            let any = epochs <= 1 || tries + 1 < TRIES;
+            plans.retain(|other| *other != plan && (any || other.shape.len() == 1));
             continue;
         };
         // With what was needed here, another plan may look better, and is tried once.
@@ -143,6 +145,8 @@ impl Plan {
         // A thousandth of the error is worth a law once, and not a composition.
         let (close, near) = if promise.epochs > 1 { (2e-3, 0.03) } else { (3e-4, 0.0) };
         let (mut below, mut above) = (None, None);
+        // How fast the gap shrinks as the scale grows.
+        let mut fall: Option<f64> = None;
         let mut fitted = None;
         for _ in 0..12 {
             let mechanism = self.at(promise.crowd, scale)?;
@@ -151,6 +155,11 @@ impl Plan {
                 above = Some((scale, gap));
                 fitted = Some((mechanism, scale));
             } else {
+                // More coins fill the slots, until more of them do more harm than good.
+                fall = below.map(|(low, more): (f64, f64)| (more - gap) / (scale - low));
+                if above.is_none() && fall.is_some_and(|fall| fall <= 0.0) {
+                    return None;
+                }
                 below = Some((scale, gap));
             }
             scale = match (below, above) {
@@ -160,6 +169,10 @@ impl Plan {
                     // A little past the root, so that the next value is safe.
                     let root = low + (high - low) * high_gap / (high_gap - low_gap);
                     (root * (1.0 + 1e-4)).clamp(low * (1.0 + 1e-4), high * (1.0 - 1e-4))
+                }
+                // As it fell last, and a little further.
+                (Some((low, gap)), None) if let Some(fall) = fall => {
+                    (low + (1.05 * gap / fall).max(1e-4 * low)).min(2.0 * low)
                 }
                 // As if ln δ were proportional to the scale, and a little further.
                 _ => {

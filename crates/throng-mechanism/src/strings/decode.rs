@@ -171,16 +171,15 @@ pub fn decode(
     tested.sort_by(|a, b| a.1.total_cmp(&b.1));
     tested.truncate(problem.most());
 
-    let significant = options.control.significant(level, &tested, tests);
-    let significant_count = significant;
+    let count = options.control.significant(level, &tested, tests);
     let slopes = Slopes::new(&problem, &base);
     let share = |v| base.shares.iter().find(|found| found.0 == v).map_or(0.0, |found| found.1);
     let shares: Vec<(usize, f64)> = tested.iter().map(|&(v, _)| (v, share(v))).collect();
     // Those that are not significant do not take part in the estimates of those that are.
-    let found = Model::fit(&problem, &shares[..significant]);
+    let found = Model::fit(&problem, &shares[..count]);
     let all = Model::fit(&problem, &shares);
     let decoded = tested.iter().enumerate().filter_map(|(place, &(candidate, p_value))| {
-        let significant = place < significant;
+        let significant = place < count;
         let model = if significant { &found } else { &all };
         let mut fitted = model.shares.iter().zip(&model.errors);
         let ((_, share), error) = fitted.find(|((v, _), _)| *v == candidate)?;
@@ -188,7 +187,7 @@ pub fn decode(
         let limit = match options.control {
             _ if !significant => near_limit(place + 1),
             Control::Family => level / (tests - place as f64),
-            Control::Discovery => level * significant_count as f64 / tests,
+            Control::Discovery => level * count as f64 / tests,
         };
         let margin = one_sided_reach(p_value) - one_sided_reach(limit);
         let margin = margin / (slopes.of(&problem, candidate) * error / problem.n);
@@ -225,7 +224,7 @@ fn listed(value: f64, error: f64, margin: f64, confidence: Probability) -> Estim
         (low, high) = if more { (middle, high) } else { (low, middle) };
     }
     let above = normal_reach(confidence);
-    Estimate::within(value, error, (value + error * low, value + error * above))
+    Estimate::within(value, error, ((value + error * low).max(0.0), value + error * above))
 }
 
 /// How fast the tests of candidates move with their shares.
