@@ -137,8 +137,9 @@ fn total(report: Report, key: &str, label: &'static str, all: &Shared) -> Report
 fn picture(files: &[Entry], device: &Device, delta: Option<Delta>) -> Result<Chart> {
     let shares: Vec<f64> = (1..=STEPS).map(|step| f64::from(step) / f64::from(STEPS)).collect();
     let line = |name: &str, stroke, device: &Device, delta| -> Result<Series> {
-        let course = device.course(delta, &shares)?;
+        let (course, all) = (device.course(delta, &shares)?, device.lifetime(delta)?);
         let points = shares.iter().zip(course).map(|(share, e)| (100.0 * share, e.get())).collect();
+        let name = format!("{name}, δ = {}", digits(Upper(all.delta.get())));
         Ok(Series::new(name, stroke, points))
     };
     let mut series = vec![line("all together", Stroke::Solid, device, delta)?];
@@ -148,7 +149,7 @@ fn picture(files: &[Entry], device: &Device, delta: Option<Delta>) -> Result<Cha
     }
     let axis = |label: &str, range| Axis { label: label.into(), scale: Scale::Linear, range };
     Ok(Chart {
-        title: "What one device gives away, at most".into(),
+        title: "What one device gives away to whoever sees all releases, at most".into(),
         x: axis("part of every lifetime, %", Some((0.0, 100.0))),
         y: axis("ε of all releases so far", None),
         series,
