@@ -391,7 +391,8 @@ mod tests {
         // In each frame one in the plot and one in the legend.
         let whiskers = values(&page, "chart-whisker", "d");
         assert_eq!(whiskers.len(), 4);
-        // The starts of lines: their heights are those of the grid, and of the ends of the interval.
+        // The starts of lines: their heights are those of the grid, and of the ends of the
+        // interval.
         let heights = |path: &str| -> Vec<f64> {
             let starts = path.split('M').filter_map(|line| line.split_once(' '));
             let height = |(_, rest): (&str, &str)| rest.split(['h', 'H', 'V']).next()?.parse().ok();

@@ -4,8 +4,8 @@
 //! into a score, and a few tails of scores are registered before the runs begin: those that would
 //! show a weakened mechanism most, and those that would show the largest ε. All runs then say how
 //! often the tails are hit. Exact limits on these frequencies (Clopper and Pearson) give a lower
-//! bound on δ(ε) that holds with the stated confidence whatever the mechanism does, so a bound above
-//! the accountant's claim convicts one of them.
+//! bound on δ(ε) that holds with the stated confidence whatever the mechanism does, so a bound
+//! above the accountant's claim convicts one of them.
 //!
 //! Both worlds share the reports of the others in a run. With a tail S and the events
 //!
@@ -19,8 +19,8 @@
 //!
 //! The second question is whether single reports follow the law that the claim was computed from:
 //! [`Trace`](crate::Trace)s of noise are counted in every report, and their number is held against
-//! the exact binomial law. A claim that is looser than the truth leaves room for weak noise; the law
-//! leaves none.
+//! the exact binomial law. A claim that is looser than the truth leaves room for weak noise; the
+//! law leaves none.
 
 use crate::attack::GROUPS;
 use crate::{Attack, Error, Mechanism, NoiseCounts};
@@ -35,7 +35,8 @@ use throng_account::{Band, Delta, Epsilon, Probability, Profile};
 ///
 /// let finding = Finding { epsilon: 1.0, delta_lower: 2e-3, delta_claimed: 1e-6 };
 /// let (findings, laws) = (vec![finding], vec![]);
-/// let audit = Audit { epsilon_lower: 0.9, epsilon_claimed: 1.0, confidence: 0.999, findings, laws };
+/// let (epsilon_lower, epsilon_claimed, confidence) = (0.9, 1.0, 0.999);
+/// let audit = Audit { epsilon_lower, epsilon_claimed, confidence, findings, laws };
 /// assert!(!audit.keeps_profile() && audit.keeps_law() && !audit.consistent());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -286,7 +287,8 @@ impl Design {
     }
 
     /// The smallest factor that noise may be too rare by and be found by its law, with probability
-    /// 0.95 in this many runs; `None` if there is none up to 64 that the mechanism has parameters for.
+    /// 0.95 in this many runs; `None` if there is none up to 64 that the mechanism has parameters
+    /// for.
     pub fn least_seen(
         &self,
         attack: &Attack<'_>,

@@ -3,8 +3,8 @@
 //! A mechanism is calibrated for one release at (ε₁, δ₁), δ₁ = δ/(2T), and the whole profile of
 //! what comes out is composed T times; ε₁ is then moved until the composition keeps (ε, δ) by a
 //! hair. A mechanism of one parameter passes through all of its settings that way, so the setting
-//! found is the best there is. Bursts and slices have a shape beside their strength, which is searched
-//! for all epochs at once. What is returned has been composed as it is.
+//! found is the best there is. Bursts and slices have a shape beside their strength, which is
+//! searched for all epochs at once. What is returned has been composed as it is.
 
 use crate::catalogue::Over;
 use crate::plan::NO_GAIN;

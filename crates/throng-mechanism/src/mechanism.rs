@@ -139,8 +139,8 @@ impl Mechanism {
 
     /// The same mechanism with weaker noise: a bug for an audit to find.
     ///
-    /// The probability of noise is divided by `factor`: that of a coin that flips, replaces or adds,
-    /// of every event of a catalogue, or of leaving out the truth. Noise of Laplace's shape
+    /// The probability of noise is divided by `factor`: that of a coin that flips, replaces or
+    /// adds, of every event of a catalogue, or of leaving out the truth. Noise of Laplace's shape
     /// (`laplace-mean`, `split-and-mix`) is always there, so its width is divided.
     ///
     /// ```

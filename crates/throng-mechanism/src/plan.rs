@@ -125,8 +125,8 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// A question put once to `reports` users, all of them honest, with reports of at most 16 messages and
-    /// no floor of their own.
+    /// A question put once to `reports` users, all of them honest, with reports of at most 16
+    /// messages and no floor of their own.
     pub fn new(question: Question, reports: Crowd, epsilon: Epsilon, delta: Delta) -> Self {
         Self {
             question,
@@ -327,8 +327,8 @@ impl Plan {
 }
 
 impl Ask {
-    /// One mechanism, calibrated for the promise over all epochs. Where it has a size to choose, the largest that
-    /// `max_messages` allows up to the point where more gains little.
+    /// One mechanism, calibrated for the promise over all epochs. Where it has a size to choose,
+    /// the largest that `max_messages` allows up to the point where more gains little.
     pub fn calibrate(&self, key: Key) -> Result<Mechanism, Error> {
         Ok(self.found(key)?.mechanism)
     }
@@ -356,8 +356,8 @@ impl Ask {
         self.max_messages.saturating_sub(1)
     }
 
-    /// Slots for bursts: as many as are allowed, up to `reach` over the ε of one release, where more
-    /// gain little, and to `most`.
+    /// Slots for bursts: as many as are allowed, up to `reach` over the ε of one release, where
+    /// more gain little, and to `most`.
     pub(crate) fn burst_slots(&self, reach: f64, most: u64) -> u64 {
         let each = if self.epochs > 1 { self.about_once().epsilon } else { self.epsilon };
         self.slots().min((reach / each.get()).ceil().max(2.0) as u64).min(most)

@@ -88,8 +88,8 @@ fn the_lower_bound_is_worth_something() {
 }
 
 // The rate of false alarms is a theorem; this is the rule at work. Ten thousand audits of two
-// honest mechanisms at the command's own confidence accuse none, and at a failure of one half, which
-// the exact limits do not use up, fewer than half are accused.
+// honest mechanisms at the command's own confidence accuse none, and at a failure of one half,
+// which the exact limits do not use up, fewer than half are accused.
 #[test]
 fn an_honest_mechanism_is_not_accused_in_ten_thousand_audits() {
     for key in [Key::BitSum, Key::CoinCount] {

@@ -65,8 +65,8 @@ fn measure(n: usize, hashes: u32, control: Control, runs: u64) -> (u64, u64) {
 }
 
 // Strings of one crowd share cells, but hardly: each interval is taken for a coin of its own. Then
-// three deviations below the level are missed with probability below 1e-2 in all. Without the cut at
-// a test's limit 76 % hold the truth at 10⁵; with an upper end that falls with the margin, and
+// three deviations below the level are missed with probability below 1e-2 in all. Without the cut
+// at a test's limit 76 % hold the truth at 10⁵; with an upper end that falls with the margin, and
 // errors that do not count the picking, 93.6 % do at 10⁶.
 #[test]
 fn intervals_of_listed_strings_hold_the_truth_as_often_as_they_say() {

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Each is a function of plain data, which [`PAGES`], the table of all of them, takes from the
-//! running server, most of it by `site`. Every number is there without a script. The one script sorts, searches,
-//! and asks the planner again while a slider moves.
+//! running server, most of it by `site`. Every number is there without a script. The one script
+//! sorts, searches, and asks the planner again while a slider moves.
 
 mod board;
 mod book;

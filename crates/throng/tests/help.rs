@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Each example is run as it stands, except for those that run until they are stopped, need others
-/// to run, measure for minutes, or have a test of their own. Those are parsed where they are defined.
+/// to run, measure for minutes, or have a test of their own. Those are parsed where they are
+/// defined.
 #[test]
 fn the_examples_work() {
     let directory = tempfile::tempdir().unwrap();

@@ -30,9 +30,9 @@ use shape::{Moved, Shape, variance};
 /// Bursts of at most `slots` messages for `burst-count`, with about the least standard error with
 /// which `epochs` releases together keep the promise.
 ///
-/// Once, at ε = 1, δ = 10⁻⁸, for ten thousand users: about 2.3 with 4 slots, 1.5 with 8, 1.4 with 12,
-/// where the central model has 1.36. Refused when the crowd is too small to carry the noise with one
-/// event per user.
+/// Once, at ε = 1, δ = 10⁻⁸, for ten thousand users: about 2.3 with 4 slots, 1.5 with 8, 1.4 with
+/// 12, where the central model has 1.36. Refused when the crowd is too small to carry the noise
+/// with one event per user.
 ///
 /// ```
 /// use throng_account::calibrate::burst_count;

@@ -111,7 +111,8 @@ impl Tail {
     }
 }
 
-/// `q − Ef` and `E − 1`: what is left to ε₀, of which rounding moves the last bits, and what ε takes.
+/// `q − Ef` and `E − 1`: what is left to ε₀, of which rounding moves the last bits, and what ε
+/// takes.
 fn weights(flip: f64, pure: f64, epsilon: f64) -> (f64, f64) {
     let left = pure - epsilon;
     // q − Ef = f·(e^{ε₀−ε} − 1)·e^ε

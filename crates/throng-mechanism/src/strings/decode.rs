@@ -202,18 +202,18 @@ pub fn decode(
 ///
 /// Had it come out lower by more than the margin, nothing would be said of it, so its estimate is
 /// taken for normal given that it is at least `value − margin·error`: nearly so, as the test looks
-/// at what another fit leaves, and the limit hangs on other candidates (Lee, Sun, Sun, Taylor, "Exact
-/// Post-Selection Inference, with Application to the Lasso", 2016, for a single cut). The interval
-/// has all counts, from 0 on, for which this law does not rule out so high a value:
+/// at what another fit leaves, and the limit hangs on other candidates (Lee, Sun, Sun, Taylor,
+/// "Exact Post-Selection Inference, with Application to the Lasso", 2016, for a single cut). The
+/// interval has all counts, from 0 on, for which this law does not rule out so high a value:
 ///
 /// ```text
 /// P[X ≥ x | X ≥ x − margin] = Q(x − μ)/Q(x − margin − μ) ≥ α/2,   Q = P[Z > ·]
 /// ```
 ///
-/// Its lower end reaches far down where the margin is small, and is the usual one where it is large.
-/// The upper end stays the usual one: it is too low no more often among estimates that passed than
-/// among all, `(a − b)/(1 − b) ≤ a`, also where the test and the estimate do not quite agree. The
-/// value itself stays the one that is unbiased over all candidates, listed or not.
+/// Its lower end reaches far down where the margin is small, and is the usual one where it is
+/// large. The upper end stays the usual one: it is too low no more often among estimates that
+/// passed than among all, `(a − b)/(1 − b) ≤ a`, also where the test and the estimate do not quite
+/// agree. The value itself stays the one that is unbiased over all candidates, listed or not.
 fn listed(value: f64, error: f64, margin: f64, confidence: Probability) -> Estimate {
     let (margin, half) = (margin.max(0.0), 0.5 * (1.0 - confidence.get()));
     // In standard errors above the value.

@@ -26,11 +26,11 @@
 //! ```
 //!
 //! The reason, in short (in full: `docs/privacy.md`, 14). Lay one message of each user open, in
-//! order; what the others of user i add up to is then uniform, and the bag of those says nothing new
-//! about them if a random grouping of a uniform bag into n groups of m − 1 has sums that are close
-//! to uniform. By Cauchy and Schwarz their distance is at most `½·√(E[q^(C−1)] − 1)`, where C counts
-//! the components of the graph on n users that two random groupings of the same bag make: each
-//! component is one equation that is met for free. The tests enumerate the distances for small
+//! order; what the others of user i add up to is then uniform, and the bag of those says nothing
+//! new about them if a random grouping of a uniform bag into n groups of m − 1 has sums that are
+//! close to uniform. By Cauchy and Schwarz their distance is at most `½·√(E[q^(C−1)] − 1)`, where C
+//! counts the components of the graph on n users that two random groupings of the same bag make:
+//! each component is one equation that is met for free. The tests enumerate the distances for small
 //! cases.
 
 use crate::sample::WideCatalogue;

@@ -139,8 +139,9 @@ impl Protocol for UnarySum {
 }
 
 impl UnarySum {
-    /// The sums of values that `ones` of n reports of one bit do not rule out, by the law of n equal
-    /// coins: exact while that is narrow, then by the normal law with the variance of each sum.
+    /// The sums of values that `ones` of n reports of one bit do not rule out, by the law of n
+    /// equal coins: exact while that is narrow, then by the normal law with the variance of each
+    /// sum.
     fn mean_coins(&self, ones: f64, n: f64, confidence: Probability) -> (f64, f64) {
         let b = self.flip.probability();
         let (low, high) = match Delta::new(0.5 * (1.0 - confidence.get())) {

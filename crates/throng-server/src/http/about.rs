@@ -100,7 +100,8 @@ pub async fn directory(
 }
 
 /// `GET /v1/collections/{id}/status`: the stage of each range of epochs, the fate of every epoch
-/// that has begun, and at the first mix the progress of the running one. Nothing is told of fewer reports than a crowd while they wait.
+/// that has begun, and at the first mix the progress of the running one. Nothing is told of fewer
+/// reports than a crowd while they wait.
 pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Here) -> Json<Value> {
     let shown = |slot: &Slot| {
         json!({

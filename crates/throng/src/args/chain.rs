@@ -86,8 +86,8 @@ pub struct Send {
     /// Send for this epoch instead of the current one
     #[arg(long)]
     pub epoch: Option<u64>,
-    /// Wait for the keys of the epoch, for at most so many seconds: just after it began, the parties
-    /// may still be at it
+    /// Wait for the keys of the epoch, for at most so many seconds: just after it began, the
+    /// parties may still be at it
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub wait: u64,
     /// Keep each row's client in this directory, which several epochs need: the next one goes on
