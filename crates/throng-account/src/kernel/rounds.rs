@@ -27,7 +27,8 @@ pub(crate) fn in_a_row(bag: &Bag, rounds: u64, floor: f64) -> Vec<Vec<(f64, f64)
     let blocks: Vec<Block> = low_blocks(bag.others).map(|ones| Block::new(bag, ones)).collect();
     let variation = blocks.iter().map(|block| block.delta(0.0)).fold(0.0, f64::max);
     let step = deviation(variation) / STEPS_PER_DEVIATION;
-    let laws: Vec<Law> = blocks.iter().flat_map(|block| block.laws(step, 1e-3 * floor)).collect();
+    let laws: Vec<Law> =
+        blocks.iter().flat_map(|block| block.laws(step, (1e-3 * floor).max(LEAST_FLOOR))).collect();
     let mut profile = Profile { step, above: vec![0.0] };
     let mut all = Vec::new();
     for done in 1..=rounds {
@@ -196,6 +197,8 @@ impl Profile {
     }
 }
 
+/// Below this the tails of a bag are not known any better.
+const LEAST_FLOOR: f64 = 1e-25;
 /// Grid points per deviation of one round's loss: chords add about a thousandth to ε.
 const STEPS_PER_DEVIATION: f64 = 8.0;
 const MAX_POINTS: usize = 4_000;

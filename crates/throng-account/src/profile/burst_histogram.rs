@@ -175,7 +175,8 @@ pub(crate) fn likely_users(crowd: Crowd, categories: u64, failure: f64) -> Resul
 
 /// The largest failure that is a small part of δ, of those that are tried.
 pub(crate) fn failure_near(delta: f64) -> f64 {
-    FAILURES.iter().copied().find(|failure| *failure <= 0.02 * delta).unwrap_or(0.005 * delta)
+    let small = FAILURES.iter().copied().find(|failure| *failure <= 0.02 * delta);
+    small.unwrap_or(FAILURES[FAILURES.len() - 1])
 }
 
 /// P⊗Q against Q⊗P: the two categories of a change, one with the user's '+', one without.
@@ -263,7 +264,7 @@ impl std::fmt::Debug for TwoCells {
 }
 
 /// The failures of one category that are tried.
-pub(crate) const FAILURES: [f64; 9] = [0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15];
+const FAILURES: [f64; 11] = [0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15, 1e-18, 1e-21];
 const LARGEST_EPSILON: f64 = 700.0;
 /// Outcomes that are few enough to be looked at hundreds of times.
 const FEW: usize = 10_000;

@@ -84,7 +84,7 @@ fn passed(report: Report, found: &Found) -> Report {
     let shown: Vec<&str> = faults.iter().take(FAULTS).map(String::as_str).collect();
     report
         .line("releases", "releases, checked number for number", *releases)
-        .line("late", "runs left out, too late for their epoch", *late)
+        .line("late", "runs left out, too late or given up", *late)
         .line("wrong_releases", "releases with a fault", faults.len())
         .field("faults", shown)
 }
