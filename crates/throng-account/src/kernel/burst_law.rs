@@ -312,6 +312,8 @@ impl Catalogue {
         cells[0] = 1.0;
         for t in 1..=window.last {
             let (done, rest) = cells.split_at_mut(t * stride);
+            // Fresh memory that is read first is mapped twice, and tables have gigabytes in all.
+            rest[..stride].fill(0.0);
             let row = &mut rest[..window.width(t)];
             let mut lift = lifts[t - 1];
             for event in self.events.iter().filter(|event| event.total <= t) {
