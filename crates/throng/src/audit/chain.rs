@@ -8,7 +8,8 @@
 //! is drawn anew in every epoch.
 //!
 //! Beside the statistics there is an exact check: every release must be, number for number, what
-//! its reports say ([`check`]).
+//! its reports say, but for digests and for what was spent so far, which is held against the
+//! lifetime alone ([`check`]).
 
 mod check;
 mod deliver;

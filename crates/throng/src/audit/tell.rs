@@ -83,7 +83,7 @@ fn passed(report: Report, found: &Found) -> Report {
     let Some(Passage { releases, late, faults }) = &found.passage else { return report };
     let shown: Vec<&str> = faults.iter().take(FAULTS).map(String::as_str).collect();
     report
-        .line("releases", "releases, checked number for number", *releases)
+        .line("releases", "releases held against their reports", *releases)
         .line("late", "runs left out, too late or given up", *late)
         .line("wrong_releases", "releases with a fault", faults.len())
         .field("faults", shown)

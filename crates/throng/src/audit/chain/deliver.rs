@@ -18,7 +18,7 @@ use tokio::time::sleep;
 /// What a chain did beside the statistics.
 #[derive(Default)]
 pub struct Passage {
-    /// Releases that were checked, number for number.
+    /// Releases that were held against their reports.
     pub releases: u64,
     /// Runs that are left out, since not all reports arrived in time.
     pub late: u64,
