@@ -11,7 +11,7 @@ use throng_account::Crowd;
 use throng_collection::{Account, Terms};
 use throng_mechanism::Key;
 use throng_mix::store::{LogKey, LogName, Store, StoreError};
-use throng_mix::{Slot, Slots, Stage, Timetable, Why, Word};
+use throng_mix::{Destroyed, Slot, Slots, Stage, Timetable, Why, Word};
 use throng_server::{Config, Entry, Ledger, Role};
 use throng_wire::{
     BatchId, Below, CollectionId, LayerSecret, Loss, Manifest, Receipt, Route, Schedule, Shape,
@@ -26,13 +26,13 @@ pub const SLOT_ROW: Target = Target {
     body: |bytes| {
         let Ok(slot) = Slot::from_row(bytes) else { return };
         assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot.clone()));
-        assert!(!slot.shredded || slot.stage.is_final());
-        let shredded = Slot { shredded: slot.stage.is_final(), ..slot.clone() };
+        assert!(!slot.shredded || !slot.stage.needs_input());
+        let shredded = Slot { shredded: !slot.stage.needs_input(), ..slot.clone() };
         assert_eq!(Slot::from_row(&shredded.to_row()), Ok(shredded));
         let mut timetable = timetable();
-        assert!(matches!(timetable.take(signed().unverified()), Ok(false)));
+        assert!(matches!(timetable.take(signed().unverified(), u64::MAX), Ok(false)));
         timetable.put(slot);
-        let _ = timetable.take(signed().unverified());
+        let _ = timetable.take(signed().unverified(), u64::MAX);
     },
 };
 
@@ -211,7 +211,7 @@ fn timetable() -> Timetable {
         epochs: 10,
         ..example::route()
     };
-    Timetable::new(route.into(), 2, 50, Slots::new(), 0)
+    Timetable::new(route.into(), 2, 50, Slots::new(), Destroyed::default())
 }
 
 fn stages() -> Vec<Stage> {

@@ -50,6 +50,8 @@ pub enum Intake {
 /// A batch whose records are coming in.
 pub struct Incoming {
     manifest: Box<SignedManifest>,
+    /// The time when it was begun.
+    now: u64,
     blob: Box<dyn BlobWriter>,
     digest: RecordDigest,
 }
@@ -91,7 +93,8 @@ impl Course {
         let keyring = Keyring::open(store.clone(), route.clone(), identity.clone())?;
         let (id, hop) = (route.id, keyring.hop);
         let slots = read_slots(&store, id)?;
-        let timetable = Timetable::new(route.clone(), hop, limits.drain, slots, keyring.live());
+        let timetable =
+            Timetable::new(route.clone(), hop, limits.drain, slots, keyring.destroyed());
         let opened = Self {
             store,
             route,
@@ -139,8 +142,9 @@ impl Course {
         Ok(())
     }
 
-    /// Checks the manifest of a batch and takes the batch, unless it is here already.
-    pub fn receive(&self, signed: SignedManifest) -> Result<Intake, Error> {
+    /// Checks the manifest of a batch and takes the batch, unless it is here already. One whose
+    /// epochs are not over yet is to come again.
+    pub fn receive(&self, signed: SignedManifest, now: u64) -> Result<Intake, Error> {
         let previous = self.route.chain.party(self.hop - 1).ok_or(Error::WrongPlace)?;
         let manifest = signed.verify(&previous.identity).map_err(Error::Batch)?;
         if manifest.collection != self.id {
@@ -150,7 +154,7 @@ impl Course {
             return Err(Error::TooLarge);
         }
         self.settle()?;
-        let taken = self.timetable().take(manifest);
+        let taken = self.timetable().take(manifest, now);
         if let Err(Error::Conflict) = taken {
             self.accuse(&signed)?;
         }
@@ -163,12 +167,12 @@ impl Course {
         }
         let blob = self.store.blobs.create(&blob::input(self.id, manifest.id()))?;
         let digest = RecordDigest::default();
-        Ok(Intake::New(Incoming { manifest: Box::new(signed), blob, digest }))
+        Ok(Intake::New(Incoming { manifest: Box::new(signed), now, blob, digest }))
     }
 
     /// Keeps a batch whose records are all there, and signs for it.
     pub fn keep(&self, incoming: Incoming) -> Result<Receipt, Error> {
-        let Incoming { manifest: signed, blob, digest } = incoming;
+        let Incoming { manifest: signed, now, blob, digest } = incoming;
         let manifest = signed.unverified();
         digest.matches(manifest).map_err(Error::Batch)?;
         let id = manifest.id();
@@ -178,7 +182,7 @@ impl Course {
         // The same batch may have come twice at once: one copy is kept, for as long as it is
         // needed.
         let mut timetable = self.timetable();
-        let taken = timetable.take(manifest);
+        let taken = timetable.take(manifest, now);
         if let Ok(false) = taken {
             // The manifest is kept for good, as evidence should there ever be another.
             let Manifest { first, last, .. } = *manifest;
@@ -208,7 +212,7 @@ impl Course {
         self.commit(&mut self.timetable(), slot, more)
     }
 
-    /// Removes what a decided slot was made of.
+    /// Removes what a slot does not need any more.
     fn shred(&self, first: u64) -> Result<(), Error> {
         let slot = self.slot(first)?;
         if let Some(input) = slot.input {
@@ -218,7 +222,9 @@ impl Course {
                 self.store.logs.remove(&self.log(epoch))?;
             }
         }
-        self.store.blobs.remove(&blob::output(self.id, first))?;
+        if slot.stage.is_final() {
+            self.store.blobs.remove(&blob::output(self.id, first))?;
+        }
         self.put(Slot { shredded: true, ..slot }, &[])
     }
 
@@ -372,14 +378,15 @@ impl Course {
         self.settle()?;
         let needed: Vec<String> = {
             let timetable = self.timetable();
-            let live = self.keyring.live();
+            let destroyed = self.keyring.destroyed();
+            let window = |slot: &Slot| self.route.schedule.window_of(slot.first);
             let kept = |slot: &Slot| match (&slot.stage, slot.input) {
                 (Stage::Sealed(_), _) => Some(blob::output(self.id, slot.first)),
                 (Stage::Received(_), Some(input)) => Some(blob::input(self.id, input)),
                 _ => None,
             };
             let open = timetable.slots.values().filter_map(kept);
-            let spent = timetable.slots.values().filter(|slot| slot.first >= live);
+            let spent = timetable.slots.values().filter(|slot| !destroyed.contains(window(slot)));
             open.chain(spent.map(|slot| blob::spent(self.id, slot.first))).collect()
         };
         let ours = blob::passing(self.id);

@@ -38,6 +38,12 @@ pub enum Error {
     /// The keys of that window have been destroyed.
     #[error("the keys of that window have been destroyed")]
     KeysDestroyed,
+    /// The batch comes before its last epoch is over, by the clock here.
+    #[error("the last epoch of the batch is not over yet; compare the clocks, and send it again")]
+    Early,
+    /// The clock of this party cannot be believed now.
+    #[error("this party doubts its clock, and takes nothing until it is right again")]
+    Clock,
     /// Another batch is there already for some of the same epochs.
     #[error("another batch covers these epochs; the two are evidence against their sender")]
     Conflict,

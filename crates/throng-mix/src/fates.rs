@@ -3,7 +3,7 @@
 //! A slot says what was decided; epochs without one take reports, or are on their way, or will
 //! never come. Nothing in here is a number of reports.
 
-use crate::{Slot, Stage, Why};
+use crate::{Destroyed, Slot, Stage, Why};
 use throng_wire::Route;
 
 /// The fate of an epoch at one party.
@@ -31,7 +31,7 @@ pub enum Fate {
 /// Epochs that follow each other and share a fate.
 ///
 /// ```
-/// use throng_mix::{Fate, Fates, Slot, Stage, Why};
+/// use throng_mix::{Destroyed, Fate, Fates, Slot, Stage, Why};
 /// use throng_wire::{Below, Route, Schedule, example};
 ///
 /// // Epochs of 100 seconds from 1000 on, 10 seconds of grace.
@@ -39,7 +39,7 @@ pub enum Fate {
 /// let route = Route { schedule, epochs: 4, ..example::route() };
 /// let short = Stage::Dropped { why: Why::Short, reports: 0 };
 /// let slots = [Slot::new(0, 0, None, Stage::Released), Slot::new(1, 1, None, short)];
-/// let all: Vec<_> = Fates::of(&route, &slots, 0, 1_350)
+/// let all: Vec<_> = Fates::of(&route, &slots, &Destroyed::default(), 1_350)
 ///     .into_iter()
 ///     .map(|fates| (fates.first, fates.last, fates.fate.name()))
 ///     .collect();
@@ -96,8 +96,8 @@ impl Fate {
 
 impl Fates {
     /// The fates of all epochs that have begun by `now`, oldest first, from the slots of a party in
-    /// their order. Keys of windows before `live` are destroyed.
-    pub fn of(route: &Route, slots: &[Slot], live: u64, now: u64) -> Vec<Self> {
+    /// their order, and the windows whose keys are destroyed.
+    pub fn of(route: &Route, slots: &[Slot], destroyed: &Destroyed, now: u64) -> Vec<Self> {
         let schedule = &route.schedule;
         let end = schedule.epoch_at(now).map_or(0, |epoch| epoch.saturating_add(1));
         let end = end.min(route.epochs);
@@ -105,7 +105,7 @@ impl Fates {
         let unknown = |epoch: u64| {
             if now < schedule.deadline(epoch) {
                 Fate::Open
-            } else if epoch < live {
+            } else if destroyed.contains(schedule.window_of(epoch)) {
                 Fate::Lost
             } else {
                 Fate::Waiting
@@ -151,7 +151,8 @@ mod tests {
         let below = Below::Merge { window: 3 };
         let schedule = Schedule { start: 1_000, every: 100, grace: 10, below };
         let route = Route { schedule, epochs: 9, ..example::route() };
-        let fates = Fates::of(&route, slots, live, now);
+        let destroyed = Destroyed::parse(&live.to_string()).unwrap();
+        let fates = Fates::of(&route, slots, &destroyed, now);
         // Every epoch that has begun is in it, once.
         let all: Vec<u64> = fates.iter().flat_map(|fates| fates.first..=fates.last).collect();
         let end = if now < 1_000 { 0 } else { ((now - 1_000) / 100 + 1).min(9) };

@@ -10,7 +10,7 @@
 //! A destroyed window never gets keys again, and a party signs one directory per window.
 
 use crate::store::{Change, RowKey, Store, StoreError, Table};
-use crate::{Error, lock};
+use crate::{Destroyed, Error, lock};
 use rand_core::CryptoRng;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -49,8 +49,8 @@ pub struct Keyring {
 /// The keys that are known and the directories that are signed.
 #[derive(Default)]
 struct State {
-    /// The first window whose keys are not destroyed.
-    live: u64,
+    /// The windows whose keys are destroyed.
+    destroyed: Destroyed,
     windows: BTreeMap<u64, Window>,
 }
 
@@ -76,7 +76,7 @@ impl Keyring {
     /// Makes the keys of every window that has begun or begins within one window's time.
     pub fn publish(&self, now: u64, rng: &mut impl CryptoRng) -> Result<(), Error> {
         let schedule = &self.route.schedule;
-        let mut window = self.lock().live;
+        let mut window = self.lock().destroyed.first_left();
         while window < self.route.epochs {
             let epochs = self.route.window_epochs(window);
             let ahead = schedule.every.saturating_mul(schedule.window());
@@ -85,7 +85,7 @@ impl Keyring {
             }
             // A window that is over and never had keys has no reports either.
             let over = now >= schedule.deadline(epochs.end - 1);
-            if !over {
+            if !over && !self.is_destroyed(window) {
                 self.ensure(window, rng)?;
                 self.list(window)?;
             }
@@ -103,7 +103,7 @@ impl Keyring {
     /// This party's key, stated to the others.
     pub fn statement(&self, window: u64) -> Result<KeyStatement, Error> {
         let state = self.lock();
-        if window < state.live {
+        if state.destroyed.contains(window) {
             return Err(Error::KeysDestroyed);
         }
         let key = state.windows.get(&window).and_then(|w| w.keys.get(&self.hop));
@@ -181,24 +181,30 @@ impl Keyring {
 
     /// Destroys the keys of a window, for good.
     pub fn destroy(&self, window: u64) -> Result<(), Error> {
-        let live = self.route.window_epochs(window).end;
+        let mut destroyed = self.destroyed();
+        destroyed.insert(window, &self.route);
         // The row is written before the key is destroyed, so that a crash between the two repeats
         // the destruction.
-        let (id, value) = (self.route.id, live.to_string());
+        let (id, value) = (self.route.id, destroyed.to_string());
         self.store.rows.commit(&[
-            Change::Put { table: Table::Live, key: &RowKey::of(id), value: value.as_bytes() },
+            Change::Put { table: Table::Destroyed, key: &RowKey::of(id), value: value.as_bytes() },
             Change::Delete { table: Table::Directories, key: &RowKey::at(id, window) },
         ])?;
         self.store.secrets.destroy(&self.secret_name(window))?;
         let mut state = self.lock();
-        state.live = state.live.max(live);
+        state.destroyed = destroyed;
         state.windows.remove(&window);
         Ok(())
     }
 
-    /// The first window whose keys are not destroyed.
-    pub fn live(&self) -> u64 {
-        self.lock().live
+    /// The windows whose keys are destroyed.
+    pub fn destroyed(&self) -> Destroyed {
+        self.lock().destroyed.clone()
+    }
+
+    /// True if the keys of the window that begins with this epoch are destroyed.
+    pub fn is_destroyed(&self, window: u64) -> bool {
+        self.lock().destroyed.contains(window)
     }
 
     /// The windows that have keys.
@@ -227,14 +233,15 @@ impl Keyring {
         let mine = format!("{}-", self.route.id);
         let corrupt = || StoreError::Corrupt { what: "the row of a key" };
         let mut state = self.lock();
-        if let Some(value) = self.store.rows.get(Table::Live, &RowKey::of(self.route.id))? {
+        if let Some(value) = self.store.rows.get(Table::Destroyed, &RowKey::of(self.route.id))? {
             let text = String::from_utf8(value).ok();
-            state.live = text.and_then(|text| text.parse().ok()).ok_or_else(corrupt)?;
+            let destroyed = text.and_then(|text| Destroyed::parse(&text));
+            state.destroyed = destroyed.ok_or_else(corrupt)?;
         }
         for name in self.store.secrets.names()? {
             let Some(window) = name.strip_prefix(&mine) else { continue };
             let window: u64 = window.parse().map_err(|_| corrupt())?;
-            if window < state.live {
+            if state.destroyed.contains(window) {
                 self.store.secrets.destroy(&name)?;
             } else if let Some(bytes) = self.store.secrets.get(&name)? {
                 state.hold(window, self.hop, layer_secret(&bytes)?);

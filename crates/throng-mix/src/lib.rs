@@ -40,12 +40,14 @@
 //! | `mix`, `countersign`, `progress` | [`Mix`]: closing, mixing, handing over, signing, telling |
 //! | `fates` | [`Fates`]: what became of every epoch |
 //! | `peel`, `shuffle` | each record once, a layer off; [`Shuffler`]: uniformly random order |
-//! | `keyring` | [`Keyring`]: keys per window, made ahead, cosigned, destroyed |
+//! | `keyring`, `windows` | [`Keyring`]: keys per window, made ahead, cosigned, destroyed |
+//! | `clock` | [`Timekeeper`]: whether the clock can be believed |
 //! | [`store`] | rows, blobs, logs and secrets that survive a crash, and their contract as a test |
 //! | [`simulated`] | a disk that fails where a test says |
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod clock;
 mod countersign;
 mod course;
 mod error;
@@ -60,7 +62,9 @@ pub mod simulated;
 mod slots;
 pub mod store;
 mod timetable;
+mod windows;
 
+pub use clock::{Judgement, Reading, TOLERANCE, Timekeeper};
 pub use countersign::{read_statement, statement};
 pub use course::{Course, Incoming, Intake, OpenedBatch};
 pub use error::Error;
@@ -72,6 +76,7 @@ pub use progress::{Progress, Ticking};
 pub use shuffle::Shuffler;
 pub use slots::{Slot, Slots, Stage, Why, Word};
 pub use timetable::{Step, Timetable};
+pub use windows::Destroyed;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -31,7 +31,7 @@ pub struct Slot {
     pub input: Option<BatchId>,
     /// The stage it has reached.
     pub stage: Stage,
-    /// True once all is decided and what it was made of is gone.
+    /// True once everything is gone that is not needed at its stage.
     pub shredded: bool,
     /// A mix's word to the next party that the slot is dropped for too few reports, once signed.
     pub word: Option<Word>,
@@ -114,6 +114,16 @@ impl Stage {
         }
     }
 
+    /// True if what the slot is made of, the reports or the batch that came, is still to be read.
+    pub fn needs_input(&self) -> bool {
+        match self {
+            Self::Closing | Self::Held { .. } | Self::Received(_) => true,
+            Self::Sealed(_) | Self::Delivered { .. } | Self::Released | Self::Dropped { .. } => {
+                false
+            }
+        }
+    }
+
     /// A stable word for JSON; for a dropped slot, the reason.
     pub fn name(&self) -> &'static str {
         match self {
@@ -171,15 +181,16 @@ impl Slot {
         matches!(self.stage, Stage::Dropped { why: Why::Short, .. }) && self.word.is_none()
     }
 
-    /// True if all is decided and what it was made of can be removed.
+    /// True if there may be something on disk that is not needed any more: what it was made of,
+    /// once a batch is made of it, and that batch once somebody has signed for it.
     pub fn to_shred(&self) -> bool {
-        self.stage.is_final() && !self.shredded
+        !self.stage.needs_input() && !self.shredded
     }
 
-    /// The same slot at another stage.
+    /// The same slot at another stage, at which nothing is removed yet.
     #[must_use]
     pub fn at(&self, stage: Stage) -> Self {
-        Self { stage, ..self.clone() }
+        Self { stage, shredded: false, ..self.clone() }
     }
 
     /// The bytes of its row.
@@ -241,8 +252,8 @@ impl Slot {
             text => Some(BatchId(unhex_array(text.as_str()?)?)),
         };
         let (first, last) = (row["first"].as_u64()?, row["last"].as_u64()?);
-        // Nothing is gone before all is decided, whatever a row says.
-        let shredded = row["shredded"].as_bool()? && stage.is_final();
+        // Nothing is gone that is still to be read, whatever a row says.
+        let shredded = row["shredded"].as_bool()? && !stage.needs_input();
         // Rows from before there were words have none.
         let word = match &row["word"] {
             Value::Null => None,
@@ -309,8 +320,8 @@ mod tests {
                     [(None, None), (input, Some(Word::Late)), (input, waiting), (None, taken)]
                 {
                     let slot = Slot { shredded, word, ..Slot::new(3, 5, input, stage.clone()) };
-                    // What is undecided is never taken for gone.
-                    let shredded = shredded && slot.stage.is_final();
+                    // What is still to be read is never taken for gone.
+                    let shredded = shredded && !slot.stage.needs_input();
                     assert_eq!(Slot::from_row(&slot.to_row()), Ok(Slot { shredded, ..slot }));
                 }
             }

@@ -2,44 +2,53 @@
 //!
 //! ```text
 //! the first mix:  (open) --deadline--> Closing
-//!                 Closing --counted--> Sealed --receipt--> Delivered --> shredded
+//!                 Closing --counted--> Sealed --receipt--> Delivered
 //!                    |  \--short, more epochs in the window--> Held --deadline--> Closing
-//!                    \--short--> Dropped --> shredded
-//! later mixes:    Received --counted--> Sealed --receipt--> Delivered --> shredded
-//!                     \--short--> Dropped --> shredded
-//! every mix:      Sealed --nobody signed before the keys went--> Dropped --> shredded
+//!                    \--short--> Dropped
+//! later mixes:    Received --counted--> Sealed --receipt--> Delivered
+//!                     \--short--> Dropped
+//! every mix:      Sealed --nobody signed before the keys went--> Dropped
 //!                 short --> a word is signed --receipt--> taken
 //! ```
+//!
+//! What a slot does not need any more is shredded at once: what came, when it is sealed or dropped,
+//! and the sealed batch when it is delivered. When all slots of a window are sealed, dropped or
+//! released, its keys are destroyed, in whatever order that happens to windows. Only a window of
+//! which something has not come yet waits, and no longer than the drain.
 //!
 //! The machine says what is to be done next; its driver ([`crate::Course`]) does it, writes the
 //! slot's new row, and only then tells the machine. A crash before the row repeats the step, and no
 //! step before `Sealed` lets a byte out.
 
-use crate::{Error, Slot, Slots, Stage, Why, Word};
+use crate::{Destroyed, Error, Slot, Slots, Stage, TOLERANCE, Why, Word};
 use std::sync::Arc;
 use throng_wire::{Manifest, Route};
 
 /// The next thing that a party does by itself.
 ///
 /// ```
-/// use throng_mix::{Slot, Slots, Stage, Step, Timetable, Why, Word};
+/// use throng_mix::{Destroyed, Slot, Slots, Stage, Step, Timetable, Why, Word};
 /// use throng_wire::example;
 ///
 /// let route = example::route();
 /// let deadline = route.schedule.deadline(0);
-/// let mut timetable = Timetable::new(route.into(), 1, 50, Slots::new(), 0);
+/// let mut timetable = Timetable::new(route.into(), 1, 50, Slots::new(), Destroyed::default());
 ///
-/// // What was dropped is shredded, and then the keys go that would open it.
+/// // What was dropped is shredded, and at once the keys go that would open it.
 /// let stage = Stage::Dropped { why: Why::Short, reports: 4 };
 /// let slot = Slot::new(0, 0, None, stage);
 /// timetable.put(slot.clone());
 /// assert_eq!(timetable.next(deadline), Some(Step::Shred { first: 0 }));
 /// timetable.put(Slot { shredded: true, ..slot.clone() });
 ///
-/// // The next party is told, which does not keep the keys.
+/// assert_eq!(timetable.next(deadline), Some(Step::Destroy { window: 0 }));
+/// assert!(timetable.destroy(0, deadline));
+/// timetable.destroyed();
+///
+/// // Then the next party is told.
 /// assert_eq!(timetable.next(deadline), Some(Step::Tell { first: 0 }));
 /// timetable.put(Slot { shredded: true, word: Some(Word::Late), ..slot });
-/// assert_eq!(timetable.next(deadline), Some(Step::Destroy { window: 0 }));
+/// assert_eq!(timetable.next(deadline), None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -67,7 +76,7 @@ pub enum Step {
         /// The first epoch.
         first: u64,
     },
-    /// Remove what the slot that begins with this epoch was made of.
+    /// Remove what the slot that begins with this epoch does not need any more.
     Shred {
         /// The first epoch.
         first: u64,
@@ -83,13 +92,13 @@ pub enum Step {
 /// is due.
 ///
 /// ```
-/// use throng_mix::{Slot, Slots, Stage, Step, Timetable, Why};
+/// use throng_mix::{Destroyed, Slot, Slots, Stage, Step, Timetable, Why};
 /// use throng_wire::{Below, Route, Schedule, example};
 ///
 /// // Epochs of 100 seconds from 1000 on, 10 seconds of grace, and a crowd of 5.
 /// let schedule = Schedule { start: 1_000, every: 100, grace: 10, below: Below::Expire };
 /// let route = Route { schedule, quorum: 5, epochs: 4, ..example::route() };
-/// let timetable = Timetable::new(route.into(), 1, 50, Slots::new(), 0);
+/// let timetable = Timetable::new(route.into(), 1, 50, Slots::new(), Destroyed::default());
 /// assert!(timetable.admit(0, 1_109).is_ok() && timetable.admit(0, 1_110).is_err());
 /// assert_eq!(timetable.next(1_109), None);
 /// assert_eq!(timetable.next(1_110), Some(Step::Close { first: 0, last: 0 }));
@@ -107,18 +116,18 @@ pub struct Timetable {
     drain: u64,
     /// All slots so far.
     pub(crate) slots: Slots,
-    /// The first window whose keys are not destroyed, nor being destroyed.
-    live: u64,
+    /// The windows whose keys are destroyed, or being destroyed.
+    destroyed: Destroyed,
     /// The window whose keys are being destroyed.
     destroying: Option<u64>,
 }
 
 impl Timetable {
-    /// The timetable of the party at `hop`, from what is on disk: its slots, and the first window
-    /// whose keys are not destroyed. Late batches find the keys of a window for `drain` seconds
-    /// after its last deadline.
-    pub fn new(route: Arc<Route>, hop: u8, drain: u64, slots: Slots, live: u64) -> Self {
-        Self { route, hop, drain, slots, live, destroying: None }
+    /// The timetable of the party at `hop`, from what is on disk: its slots, and the windows whose
+    /// keys are destroyed. Late batches find the keys of a window for `drain` seconds after its
+    /// last deadline.
+    pub fn new(route: Arc<Route>, hop: u8, drain: u64, slots: Slots, destroyed: Destroyed) -> Self {
+        Self { route, hop, drain, slots, destroyed, destroying: None }
     }
 
     /// Takes a slot whose new row is on disk, in the place of the one with the same first epoch.
@@ -130,10 +139,10 @@ impl Timetable {
     /// Returns false if something has come that they must open first.
     pub fn destroy(&mut self, window: u64, now: u64) -> bool {
         if self.destroying != Some(window) {
-            if window != self.live || !self.window_over(window, now) {
+            if self.destroyed.contains(window) || !self.window_over(window, now) {
                 return false;
             }
-            self.live = self.route.schedule.window_epochs(window).end;
+            self.destroyed.insert(window, &self.route);
             self.destroying = Some(window);
         }
         true
@@ -169,14 +178,12 @@ impl Timetable {
         let stale = |slot: &Slot| leaves(slot) && self.stale(slot.last, now);
         let last = self.hop == self.route.chain.hops();
         let untold = |slot: &Slot| !last && slot.to_tell() && !self.stale(slot.last, now);
-        let live = Some(self.live).filter(|window| *window < self.route.epochs);
-        let over = || self.destroying.or(live.filter(|window| self.window_over(*window, now)));
         (find(&Slot::to_shred).map(|first| Step::Shred { first }))
+            .or_else(|| self.next_over(now).map(|window| Step::Destroy { window }))
             .or_else(|| find(&received).map(|first| Step::Process { first }))
             .or_else(|| self.next_close(now))
             .or_else(|| find(&untold).map(|first| Step::Tell { first }))
             .or_else(|| find(&stale).map(|first| Step::GiveUp { first }))
-            .or_else(|| over().map(|window| Step::Destroy { window }))
     }
 
     /// The stage of a slot whose reports were counted; `None` if they are a crowd and may leave.
@@ -194,8 +201,8 @@ impl Timetable {
     }
 
     /// Refuses a batch that may not be taken from the previous party; `Ok(true)` if it is there
-    /// already.
-    pub fn take(&self, manifest: &Manifest) -> Result<bool, Error> {
+    /// already. The word that there is none can be taken when the keys are gone, too.
+    pub fn take(&self, manifest: &Manifest, now: u64) -> Result<bool, Error> {
         let (Route { schedule, epochs, shape, .. }, hop) = (&*self.route, self.hop);
         let foreign = |scope| {
             let what = "batch";
@@ -217,7 +224,12 @@ impl Timetable {
         match self.slots.values().find(overlaps) {
             Some(slot) if slot.input == Some(manifest.id()) => Ok(true),
             Some(_) => Err(Error::Conflict),
-            None if window < self.live => Err(Error::KeysDestroyed),
+            None if now.saturating_add(TOLERANCE) < schedule.end_of(manifest.last) => {
+                Err(Error::Early)
+            }
+            None if self.destroyed.contains(window) && !manifest.is_empty() => {
+                Err(Error::KeysDestroyed)
+            }
             None => Ok(false),
         }
     }
@@ -239,6 +251,19 @@ impl Timetable {
         due.then_some(Step::Close { first, last })
     }
 
+    /// The window whose keys are being destroyed, or the first one whose keys can be. One that
+    /// waits holds up no other.
+    fn next_over(&self, now: u64) -> Option<u64> {
+        let mut window = self.destroyed.first_left();
+        let mut next = self.destroying;
+        while next.is_none() && window < self.route.epochs && self.has_ended(window, now) {
+            let over = !self.destroyed.contains(window) && self.window_over(window, now);
+            next = over.then_some(window);
+            window = self.route.window_epochs(window).end;
+        }
+        next
+    }
+
     /// The slot of the last epochs.
     fn newest(&self) -> Option<&Slot> {
         self.slots.values().next_back()
@@ -250,17 +275,21 @@ impl Timetable {
         now >= deadline.saturating_add(self.drain)
     }
 
+    /// True if the last deadline of a window has come.
+    fn has_ended(&self, window: u64, now: u64) -> bool {
+        now >= self.route.schedule.deadline(self.route.window_epochs(window).end - 1)
+    }
+
     /// True if nothing that the keys of a window would open can come any more.
     fn window_over(&self, window: u64, now: u64) -> bool {
-        let last = self.route.window_epochs(window).end - 1;
-        if now < self.route.schedule.deadline(last) {
-            return false;
-        }
-        let inside = |slot: &&Slot| slot.first <= last && slot.last >= window;
-        let covered: u64 = self.slots.values().filter(inside).map(|s| s.last - s.first + 1).sum();
-        let settled = self.slots.values().filter(inside).all(|slot| slot.shredded);
-        let all = covered == last - window + 1;
-        settled && (all || self.hop > 1 && self.stale(last, now))
+        let epochs = self.route.window_epochs(window);
+        // No slot reaches over the end of a window.
+        let inside = || self.slots.range(epochs.clone()).map(|(_, slot)| slot);
+        let covered: u64 = inside().map(|slot| slot.last - slot.first + 1).sum();
+        let all = covered == epochs.end - epochs.start;
+        self.has_ended(window, now)
+            && inside().all(|slot| slot.shredded)
+            && (all || self.hop > 1 && self.stale(window, now))
     }
 }
 
@@ -275,7 +304,7 @@ mod tests {
         let schedule = Schedule { start: 1_000, every: 100, grace: 10, below };
         let shape = Shape { mixes: 2, messages: 1, payload: 1 };
         let route = Route { schedule, epochs: 10, quorum: 5, shape, ..example::route() };
-        Timetable::new(Arc::new(route), 1, 50, Slots::new(), 0)
+        Timetable::new(Arc::new(route), 1, 50, Slots::new(), Destroyed::default())
     }
 
     fn slot(first: u64, last: u64, stage: Stage) -> Slot {
@@ -337,29 +366,38 @@ mod tests {
         timetable.put(both.at(dropped));
         assert_eq!(timetable.next(1_210), Some(Step::Shred { first: 0 }));
         timetable.put(Slot { shredded: true, ..timetable.slots[&0].clone() });
-        assert_eq!(timetable.next(1_210), Some(Step::Tell { first: 0 }));
-        assert_eq!(timetable.next(1_260), Some(Step::Destroy { window: 0 }), "nobody waits for it");
-        let word = Some(Word::Waiting(signed(Manifest { last: 1, ..manifest(0, 0, 0) })));
-        timetable.put(Slot { word, ..timetable.slots[&0].clone() });
-        assert_eq!(timetable.next(1_260), Some(Step::GiveUp { first: 0 }));
         assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }));
         assert!(!timetable.destroy(0, 1_209) && timetable.destroy(0, 1_210));
-        timetable.put(Slot { word: Some(Word::Late), ..timetable.slots[&0].clone() });
         assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }), "until it is done");
         timetable.destroyed();
+        assert_eq!(timetable.next(1_210), Some(Step::Tell { first: 0 }));
+        assert_eq!(timetable.next(1_260), None, "nobody waits for it");
+        let word = Some(Word::Waiting(signed(Manifest { last: 1, ..manifest(0, 0, 0) })));
+        timetable.put(Slot { word, ..timetable.slots[&0].clone() });
         assert_eq!(timetable.next(1_210), None);
+        assert_eq!(timetable.next(1_260), Some(Step::GiveUp { first: 0 }));
+        timetable.put(Slot { word: Some(Word::Late), ..timetable.slots[&0].clone() });
         assert_eq!(timetable.next(1_310), Some(Step::Close { first: 2, last: 2 }));
     }
 
     #[test]
     fn a_batch_that_nobody_takes_is_given_up_when_its_keys_are_gone() {
         let mut timetable = timetable(Below::Expire);
-        timetable.put(slot(0, 0, Stage::Sealed(signed(manifest(0, 0, 0)))));
+        let sealed = slot(0, 0, Stage::Sealed(signed(manifest(0, 0, 0))));
+        timetable.put(sealed.clone());
+        // What it was made of goes at once, and the keys that open that.
+        assert_eq!(timetable.next(1_110), Some(Step::Shred { first: 0 }));
+        timetable.put(Slot { shredded: true, ..sealed.clone() });
+        assert_eq!(timetable.next(1_110), Some(Step::Destroy { window: 0 }));
+        assert!(timetable.destroy(0, 1_110));
+        timetable.destroyed();
         assert_eq!(timetable.next(1_159), None);
         assert_eq!(timetable.next(1_160), Some(Step::GiveUp { first: 0 }));
-        let dropped = slot(0, 0, Stage::Dropped { why: Why::Keys, reports: 5 });
+        let dropped = sealed.at(Stage::Dropped { why: Why::Keys, reports: 5 });
+        timetable.put(dropped.clone());
+        assert_eq!(timetable.next(1_160), Some(Step::Shred { first: 0 }));
         timetable.put(Slot { shredded: true, ..dropped });
-        assert_eq!(timetable.next(1_160), Some(Step::Destroy { window: 0 }));
+        assert_eq!(timetable.next(1_160), None);
     }
 
     #[test]
@@ -367,15 +405,62 @@ mod tests {
         let mut second = timetable(Below::Merge { window: 10 });
         second.hop = 2;
         let taken = manifest(3, 5, 0);
-        assert!(matches!(second.take(&taken), Ok(false)));
+        assert!(matches!(second.take(&taken, 9_999), Ok(false)));
         let received = slot(3, 5, Stage::Received(signed(taken.clone())));
         second.put(Slot { input: Some(taken.id()), ..received });
-        assert!(matches!(second.take(&taken), Ok(true)));
+        assert!(matches!(second.take(&taken, 9_999), Ok(true)));
         for (first, last, digest) in [(3, 5, 1), (5, 6, 0), (0, 3, 0), (4, 4, 0), (0, 9, 0)] {
-            let other = second.take(&manifest(first, last, digest));
+            let other = second.take(&manifest(first, last, digest), 9_999);
             assert!(matches!(other, Err(Error::Conflict)), "epochs {first} to {last}");
         }
-        assert!(matches!(second.take(&manifest(6, 6, 0)), Ok(false)));
+        assert!(matches!(second.take(&manifest(6, 6, 0), 9_999), Ok(false)));
+    }
+
+    #[test]
+    fn a_window_that_waits_keeps_no_other_alive() {
+        let mut second = timetable(Below::Expire);
+        (second.hop, second.drain) = (2, 200);
+        // Nothing is heard of epoch 0; epochs 1 and 3 are settled.
+        for epoch in [1, 3] {
+            let stage = Stage::Dropped { why: Why::Short, reports: 0 };
+            let word = Some(Word::Late);
+            second.put(Slot { shredded: true, word, ..slot(epoch, epoch, stage) });
+        }
+        assert_eq!(second.next(1_109), None);
+        for (now, window) in [(1_210, 1), (1_310, 0), (1_410, 3)] {
+            assert_eq!(second.next(now), Some(Step::Destroy { window }), "at {now}");
+            assert!(second.destroy(window, now));
+            assert_eq!(second.next(now), Some(Step::Destroy { window }), "until it is done");
+            second.destroyed();
+        }
+        assert_eq!(second.next(1_509), None, "epoch 2 may still come");
+        assert_eq!(second.next(1_510), Some(Step::Destroy { window: 2 }));
+        assert!(!second.destroy(1, 1_510) && !second.destroy(4, 1_510));
+    }
+
+    #[test]
+    fn a_batch_is_not_taken_before_its_last_epoch_is_over() {
+        let mut second = timetable(Below::Merge { window: 2 });
+        second.hop = 2;
+        let both = Manifest { last: 1, ..manifest(0, 0, 0) };
+        assert!(matches!(second.take(&both, 1_179), Err(Error::Early)));
+        assert!(matches!(second.take(&both, 1_180), Ok(false)));
+        // What is here already gets the same receipt, whatever a clock that was set back says.
+        let received = slot(0, 1, Stage::Received(signed(both.clone())));
+        second.put(Slot { input: Some(both.id()), ..received });
+        assert!(matches!(second.take(&both, 0), Ok(true)));
+    }
+
+    #[test]
+    fn a_word_needs_no_keys() {
+        let mut second = timetable(Below::Expire);
+        second.hop = 2;
+        second.destroyed.insert(0, &second.route.clone());
+        let batch = manifest(0, 0, 0);
+        assert!(matches!(second.take(&batch, 9_999), Err(Error::KeysDestroyed)));
+        let bytes = batch.record_bytes;
+        let word = Manifest::empty(batch.collection, 0..=0, 1, bytes, [0; 32]);
+        assert!(matches!(second.take(&word, 9_999), Ok(false)));
     }
 
     #[test]

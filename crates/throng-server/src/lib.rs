@@ -45,7 +45,7 @@
 //! let mut outgoing = mix.outgoing(0)?.ok_or("a batch is ready")?;
 //! let mut records = Vec::new();
 //! outgoing.records.content.read_to_end(&mut records)?;
-//! let Intake::New(mut incoming) = analyzer.course.receive(outgoing.manifest)? else {
+//! let Intake::New(mut incoming) = analyzer.course.receive(outgoing.manifest, deadline)? else {
 //!     return Err("the batch is new to the analyzer".into());
 //! };
 //! incoming.write(&records)?;

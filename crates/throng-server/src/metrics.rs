@@ -108,6 +108,10 @@ impl Metrics {
         });
         let help = "1 if the other party answered when it was last asked";
         write("throng_peer_up", "gauge", help, peers.collect());
+        let trusted = parties().map(|party| {
+            (label("collection", party.id()), u64::from(party.time.doubt().is_none()))
+        });
+        write("throng_clock_trusted", "gauge", "1 if the clock is believed", trusted.collect());
         text
     }
 }

@@ -124,8 +124,10 @@ impl Noticeboard {
     pub fn awaited(&self, now: u64) -> impl Iterator<Item = u64> {
         let route = &self.course.route;
         let end = route.schedule.epoch_at(now).map_or(0, |epoch| (epoch + 1).min(route.epochs));
-        let rounds = (self.course.keyring.live()..end).rev();
-        let over = rounds.filter(move |round| now >= route.schedule.deadline(*round));
+        let destroyed = self.course.keyring.destroyed();
+        let rounds = (destroyed.first_left()..end).rev();
+        let waits = move |round: &u64| !destroyed.contains(route.schedule.window_of(*round));
+        let over = rounds.filter(waits).filter(move |round| now >= route.schedule.deadline(*round));
         over.filter(|round| self.course.slot(*round).is_err() && !self.is_dropped(*round))
     }
 
@@ -146,7 +148,9 @@ impl Noticeboard {
         course.settle()?;
         match course.slot(round).map(|slot| slot.stage) {
             Ok(Stage::Dropped { why, .. }) => return Err(Error::Dropped(why)),
-            Err(_) if round < course.keyring.live() => return Err(Error::Dropped(Why::Keys)),
+            Err(_) if course.keyring.is_destroyed(course.route.schedule.window_of(round)) => {
+                return Err(Error::Dropped(Why::Keys));
+            }
             Err(_) if self.is_dropped(round) => return Err(Error::Dropped(Why::Short)),
             _ => {}
         }

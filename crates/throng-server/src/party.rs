@@ -1,20 +1,23 @@
 //! A party: one collection at this server, and its duty in it.
 
+use crate::clock::Timekeeping;
 use crate::config::wrong;
-use crate::{Analyzer, Error, Noticeboard, Role};
+use crate::{Analyzer, Clock, Error, Noticeboard, Role};
 use rand_core::CryptoRng;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use throng_collection::{Board, Collection};
 use throng_mix::store::{Blob, Store};
-use throng_mix::{Course, Fates, Limits, Mix, Stage, Step};
-use throng_wire::{CollectionId, Identity, Notice, Route, SignedNotice};
+use throng_mix::{Course, Fates, Intake, Limits, Mix, Stage, Step};
+use throng_wire::{CollectionId, Identity, Notice, Route, SignedManifest, SignedNotice};
 use tokio::sync::Notify;
 
 /// One collection at this server, and the means to wake the tasks that wait for it.
 pub(crate) struct Party {
     /// The course, which every party has, whatever its duty.
     pub course: Arc<Course>,
+    /// The clock, and whether it can be believed.
+    pub time: Timekeeping,
     topic: Topic,
     duty: Duty,
     /// The most bytes of a body with reports: whole reports, at least one.
@@ -53,7 +56,7 @@ impl Party {
         topic: Topic,
         (role, identity): (Role, &Identity),
         limits: &Limits,
-        now: u64,
+        clock: &Clock,
     ) -> Result<Self, Error> {
         let route = Arc::new(match &topic {
             Topic::Question(collection) => Route::from(&**collection),
@@ -85,14 +88,17 @@ impl Party {
             Duty::Count(analyzer) => &analyzer.course,
             Duty::Post(noticeboard) => &noticeboard.course,
         });
+        let others = course.route.chain.parties().count() - 1;
+        let time = Timekeeping::open(clock.clone(), course.store.clone(), course.id, others)?;
         Ok(Self {
             course,
+            time,
             topic,
             duty,
             upload: (limits.upload / each).max(1) * each,
             work: Notify::new(),
             leave: Notify::new(),
-            stepped: AtomicU64::new(now),
+            stepped: AtomicU64::new(clock.now()),
             words: OnceLock::new(),
         })
     }
@@ -105,6 +111,9 @@ impl Party {
         now: u64,
     ) -> Result<impl Future<Output = Result<(), Error>>, Error> {
         let mix = self.mix()?;
+        if self.time.judge().is_doubt() {
+            return Err(throng_mix::Error::Clock.into());
+        }
         let pending = mix.submit(epoch, reports, now).map_err(|error| match error {
             // Nobody can have sealed to keys that are not there.
             throng_mix::Error::NoKeys => throng_mix::Error::EpochClosed,
@@ -116,6 +125,11 @@ impl Party {
             mix.acknowledged(epoch, count as u64, now);
             Ok(())
         })
+    }
+
+    /// Checks the manifest of a batch and takes the batch, unless it is here already.
+    pub fn receive(&self, manifest: SignedManifest) -> Result<Intake, Error> {
+        Ok(self.course.receive(manifest, self.time.believed()?)?)
     }
 
     /// Does what is due next, and returns what it was.
@@ -149,7 +163,7 @@ impl Party {
 
     /// The fates of all epochs that have begun, oldest first.
     pub fn fates(&self, now: u64) -> Vec<Fates> {
-        Fates::of(self.route(), &self.course.slots(), self.course.keyring.live(), now)
+        Fates::of(self.route(), &self.course.slots(), &self.course.keyring.destroyed(), now)
     }
 
     /// Notes that everything that was due is done.

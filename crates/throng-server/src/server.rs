@@ -224,7 +224,7 @@ impl Server {
         let questions = parts.collections.into_iter().map(|one| Topic::Question(Arc::new(one)));
         let boards = parts.boards.into_iter().map(|one| Topic::Board(Box::new(one)));
         for topic in questions.chain(boards) {
-            let party = Party::open(&store, topic, (role, &identity), &limits, clock.now())?;
+            let party = Party::open(&store, topic, (role, &identity), &limits, &clock)?;
             if let Some(twice) = parties.insert(party.id(), Arc::new(party)) {
                 return Err(wrong("collections", format!("{} is there twice", twice.id())));
             }

@@ -297,7 +297,7 @@ fn a_mix_cannot_take_back_that_an_epoch_was_short() {
     let manifest = manifest(&network, 1, (0, 0), &records);
     let signed = SignedManifest::sign(manifest, &identity(1));
     let course = network.nodes[1].role().course();
-    assert!(matches!(course.receive(signed.clone()), Err(Error::Conflict)));
+    assert!(matches!(course.receive(signed.clone(), network.now), Err(Error::Conflict)));
     let kept = |table| course.store.rows.under(table, &RowKey::all(course.id)).unwrap();
     assert_eq!(kept(Table::Accused)[0].1, signed.encode());
     assert!(SignedManifest::decode(&kept(Table::Taken)[0].1).unwrap().unverified().is_empty());
@@ -412,7 +412,9 @@ fn a_copy_that_ends_late_leaves_nothing_behind() {
     let batch = forged(&network, 2, (0, 0), &records);
     let length = SignedManifest::length(&batch).unwrap();
     let signed = SignedManifest::decode(&batch[..length]).unwrap();
-    let Intake::New(mut slow) = network.analyzer().course.receive(signed).unwrap() else {
+    let Intake::New(mut slow) =
+        network.analyzer().course.receive(signed, network.collection.schedule.deadline(0)).unwrap()
+    else {
         panic!("nothing came yet");
     };
     let receipt = network.hand_over(3, &batch).unwrap();

@@ -205,7 +205,7 @@ impl World {
         records: &[u8],
     ) -> Result<Receipt, Error> {
         let course = self.course(to).ok_or(throng_mix::Error::Busy)?;
-        match course.receive(manifest)? {
+        match course.receive(manifest, self.now)? {
             Intake::Known(receipt) => Ok(receipt),
             Intake::New(mut incoming) => {
                 incoming.write(records)?;
@@ -353,6 +353,7 @@ fn a_round_that_is_dropped_anywhere_says_so() {
     let mut world = World::new(3);
     let noise = vec![9; world.route.shape.record_bytes(ANALYZER) * 6];
     let (manifest, records) = forged(&world, 0, &noise);
+    world.now = world.route.schedule.end_of(0);
     world.hand_over(ANALYZER, manifest, &records).unwrap();
     world.settle();
     assert!(matches!(world.board().bulletin(0), Err(Error::Dropped(Why::Short))));
@@ -394,6 +395,7 @@ fn a_mix_that_repeats_a_message_gains_nothing() {
     let repeated =
         [sealed.concat(), sealed[0].clone(), sealed[3].clone(), vec![1; sealed[0].len()]];
     let (manifest, records) = forged(&world, 0, &repeated.concat());
+    world.now = world.route.schedule.end_of(0);
     world.hand_over(ANALYZER, manifest, &records).unwrap();
     world.settle();
     let notice = Notice::of(world.route.id, 0, CROWD, &bag(&all));

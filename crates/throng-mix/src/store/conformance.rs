@@ -57,7 +57,7 @@ pub fn rows(open: impl Fn() -> Arc<dyn Rows>) {
         put(Table::Slots, &second, b"2"),
         put(Table::Slots, &signed, b""),
         put(Table::Slots, &RowKey::at(other, 1), b"other"),
-        put(Table::Live, &RowKey::of(id), &[0, 255]),
+        put(Table::Destroyed, &RowKey::of(id), &[0, 255]),
     ])
     .expect("putting rows");
     drop(rows);
@@ -68,8 +68,8 @@ pub fn rows(open: impl Fn() -> Arc<dyn Rows>) {
     assert_eq!(keys(&*rows, Table::Slots, &second), [second.clone(), signed.clone()]);
     assert_eq!(rows.get(Table::Slots, &second).expect("a row"), Some(b"2".to_vec()));
     assert_eq!(rows.get(Table::Slots, &signed).expect("a row"), Some(Vec::new()));
-    assert_eq!(rows.get(Table::Live, &RowKey::of(id)).expect("a row"), Some(vec![0, 255]));
-    assert_eq!(rows.get(Table::Live, &RowKey::of(other)).expect("no row"), None);
+    assert_eq!(rows.get(Table::Destroyed, &RowKey::of(id)).expect("a row"), Some(vec![0, 255]));
+    assert_eq!(rows.get(Table::Destroyed, &RowKey::of(other)).expect("no row"), None);
     assert!(keys(&*rows, Table::Taken, &RowKey::all(id)).is_empty(), "tables are apart");
 
     let gone = Change::Delete { table: Table::Slots, key: &first };

@@ -11,8 +11,8 @@ pub enum Table {
     Taken,
     /// The first other manifest for the same epochs.
     Accused,
-    /// The first window whose keys are not destroyed.
-    Live,
+    /// The windows whose keys are destroyed.
+    Destroyed,
     /// The directories that were signed.
     Directories,
     /// The notices of a board's rounds, one for each, with the analyzer's signature.
@@ -27,17 +27,19 @@ pub enum Table {
     Releases,
     /// The tallies that later releases go on from.
     Tallies,
+    /// The lead of the wall clock over the steady one when it was last believed.
+    Clock,
     /// A row that is written to find out whether the disk takes rows.
     Probe,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Slots,
         Self::Taken,
         Self::Accused,
-        Self::Live,
+        Self::Destroyed,
         Self::Directories,
         Self::Notices,
         Self::Contradicted,
@@ -45,6 +47,7 @@ impl Table {
         Self::Ledger,
         Self::Releases,
         Self::Tallies,
+        Self::Clock,
         Self::Probe,
     ];
 
@@ -54,7 +57,8 @@ impl Table {
             Self::Slots => "slots",
             Self::Taken => "taken",
             Self::Accused => "accused",
-            Self::Live => "live",
+            // Once it held the first window whose keys are not destroyed, which reads the same.
+            Self::Destroyed => "live",
             Self::Directories => "directories",
             Self::Notices => "notices",
             Self::Contradicted => "contradicted",
@@ -62,6 +66,7 @@ impl Table {
             Self::Ledger => "ledger",
             Self::Releases => "releases",
             Self::Tallies => "tallies",
+            Self::Clock => "clock",
             Self::Probe => "probe",
         }
     }

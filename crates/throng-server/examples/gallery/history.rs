@@ -120,7 +120,7 @@ impl History {
             let slot = Slot { shredded: true, ..Slot::new(first, last, Some(batch), stage) };
             rows.push((Table::Slots, key, slot.to_row()));
         }
-        rows.push((Table::Live, RowKey::of(id), self.live.to_string().into_bytes()));
+        rows.push((Table::Destroyed, RowKey::of(id), self.live.to_string().into_bytes()));
         let changes: Vec<Change<'_>> = rows
             .iter()
             .map(|(table, key, value)| Change::Put { table: *table, key, value })

@@ -157,7 +157,8 @@ mod tests {
             slots: vec![],
             keys: vec![keys()],
             needed: Some(keys()),
-            live: 0,
+            destroyed: throng_mix::Destroyed::default(),
+            doubt: None,
             stepped: 900,
             progress: None,
         };

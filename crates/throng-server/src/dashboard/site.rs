@@ -17,7 +17,7 @@ use crate::{Entry, Error};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use throng_collection::{Collection, Release, Subject};
-use throng_mix::{Fate, Fates, Progress, Slot, Why};
+use throng_mix::{Destroyed, Fate, Fates, Progress, Slot, Why};
 use throng_wire::{Notice, Route};
 
 /// A request to see a page.
@@ -86,8 +86,10 @@ pub(crate) struct Place {
     pub keys: Vec<Keys>,
     /// The keys that are needed now, if any are.
     pub needed: Option<Keys>,
-    /// The first window whose keys are not destroyed.
-    pub live: u64,
+    /// The windows whose keys are destroyed.
+    pub destroyed: Destroyed,
+    /// The reason why the clock is not believed, if it is not.
+    pub doubt: Option<String>,
     /// The time when everything that was due was done.
     pub stepped: u64,
     /// The progress of the running epoch, as counted here or as the first mix last told it.
@@ -113,7 +115,8 @@ impl Place {
             slots: party.course.slots(),
             keys: keyring.windows().into_iter().map(|window| Keys::of(party, window)).collect(),
             needed: party.window(now).map(|window| Keys::of(party, window)),
-            live: keyring.live(),
+            destroyed: keyring.destroyed(),
+            doubt: party.time.doubt().map(|doubt| doubt.to_string()),
             stepped: party.stepped(),
             progress,
         })
@@ -126,7 +129,7 @@ impl Place {
 
     /// The fates of all epochs that have begun, oldest first.
     pub fn fates(&self) -> Vec<Fates> {
-        Fates::of(&self.route, &self.slots, self.live, self.now)
+        Fates::of(&self.route, &self.slots, &self.destroyed, self.now)
     }
 
     /// The last epochs that take no more reports, and their fate.

@@ -28,11 +28,13 @@ pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
         node.parties.values().filter_map(|party| missing(party, node.now())).collect();
     let away = node.parties.values().filter_map(|party| unreachable(&node, party));
     let unreachable: Vec<Value> = away.collect();
-    let ready = writable && waiting.is_empty() && unreachable.is_empty();
+    let clock: Vec<Value> = node.parties.values().filter_map(|party| doubted(party)).collect();
+    let ready = writable && waiting.is_empty() && unreachable.is_empty() && clock.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let store = if writable { "writable" } else { "not writable" };
     let body = json!({
         "ready": ready, "store": store, "waiting": waiting, "unreachable": unreachable,
+        "clock": clock,
     });
     (status, Json(body))
 }
@@ -119,6 +121,8 @@ pub async fn status(State(node): State<Arc<Node>>, _: Operator, Here(party): Her
         "epochs": party.route().epochs,
         "clock": clock(&node),
         "now": Utc(node.now()).to_string(),
+        "doubt": party.time.doubt().map(|doubt| doubt.to_string()),
+        "others": others(&party),
         "open": party.mix().ok().and_then(|mix| mix.progress(node.now())).map(Progress::to_json),
         "slots": party.course.slots().iter().map(shown).collect::<Vec<_>>(),
         "fates": fates(&party, node.now()),
@@ -143,6 +147,12 @@ pub async fn releases(
         r#"{{"collection":"{id}","question":{question},"clock":"{clock}","fates":{fates},"releases":[{releases}]}}"#
     );
     Ok(([(CONTENT_TYPE, "application/json")], all))
+}
+
+/// The seconds by which the clocks of the other parties are ahead of the one here.
+fn others(party: &Party) -> Vec<Value> {
+    let each = party.others().map(|(hop, _)| json!({ "hop": hop, "ahead": party.time.ahead(hop) }));
+    each.collect()
 }
 
 /// The fates of all epochs that have begun, oldest first, with their times.
@@ -180,6 +190,12 @@ fn missing(party: &Party, now: u64) -> Option<Value> {
     let (keys, signatures) = party.course.keyring.missing(window);
     let id = party.id().to_string();
     Some(json!({ "collection": id, "window": window, "keys": keys, "signatures": signatures }))
+}
+
+/// The judgement of a clock that is not believed.
+fn doubted(party: &Party) -> Option<Value> {
+    let judgement = party.time.doubt()?;
+    Some(json!({ "collection": party.id().to_string(), "reason": judgement.to_string() }))
 }
 
 /// The next party, if batches have not been able to reach it for some minutes.

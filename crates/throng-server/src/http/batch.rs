@@ -49,7 +49,7 @@ async fn take(
     }
     let size = said.bytes();
     let at = Arc::clone(party);
-    match node.blocking(move |_| at.course.receive(manifest)).await? {
+    match node.blocking(move |_| at.receive(manifest)).await? {
         Intake::Known(receipt) => {
             // The body is read to its end: an earlier answer would be lost with the connection.
             let mut left = size.unwrap_or(0);

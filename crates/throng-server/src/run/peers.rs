@@ -5,9 +5,10 @@
 use crate::Error;
 use crate::config::wrong;
 use crate::pieces::pieces;
-use reqwest::{Body, Certificate, Client, RequestBuilder, StatusCode, Url, redirect};
+use reqwest::header::DATE;
+use reqwest::{Body, Certificate, Client, RequestBuilder, Response, StatusCode, Url, redirect};
 use std::net::IpAddr;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 use throng_mix::store::Blob;
 use tokio::select;
 use tokio::time::sleep;
@@ -72,6 +73,15 @@ impl Peers {
         short(self.http.get(url).timeout(self.patience), most).await
     }
 
+    /// Asks whether the party is there, and returns the time that it says it is, if it says one.
+    pub async fn time(&self, url: &str, most: usize) -> Result<Option<u64>, Failure> {
+        let answer = self.http.get(url).timeout(self.patience).send().await?;
+        let said = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
+        let date = said.and_then(|date| httpdate::parse_http_date(date).ok());
+        let time = date.and_then(|date| Some(date.duration_since(UNIX_EPOCH).ok()?.as_secs()));
+        read(answer, most).await.map(|_| time)
+    }
+
     /// Sends a few bytes and returns a short answer.
     pub async fn tell(&self, url: &str, bytes: Vec<u8>, most: usize) -> Result<Vec<u8>, Failure> {
         short(self.http.put(url).body(bytes).timeout(self.patience), most).await
@@ -118,7 +128,11 @@ pub fn in_the_open(url: &str) -> bool {
 
 /// Sends a request and returns the answer, which has at most this many bytes.
 async fn short(request: RequestBuilder, most: usize) -> Result<Vec<u8>, Failure> {
-    let mut response = request.send().await?;
+    read(request.send().await?, most).await
+}
+
+/// Reads an answer of at most this many bytes.
+async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, Failure> {
     if response.status() != StatusCode::OK {
         return Err(Failure::Status(response.status().as_u16()));
     }

@@ -1,5 +1,5 @@
 //! The health of the other parties and the progress of running epochs, asked for now and then, to
-//! be shown to people. Nothing else depends on it.
+//! be shown to people; and their clocks, by which this party judges its own.
 //!
 //! A party that does not answer is logged by the tasks that need it, not here, and nowhere with its
 //! address.
@@ -86,7 +86,9 @@ pub async fn watch(node: Arc<Node>, peers: Peers) {
         asking.join_next().await;
         // Servers that were started together do not go on asking together.
         let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX);
-        sleep(EVERY.mul_f64(0.8 + 0.4 * jitter)).await;
+        let calm = node.parties.values().all(|party| party.time.doubt().is_none());
+        let every = if calm { EVERY } else { SOON };
+        sleep(every.mul_f64(0.8 + 0.4 * jitter)).await;
     }
 }
 
@@ -101,9 +103,16 @@ async fn round(node: &Node, peers: &Peers) {
     stream::iter(asks).for_each_concurrent(AT_ONCE, |ask| ask).await;
 }
 
-/// Asks a party whether it is there.
+/// Asks a party whether it is there, and what time it is.
 async fn ask_health(node: &Node, peers: &Peers, url: &str) {
-    let answer = get(peers, &format!("{url}/healthz"), HEALTH).await;
+    let health = format!("{url}/healthz");
+    let answer = timeout(PATIENCE, peers.time(&health, HEALTH)).await.unwrap_or(Err(Failure::Slow));
+    if let Ok(Some(time)) = answer {
+        for party in node.parties.values() {
+            let here = party.others().filter(|(_, other)| other.url == url);
+            here.for_each(|(hop, _)| party.time.hear(hop, time));
+        }
+    }
     node.watch.heard(url, answer.map(|_| ()), node.now());
 }
 
@@ -127,6 +136,9 @@ fn progress(status: &[u8]) -> Option<Progress> {
 }
 
 const EVERY: Duration = Duration::from_secs(15);
+
+/// The pause while somebody waits for the others' clocks to believe their own.
+const SOON: Duration = Duration::from_millis(500);
 
 /// Seconds without an answer after which a party counts as unreachable.
 const UNREACHED: u64 = 300;

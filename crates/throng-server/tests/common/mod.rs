@@ -201,9 +201,13 @@ impl Network {
         true
     }
 
-    /// Gives a batch to a party.
+    /// Gives a batch to a party, now or when its epochs are over.
     pub fn hand_over(&self, to: u8, batch: &[u8]) -> Result<Receipt, throng_mix::Error> {
-        hand_over(self.nodes[usize::from(to) - 1].role().course(), batch)
+        let length = SignedManifest::length(batch).filter(|length| *length <= batch.len());
+        let manifest = length.and_then(|length| SignedManifest::decode(&batch[..length]).ok());
+        let last = manifest.map_or(0, |manifest| manifest.unverified().last);
+        let now = self.now.max(self.collection.schedule.end_of(last));
+        hand_over(self.nodes[usize::from(to) - 1].role().course(), batch, now)
     }
 
     pub fn mix(&self, hop: u8) -> &Mix {
@@ -316,12 +320,12 @@ pub fn wire(mut outgoing: Outgoing) -> Vec<u8> {
 }
 
 /// Gives the bytes of a batch to a party, in pieces, as a server does.
-pub fn hand_over(to: &Course, batch: &[u8]) -> Result<Receipt, throng_mix::Error> {
+pub fn hand_over(to: &Course, batch: &[u8], now: u64) -> Result<Receipt, throng_mix::Error> {
     let length = SignedManifest::length(batch).filter(|length| *length <= batch.len());
     let length = length.ok_or(throng_mix::Error::Length)?;
     let (manifest, records) = batch.split_at(length);
     let manifest = SignedManifest::decode(manifest).map_err(throng_mix::Error::Batch)?;
-    match to.receive(manifest)? {
+    match to.receive(manifest, now)? {
         Intake::Known(receipt) => Ok(receipt),
         Intake::New(mut incoming) => {
             for part in records.chunks(100) {

@@ -32,6 +32,7 @@ async fn put(world: &World, hop: usize, path: &str, body: Vec<u8>) -> Response {
 async fn the_same_batch_gets_the_same_receipt_and_another_one_is_an_alarm() {
     let world = World::new(limits()).await;
     world.seal(0).await;
+    world.clock.set(NEARLY_OVER);
     let mix = &world.identities[0];
     let (manifest, records) = batch(&world, 0, 1, mix);
     let body = [manifest.encode(), records].concat();
@@ -55,6 +56,7 @@ async fn the_same_batch_gets_the_same_receipt_and_another_one_is_an_alarm() {
 async fn what_is_not_the_batch_of_its_manifest_is_refused() {
     let world = World::new(limits()).await;
     world.seal(0).await;
+    world.clock.set(NEARLY_OVER);
     let (manifest, records) = batch(&world, 0, 1, &world.identities[0]);
     let (head, mut altered) = (manifest.encode(), records.clone());
     altered[77] ^= 1;
@@ -81,6 +83,19 @@ async fn what_is_not_the_batch_of_its_manifest_is_refused() {
     world.slot(1, 0, "short").await;
 }
 
+/// A first mix whose clock is ahead, or who lies, does not get the others to release early.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_comes_early_is_to_come_again() {
+    let world = World::new(limits()).await;
+    world.seal(0).await;
+    let (manifest, records) = batch(&world, 0, 1, &world.identities[0]);
+    let body = [manifest.encode(), records].concat();
+    for (now, status) in [(START, 425), (NEARLY_OVER - 1, 425), (NEARLY_OVER, 200), (START, 200)] {
+        world.clock.set(now);
+        assert_eq!(put(&world, 1, "2/0/0", body.clone()).await.status(), status, "at {now}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_for_destroyed_keys_comes_too_late() {
     let world = World::new(limits()).await;
@@ -99,6 +114,7 @@ async fn a_batch_for_destroyed_keys_comes_too_late() {
 async fn a_large_batch_is_streamed() {
     let world = World::new(limits()).await;
     world.seal(0).await;
+    world.clock.set(NEARLY_OVER);
     let len = world.collection.shape().record_bytes(2);
     let records = vec![9; len * (8_usize << 20).div_ceil(len)];
     let mut digest = RecordDigest::default();
@@ -112,3 +128,6 @@ async fn a_large_batch_is_streamed() {
     let answer = put(&world, 1, "2/0/0", [signed.encode(), records].concat()).await;
     assert_eq!(answer.status(), 200);
 }
+
+/// The first moment at which a batch of epoch 0, which takes 100 seconds, is taken.
+const NEARLY_OVER: u64 = START + 80;

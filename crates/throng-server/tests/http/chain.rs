@@ -76,6 +76,7 @@ async fn too_few_are_dropped_and_the_next_epoch_goes_on() {
     let release = &world.releases(1).await[0];
     assert_eq!((&release["first"], &release["reports"]), (&1.into(), &CROWD.into()));
     // The analyzer heard of the first one: no number, and no guess.
+    world.slot(2, 0, "short").await;
     let status = world.json(&world.at(2, "/status")).await;
     assert_eq!(
         (&status["fates"][0]["fate"], &status["fates"][0]["words"]),

@@ -255,7 +255,8 @@ impl World {
     pub fn fates(&self) -> Vec<String> {
         let route = Route::from(&*self.network.collection);
         let role = self.network.nodes.last().unwrap().role();
-        let fates = Fates::of(&route, &role.slots(), role.keyring().live(), self.network.now);
+        let destroyed = role.keyring().destroyed();
+        let fates = Fates::of(&route, &role.slots(), &destroyed, self.network.now);
         let words =
             |fates: &Fates| (fates.first..=fates.last).map(|_| fates.fate.words()).collect();
         fates.iter().flat_map(|fates| -> Vec<String> { words(fates) }).collect()
@@ -456,7 +457,7 @@ impl World {
     /// conflict with anything.
     fn carry(&mut self, to: usize, batch: &[u8]) -> Option<Receipt> {
         let role = self.network.nodes[to].role.as_ref()?;
-        match hand_over(role.course(), batch) {
+        match hand_over(role.course(), batch, self.now(to)) {
             Ok(receipt) => {
                 self.check_receipt(to, &receipt);
                 Some(receipt)
@@ -506,7 +507,7 @@ impl World {
                 assert_eq!(*first, signed, "two directories");
             }
         }
-        let windows = self.secrets.keys().filter(|(h, w)| *h == hop && *w < keyring.live());
+        let windows = self.secrets.keys().filter(|(h, w)| *h == hop && keyring.is_destroyed(*w));
         self.destroyed.extend(windows.copied().collect::<Vec<_>>());
         let names = node.store.store().secrets.names().unwrap();
         for (_, window) in self.destroyed.iter().filter(|(h, _)| *h == hop) {
@@ -663,7 +664,8 @@ impl World {
         let route = Route::from(&*self.network.collection);
         let of = |node: &Member| {
             let (role, slots) = (node.role(), node.role().slots());
-            let fates = Fates::of(&route, &slots, role.keyring().live(), self.network.now);
+            let destroyed = role.keyring().destroyed();
+            let fates = Fates::of(&route, &slots, &destroyed, self.network.now);
             let each = fates.iter().flat_map(|fates| {
                 let fate = fates.fate;
                 (fates.first..=fates.last).map(move |epoch| (epoch, fate))
