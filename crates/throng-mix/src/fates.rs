@@ -88,7 +88,7 @@ impl Fate {
         }
     }
 
-    /// True if it will stay so.
+    /// True if nothing more is waited for. Of a lost epoch a late word may still tell why.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Open | Self::Waiting)
     }

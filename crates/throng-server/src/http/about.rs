@@ -28,7 +28,8 @@ pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
         node.parties.values().filter_map(|party| missing(party, node.now())).collect();
     let away = node.parties.values().filter_map(|party| unreachable(&node, party));
     let unreachable: Vec<Value> = away.collect();
-    let clock: Vec<Value> = node.parties.values().filter_map(|party| doubted(party)).collect();
+    let clock: Vec<Value> =
+        node.parties.values().filter_map(|party| doubted(party, node.now())).collect();
     let ready = writable && waiting.is_empty() && unreachable.is_empty() && clock.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let store = if writable { "writable" } else { "not writable" };
@@ -192,9 +193,13 @@ fn missing(party: &Party, now: u64) -> Option<Value> {
     Some(json!({ "collection": id, "window": window, "keys": keys, "signatures": signatures }))
 }
 
-/// The judgement of a clock that is not believed.
-fn doubted(party: &Party) -> Option<Value> {
+/// The judgement of a clock that is not believed, while something depends on it.
+fn doubted(party: &Party, now: u64) -> Option<Value> {
     let judgement = party.time.doubt()?;
+    let over = party.window(now).is_none() && party.course.keyring.windows().is_empty();
+    if over && !judgement.is_doubt() {
+        return None;
+    }
     Some(json!({ "collection": party.id().to_string(), "reason": judgement.to_string() }))
 }
 

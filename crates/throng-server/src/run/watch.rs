@@ -78,6 +78,7 @@ impl Watch {
 
 /// Asks everyone, for ever.
 pub async fn watch(node: Arc<Node>, peers: Peers) {
+    let mut soon = SOON;
     loop {
         // A task of its own: should an answer make it panic, the next round is asked all the same.
         let mut asking = JoinSet::new();
@@ -87,7 +88,8 @@ pub async fn watch(node: Arc<Node>, peers: Peers) {
         // Servers that were started together do not go on asking together.
         let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX);
         let calm = node.parties.values().all(|party| party.time.doubt().is_none());
-        let every = if calm { EVERY } else { SOON };
+        let every = if calm { EVERY } else { soon };
+        soon = if calm { SOON } else { (soon * 2).min(EVERY) };
         sleep(every.mul_f64(0.8 + 0.4 * jitter)).await;
     }
 }
@@ -137,7 +139,7 @@ fn progress(status: &[u8]) -> Option<Progress> {
 
 const EVERY: Duration = Duration::from_secs(15);
 
-/// The pause while somebody waits for the others' clocks to believe their own.
+/// The first pause while a clock is not believed; the next ones are longer.
 const SOON: Duration = Duration::from_millis(500);
 
 /// Seconds without an answer after which a party counts as unreachable.
