@@ -252,4 +252,20 @@ mod tests {
             assert!(error.starts_with(place), "{error}");
         }
     }
+
+    // A file was taken whose words spoke of "the mixes north and north".
+    #[test]
+    fn everyone_has_a_name_of_their_own() {
+        let named = |mixes: &[&str]| {
+            let chain = throng_wire::example::chain_through(mixes);
+            Board::parse(&Board { chain, ..board() }.to_toml()).map_err(|error| error.to_string())
+        };
+        assert!(named(&["north", "south"]).is_ok());
+        for (mixes, place) in
+            [(["north", "north"], "mix[2].name: "), (["north", "counter"], "analyzer.name: ")]
+        {
+            let error = named(&mixes).unwrap_err();
+            assert!(error.starts_with(place) && error.contains("a name of their own"), "{error}");
+        }
+    }
 }

@@ -312,6 +312,10 @@ pub(crate) fn chain(file: &Section) -> Result<Chain, Error> {
         let name = if hop == chain.hops() { "analyzer".into() } else { format!("mix[{hop}]") };
         let own = chain.hop_of(&party.identity) == Some(hop);
         file.ensure(own, &format!("{name}.identity"), "everyone has an identity of their own")?;
+        let first = chain.parties().find(|(_, other)| other.name == party.name);
+        let own = first.is_some_and(|(first, _)| first == hop);
+        let reason = format!("everyone has a name of their own, and one is {} already", party.name);
+        file.ensure(own, &format!("{name}.name"), reason)?;
     }
     Ok(chain)
 }

@@ -225,6 +225,11 @@ pub trait Logs: Send + Sync {
     /// Deletes a log. An absent one is fine.
     fn remove(&self, log: &LogName) -> Result<(), StoreError>;
 
+    /// The number of bytes that wait for the next write to disk, where there are any.
+    fn waiting(&self) -> u64 {
+        0
+    }
+
     /// Adds records as [`Logs::submit`] does, and waits until they are durable.
     fn append(&self, log: &LogName, key: &LogKey, records: &[u8]) -> Result<(), StoreError> {
         self.submit(log, key, records).wait()

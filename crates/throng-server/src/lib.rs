@@ -67,32 +67,41 @@
 //! | `noticeboard` | the analyzer of a board: batches in, bulletins out |
 //! | `party` | one collection at this server, and its duty in it |
 //! | `server`, `run`, `http` | sockets, tasks, time; the only asynchronous part |
-//! | `config`, `access`, `clock` | settings, tokens, the time |
+//! | `config`, `files`, `access`, `clock` | settings and what they name, tokens, the time |
+//! | `reload`, `roster`, `current` | other tokens, certificates and collections under way |
+//! | `audit_log` | what operators did, as a chain |
 //! | `dashboard`, `metrics` | pages and counters |
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod access;
 mod analyzer;
+mod audit_log;
 mod clock;
 mod config;
+mod current;
 mod dashboard;
 mod error;
+mod files;
 mod http;
 mod ledger;
 mod metrics;
 mod noticeboard;
 mod party;
 mod pieces;
+mod reload;
+mod roster;
 mod run;
 mod server;
 
 pub use access::{Access, Reader, Token};
 pub use analyzer::Analyzer;
+pub use audit_log::{AuditLog, Verdict};
 pub use clock::Clock;
 pub use config::{Config, Role};
 pub use error::Error;
 pub use ledger::{Entry, Ledger};
 pub use noticeboard::Noticeboard;
+pub use reload::Reloaded;
 pub use run::in_the_open;
 pub use server::{Listener, Parts, Running, Server};

@@ -38,6 +38,16 @@ pub(crate) enum Topic {
     Board(Box<Board>),
 }
 
+impl Topic {
+    /// The collection's id.
+    pub fn id(&self) -> CollectionId {
+        match self {
+            Self::Question(collection) => collection.id(),
+            Self::Board(board) => board.id(),
+        }
+    }
+}
+
 /// The duty of this server in the collection.
 enum Duty {
     /// The server strips a layer and shuffles.
@@ -174,6 +184,12 @@ impl Party {
     /// The time when everything that was due was last done.
     pub fn stepped(&self) -> u64 {
         self.stepped.load(Ordering::Relaxed)
+    }
+
+    /// True if there is nothing left to do: it has no keys, and nothing waits for the next party.
+    pub fn is_done(&self) -> bool {
+        self.course.keyring.windows().is_empty()
+            && self.mix().map_or(true, |mix| mix.waiting().is_empty())
     }
 
     /// The mix, if this server is one.

@@ -37,11 +37,29 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use trouble::Trouble;
 
-/// Starts all tasks. They end soon after `stopping`; a step under way is finished first.
-pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken) -> JoinSet<()> {
-    let mut tasks = JoinSet::new();
-    tasks.spawn(until(stopping.clone(), watch::watch(Arc::clone(node), peers.clone())));
-    for party in node.parties.values() {
+/// All tasks of a server. They end soon after `stopping`; a step under way is finished first.
+pub(crate) struct Work {
+    peers: Peers,
+    stopping: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Work {
+    /// Starts the tasks of all collections.
+    pub fn begin(node: &Arc<Node>, peers: Peers, stopping: CancellationToken) -> Self {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(until(stopping.clone(), watch::watch(Arc::clone(node), peers.clone())));
+        let mut work = Self { peers, stopping, tasks };
+        node.parties().values().for_each(|party| work.take_up(node, party));
+        work
+    }
+
+    /// Starts the tasks of one collection. They end by themselves once it is let go.
+    pub fn take_up(&mut self, node: &Arc<Node>, party: &Arc<Party>) {
+        let Self { peers, stopping, tasks } = self;
+        // Those of collections that were let go are over.
+        while tasks.try_join_next().is_some() {}
+        let stopping = stopping.child_token();
         let worker = Worker { node: Arc::clone(node), party: Arc::clone(party) };
         tasks.spawn(worker.clone().work(stopping.clone()));
         for (hop, other) in party.others() {
@@ -57,10 +75,14 @@ pub(crate) fn run(node: &Arc<Node>, peers: &Peers, stopping: &CancellationToken)
             }
         }
         if party.mix().is_ok() {
-            tasks.spawn(until(stopping.clone(), worker.hand_over(peers.clone())));
+            tasks.spawn(until(stopping, worker.hand_over(peers.clone())));
         }
     }
-    tasks
+
+    /// Waits until all of them have ended.
+    pub async fn over(mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
 }
 
 /// Another party of a collection, and the address at which it answers for it.
@@ -108,6 +130,11 @@ impl Worker {
         while !stopping.is_cancelled() {
             if trouble.due() {
                 self.note(&mut trouble, self.steps(&stopping).await);
+            }
+            if self.node.roster.let_go(&self.party) {
+                stopping.cancel();
+                let id = self.party.id();
+                return self.node.write_down(move |node| node.let_go(id)).await;
             }
             stopping.run_until_cancelled(pause(&self.party.work)).await;
         }

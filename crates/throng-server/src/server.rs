@@ -3,20 +3,24 @@
 //! ```text
 //! Server::open        identity, data directory, collections
 //!   start             listens; a task per collection steps, states keys and hands over
+//! Running::reload     tokens, certificate and collections as the file names them now
 //! Running::stop       no new connections; requests under way end; the logs are on disk
 //! ```
 
-use crate::config::{in_file, read_file, wrong};
+use crate::config::wrong;
 use crate::dashboard::{Curves, Desk, Truth};
-use crate::http::{Guard, serve, tls};
-use crate::metrics::Metrics;
+use crate::files::Files;
+use crate::http::{Certificate, Guard, Shown, Visitor, serve};
+use crate::metrics::{LOGINS_REFUSED, Metrics};
 use crate::party::{Party, Topic};
-use crate::run::{Peers, Watch, run};
-use crate::{Access, Analyzer, Clock, Config, Error, Role};
+use crate::reload::Origin;
+use crate::roster::{Parties, Roster};
+use crate::run::{Peers, Watch, Work};
+use crate::{Access, Analyzer, AuditLog, Clock, Config, Error, Reader, Role};
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::SeedableRng;
-use std::collections::BTreeMap;
-use std::fs;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,7 +32,7 @@ use throng_mix::{Limits, lock};
 use throng_wire::{CollectionId, Identity};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -117,6 +121,7 @@ pub struct Server {
     peers: Peers,
     tls: Option<TlsAcceptor>,
     listen: SocketAddr,
+    origin: Option<Origin>,
 }
 
 /// A server that listens. Dropped, it stops without waiting for anyone.
@@ -136,10 +141,12 @@ pub struct Server {
 /// }
 /// ```
 pub struct Running {
-    node: Arc<Node>,
-    address: SocketAddr,
+    pub(crate) node: Arc<Node>,
+    pub(crate) address: SocketAddr,
+    pub(crate) work: Work,
+    /// The configuration it was opened with, if there was one.
+    pub(crate) origin: Option<Origin>,
     listening: JoinHandle<()>,
-    work: JoinSet<()>,
     /// The guard that stops everything when it is dropped.
     stopping: DropGuard,
 }
@@ -164,12 +171,19 @@ pub struct Listener(TcpListener);
 /// All that one server shares among its tasks.
 pub(crate) struct Node {
     pub role: Role,
-    pub parties: BTreeMap<CollectionId, Arc<Party>>,
+    pub identity: Identity,
+    pub roster: Roster,
     pub store: Store,
+    /// The data directory, if the server was opened in one.
+    pub data: Option<PathBuf>,
+    /// The log of what operators did, where there is a data directory.
+    pub acts: Option<AuditLog>,
     pub clock: Clock,
     pub limits: Limits,
     pub metrics: Metrics,
     pub guard: Guard,
+    /// The certificate, if the server speaks TLS itself.
+    pub certificate: Option<Arc<Certificate>>,
     pub planner: Arc<Desk>,
     pub curves: Curves,
     /// The last answers of the other parties.
@@ -186,61 +200,60 @@ impl Server {
     /// Reads all files and opens the data directory. Refuses an identity that does not have the
     /// role in every collection.
     pub fn open(config: &Config, clock: Clock) -> Result<Self, Error> {
-        let (mut collections, mut boards) = (Vec::new(), Vec::new());
-        for file in &config.collections {
-            read_file(file, |text| {
-                if Board::is_in(text) {
-                    Board::parse(text).map(|board| boards.push(board))
-                } else {
-                    Collection::parse(text).map(|collection| collections.push(collection))
-                }
-            })?;
-        }
-        let read = |file: &PathBuf| fs::read(file).map_err(|error| in_file(file, &error));
-        let tls = config.tls.as_ref().map(|(certificate, key)| {
-            Ok::<_, Error>((read(certificate)?, Zeroizing::new(read(key)?)))
-        });
-        let access = config.access.as_ref().map(|file| read_file(file, Access::parse));
-        let parts = Parts {
-            role: config.role,
-            identity: Identity::read(&config.identity)?,
-            collections,
-            boards,
-            store: Store::on_disk(&config.data)?,
-            limits: config.limits.clone(),
-            tls: tls.transpose()?,
-            authority: config.authority.as_ref().map(read).transpose()?,
-            access: access.transpose()?,
-        };
-        Ok(Self { listen: config.listen, ..Self::from_parts(parts, clock)? })
+        let files = Files::read(config)?;
+        let origin = Origin::new(config, &files);
+        let store = Store::on_disk(&config.data)?;
+        let acts = AuditLog::open(&config.data, clock.now())?;
+        let place = Some((config.data.clone(), acts));
+        let server = Self::assemble(files, (config.role, store, &config.limits), place, clock)?;
+        Ok(Self { listen: config.listen, origin: Some(origin), ..server })
     }
 
     /// Opens the data directory. [`Server::start`] listens on some port of the loopback address.
     pub fn from_parts(parts: Parts, clock: Clock) -> Result<Self, Error> {
-        let Parts { role, identity, store, limits, access, tls: pem, .. } = parts;
-        let tls = pem.map(|(certificate, key)| tls(&certificate, &key)).transpose()?;
-        let peers = Peers::new(parts.authority.as_deref(), Duration::from_secs(limits.patience))?;
-        let mut parties = BTreeMap::new();
+        let Parts { role, identity, store, limits, tls, authority, access, .. } = parts;
         let questions = parts.collections.into_iter().map(|one| Topic::Question(Arc::new(one)));
         let boards = parts.boards.into_iter().map(|one| Topic::Board(Box::new(one)));
-        for topic in questions.chain(boards) {
-            let party = Party::open(&store, topic, (role, &identity), &limits, &clock)?;
+        let topics = questions.chain(boards).collect();
+        let files = Files { topics, identity, tls, authority, access };
+        Self::assemble(files, (role, store, &limits), None, clock)
+    }
+
+    fn assemble(
+        files: Files,
+        (role, store, limits): (Role, Store, &Limits),
+        place: Option<(PathBuf, AuditLog)>,
+        clock: Clock,
+    ) -> Result<Self, Error> {
+        let Files { topics, identity, access, .. } = files;
+        let shown = files.tls.as_ref().map(Shown::read).transpose()?;
+        let certificate = shown.map(|shown| Arc::new(Certificate::new(shown)));
+        let tls = certificate.as_ref().map(Certificate::acceptor).transpose()?;
+        let peers = Peers::new(files.authority.as_deref(), Duration::from_secs(limits.patience))?;
+        let mut parties = Parties::new();
+        for topic in topics {
+            let party = Party::open(&store, topic, (role, &identity), limits, &clock)?;
             if let Some(twice) = parties.insert(party.id(), Arc::new(party)) {
-                return Err(wrong("collections", format!("{} is there twice", twice.id())));
+                return Err(twice_there(twice.id()));
             }
         }
         if parties.is_empty() {
             return Err(wrong("collections", "there is nothing to serve; name one"));
         }
         let guard = Guard::new(access, &identity.public(), tls.is_some())?;
+        let (data, acts) = place.unzip();
         let node = Node {
             role,
-            parties,
+            identity,
+            roster: Roster::new(parties),
             store,
+            data,
+            acts,
             clock,
-            limits,
+            limits: limits.clone(),
             metrics: Metrics::default(),
             guard,
+            certificate,
             planner: Arc::default(),
             curves: Curves::default(),
             watch: Watch::default(),
@@ -249,26 +262,27 @@ impl Server {
             probed: Mutex::default(),
         };
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        Ok(Self { node: Arc::new(node), peers, tls, listen })
+        Ok(Self { node: Arc::new(node), peers, tls, listen, origin: None })
     }
 
     /// Binds its address and listens.
     pub async fn start(self) -> Result<Running, Error> {
-        self.node.readable_at(self.listen)?;
+        self.node.readable_at(self.listen, !self.node.guard.is_open())?;
         let listener = Listener::bind(self.listen).await?;
         self.start_on(listener)
     }
 
     /// Listens on a socket that is bound already. Must be called inside a tokio runtime.
     pub fn start_on(self, listener: Listener) -> Result<Running, Error> {
-        let Self { node, peers, tls, .. } = self;
+        let Self { node, peers, tls, origin, .. } = self;
         let (address, stop) = (listener.address()?, CancellationToken::new());
-        node.readable_at(address)?;
-        let work = run(&node, &peers, &stop);
+        node.readable_at(address, !node.guard.is_open())?;
+        node.started();
+        let work = Work::begin(&node, peers, stop.clone());
         read_ahead(&node);
         let listening = tokio::spawn(serve(listener.0, tls, Arc::clone(&node), stop.clone()));
-        tracing::info!(role = %node.role, collections = node.parties.len(), "listening");
-        Ok(Running { node, address, listening, work, stopping: stop.drop_guard() })
+        tracing::info!(role = %node.role, collections = node.parties().len(), "listening");
+        Ok(Running { node, address, work, origin, listening, stopping: stop.drop_guard() })
     }
 }
 
@@ -308,11 +322,12 @@ impl Running {
     /// closes the data directory. Whatever takes longer than a client may is given up; nothing
     /// acknowledged is lost.
     pub async fn stop(self) {
-        let Self { mut node, listening, mut work, stopping, .. } = self;
+        let Self { mut node, listening, work, stopping, .. } = self;
         drop(stopping);
         // A task that panicked has stopped too.
         let _ = listening.await;
-        while work.join_next().await.is_some() {}
+        work.over().await;
+        node.write_down(Node::stopped).await;
         // Whatever was cut off lets go of the data directory within moments.
         let given_up = Instant::now() + node.patience();
         let node = loop {
@@ -340,9 +355,100 @@ impl Node {
         done.map_or(Err(Error::Interrupted), |done| done.map_err(Into::into))
     }
 
+    /// Writes something down without holding up other tasks. It has happened, whether that works
+    /// or not.
+    pub async fn write_down(self: &Arc<Self>, write: impl FnOnce(&Self) + Send + 'static) {
+        let written = |node: &Self| {
+            write(node);
+            Ok::<_, Error>(())
+        };
+        let _ = self.blocking(written).await;
+    }
+
+    /// All collections that are served now.
+    pub fn parties(&self) -> Arc<Parties> {
+        self.roster.all()
+    }
+
+    /// Writes down what an operator did, where there is a log of it. It waits for the disk.
+    pub fn record(&self, act: &str, particulars: &[(&str, Value)]) {
+        if let Some(acts) = &self.acts {
+            acts.record(self.now(), act, particulars);
+        }
+    }
+
+    /// Writes down that somebody has signed in who may see operations.
+    pub fn entered(&self, visitor: &Visitor) {
+        if visitor.reader == Reader::Operator {
+            self.record("login", &[("name", json!(visitor.name))]);
+        }
+    }
+
+    /// Counts somebody who tried to sign in without a token. Every tenfold number of them since the
+    /// start is written down, so that those who try do not fill the disk.
+    pub fn turned_away(&self) {
+        if self.guard.is_open() {
+            return;
+        }
+        let count = self.metrics.count(LOGINS_REFUSED, "");
+        if 10_u64.checked_pow(count.ilog10()) == Some(count) {
+            self.record("logins refused", &[("since_start", json!(count))]);
+        }
+    }
+
+    /// Writes down that a collection is served no longer.
+    pub fn let_go(&self, collection: CollectionId) {
+        tracing::info!(%collection, "let go: it is named no more, and its keys are destroyed");
+        self.record("collection removed", &[("collection", json!(collection.to_string()))]);
+    }
+
+    fn started(&self) {
+        let parties = self.parties();
+        let collections: Vec<String> = parties.keys().map(CollectionId::to_string).collect();
+        let access = self.guard.access();
+        let tokens = access.iter().flat_map(Access::tokens);
+        let tokens: Vec<Value> = tokens
+            .map(|token| json!({ "name": token.name, "role": token.reader.to_string() }))
+            .collect();
+        self.record(
+            "start",
+            &[
+                ("version", json!(env!("CARGO_PKG_VERSION"))),
+                ("role", json!(self.role.to_string())),
+                ("collections", json!(collections)),
+                ("tokens", json!(tokens)),
+            ],
+        );
+        self.tell_last();
+        for collection in self.orphans() {
+            tracing::warn!(%collection, "its keys are on disk and it is not in the list: name it, \
+                                         and they are destroyed in time");
+        }
+    }
+
+    fn stopped(&self) {
+        self.record("stop", &[]);
+        self.tell_last();
+    }
+
+    /// Tells the newest hash of the audit log, for whoever keeps the log of the process elsewhere.
+    fn tell_last(&self) {
+        if let Some(acts) = &self.acts {
+            tracing::info!(last = acts.last(), "audit log");
+        }
+    }
+
+    /// The collections whose keys are on disk and that are not served.
+    fn orphans(&self) -> BTreeSet<CollectionId> {
+        let names = self.store.secrets.names().unwrap_or_default();
+        let ids = names.iter().filter_map(|name| name.rsplit_once('-')?.0.parse().ok());
+        let parties = self.parties();
+        ids.filter(|id| !parties.contains_key(id)).collect()
+    }
+
     /// Refuses to show results to everybody who reaches an address.
-    fn readable_at(&self, address: SocketAddr) -> Result<(), Error> {
-        if self.role == Role::Mix || !self.guard.is_open() || address.ip().is_loopback() {
+    pub fn readable_at(&self, address: SocketAddr, guarded: bool) -> Result<(), Error> {
+        if self.role == Role::Mix || guarded || address.ip().is_loopback() {
             return Ok(());
         }
         let reason = format!(
@@ -415,15 +521,21 @@ impl Node {
 /// Reads the published releases, so that the first visitor need not wait. A server that stops waits
 /// for one collection at most.
 fn read_ahead(node: &Arc<Node>) {
-    let parties: Vec<CollectionId> = node.parties.keys().copied().collect();
+    let parties: Vec<CollectionId> = node.parties().keys().copied().collect();
     let node = Arc::downgrade(node);
     tokio::task::spawn_blocking(move || {
         for id in parties {
             let Some(node) = node.upgrade() else { return };
+            let Some(party) = node.parties().get(&id).cloned() else { continue };
             // A visitor is told later what is wrong.
-            let _ = node.parties[&id].analyzer().and_then(Analyzer::published);
+            let _ = party.analyzer().and_then(Analyzer::published);
         }
     });
+}
+
+/// The error for a collection that is named by two files.
+pub(crate) fn twice_there(id: CollectionId) -> Error {
+    wrong("collections", format!("{id} is there twice"))
 }
 
 /// A fresh generator for permutations and keys, seeded by the operating system.

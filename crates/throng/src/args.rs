@@ -12,7 +12,7 @@ pub use account::Plain;
 pub use by_key::ByKey;
 pub use chain::{Demo, Results, Send, Serve, ServeArgs};
 pub use collection::{Below, Collection, NewCollection, Words};
-pub use operate::{Doctor, Token};
+pub use operate::{Doctor, Log, Token};
 pub use plan::{Audit, FittedMechanism, Limits, LooseWish, Plan, Simulate, ValuesArgs, Wish};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -82,6 +82,9 @@ pub enum Command {
     Doctor(Doctor),
     /// Let somebody read at an analyzer or a mix
     Token(Token),
+    /// What operators did at a party, and whether the log of it was tampered with
+    #[command(subcommand, after_help = example("log verify --data north-data"))]
+    Log(Log),
     /// Write, verify and state the promise of a collection
     #[command(subcommand, after_help = example("collection show crashes.toml"))]
     Collection(Collection),

@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod figures;
 mod local;
+mod log;
 mod manual;
 mod parallel;
 mod plan;
@@ -23,6 +24,7 @@ mod results;
 mod rounds;
 mod send;
 mod serve;
+mod shield;
 mod simulate;
 mod stop;
 mod token;
@@ -80,6 +82,7 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Rounds(request) => rounds::run(&request)?,
         Command::Doctor(request) => doctor::run(&request)?,
         Command::Token(request) => return token::run(&request, cli.json),
+        Command::Log(request) => log::run(&request)?,
         Command::Manual { out } => manual::write(&out)?,
         Command::Account(query) => account::run(query)?,
         Command::Calibrate(request) => calibrate::run(request)?,

@@ -245,7 +245,7 @@ impl Analyzer {
             StatusCode::NOT_FOUND => bail!("{url} is not there; is {} an analyzer?", self.url),
             StatusCode::UNAUTHORIZED if self.token.is_some() => bail!(
                 "{} does not know this token; its operator makes one with `throng token --role \
-                 viewer`, and restarts the analyzer",
+                 viewer`, and sends the analyzer SIGHUP",
                 self.url
             ),
             StatusCode::UNAUTHORIZED => bail!(

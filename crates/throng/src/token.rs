@@ -88,10 +88,12 @@ fn names(access: &Access) -> String {
 fn advice(request: &Request) -> String {
     let file = request.file.display();
     match &request.revoke {
-        Some(name) => format!("{name} is no longer in {file}; restart the server to shut them out"),
+        Some(name) => {
+            format!("{name} is no longer in {file}; send the server SIGHUP to shut them out")
+        }
         None => format!(
             "The token above is not shown again. {file} keeps its digest; name it in the server's \
-             configuration, under [access], as tokens = \"{file}\", and restart the server."
+             configuration, under [access], as tokens = \"{file}\", and send the server SIGHUP."
         ),
     }
 }

@@ -114,12 +114,13 @@ const THRONG: &str = env!("CARGO_BIN_EXE_throng");
 const FIRST: [&str; 3] = ["keygen", "plan", "collection new"];
 
 /// Examples that do not end, need a chain, or take minutes.
-const NOT_HERE: [&str; 9] = [
+const NOT_HERE: [&str; 10] = [
     "throng demo",
     "throng serve",
     "throng send",
     "throng results",
     "throng doctor --",
+    "throng log",
     "throng bench",
     "throng figures",
     "throng simulate burst-count --n 1e6",

@@ -96,6 +96,11 @@ impl Log {
         read(&self.shared.directory, key, Some(end), visit)
     }
 
+    /// The number of bytes in the queue.
+    pub fn waiting(&self) -> usize {
+        lock(&self.shared.queue).records.len()
+    }
+
     fn check(&self, key: &LogKey) -> Result<(), StoreError> {
         if self.shared.key.same(key) { Ok(()) } else { Err(DAMAGED) }
     }

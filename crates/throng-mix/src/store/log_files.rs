@@ -104,6 +104,10 @@ impl Logs for LogFiles {
         files::if_there(fs::remove_dir_all(&doomed)).map_err(&doing)?;
         Ok(())
     }
+
+    fn waiting(&self) -> u64 {
+        self.used().values().flatten().map(|log| log.waiting() as u64).sum()
+    }
 }
 
 /// The name of the empty file in a log that takes no more records.

@@ -36,10 +36,11 @@ impl<'a> Ask<'a> {
     /// All collections, with the last round of each board.
     pub fn site(&self) -> Result<Site, Error> {
         let (node, now) = (self.node, self.now);
-        let others = node.parties.values().flat_map(|party| party.others());
+        let parties = node.parties();
+        let others = parties.values().flat_map(|party| party.others());
         let heard = others
             .filter_map(|(_, party)| Some((party.url.clone(), node.watch.party(&party.url)?)));
-        let places = node.parties.values().map(|party| Place::of(node, party, now));
+        let places = parties.values().map(|party| Place::of(node, party, now));
         Ok(Site { now, heard: heard.collect(), places: places.collect::<Result<_, _>>()? })
     }
 

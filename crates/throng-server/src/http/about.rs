@@ -4,6 +4,7 @@
 use super::guard::{Operator, Viewer};
 use super::path::{Here, Number};
 use super::problem::Problem;
+use crate::Error;
 use crate::metrics::reports;
 use crate::party::Party;
 use crate::server::Node;
@@ -24,12 +25,13 @@ pub async fn health() -> &'static str {
 /// `GET /readyz`: tells whether reports and batches can be taken now, and what is missing if not.
 pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
     let writable = node.writable().await;
+    let parties = node.parties();
     let waiting: Vec<Value> =
-        node.parties.values().filter_map(|party| missing(party, node.now())).collect();
-    let away = node.parties.values().filter_map(|party| unreachable(&node, party));
+        parties.values().filter_map(|party| missing(party, node.now())).collect();
+    let away = parties.values().filter_map(|party| unreachable(&node, party));
     let unreachable: Vec<Value> = away.collect();
     let clock: Vec<Value> =
-        node.parties.values().filter_map(|party| doubted(party, node.now())).collect();
+        parties.values().filter_map(|party| doubted(party, node.now())).collect();
     let ready = writable && waiting.is_empty() && unreachable.is_empty() && clock.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let store = if writable { "writable" } else { "not writable" };
@@ -44,8 +46,9 @@ pub async fn ready(State(node): State<Arc<Node>>) -> (StatusCode, Json<Value>) {
 pub async fn metrics(
     State(node): State<Arc<Node>>,
     _: Operator,
-) -> ([(HeaderName, &'static str); 1], String) {
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], node.metrics.render(&node))
+) -> Result<([(HeaderName, &'static str); 1], String), Problem> {
+    let text = node.blocking(|node| Ok::<_, Error>(node.metrics.render(node))).await?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], text))
 }
 
 /// `GET /openapi.json`: the description of all paths.
@@ -55,7 +58,8 @@ pub async fn openapi() -> ([(HeaderName, &'static str); 1], &'static str) {
 
 /// `GET /v1/collections`: the list of collections.
 pub async fn collections(State(node): State<Arc<Node>>) -> Json<Value> {
-    let each = node.parties.values().map(|party| {
+    let parties = node.parties();
+    let each = parties.values().map(|party| {
         let (title, question) = (&party.route().title, party.question());
         let mut row = json!({
             "id": party.id().to_string(),

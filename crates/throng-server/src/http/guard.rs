@@ -5,8 +5,9 @@
 //! when it started. So a cookie is worth nothing after a restart, and never contains the token.
 
 use super::problem::Problem;
+use crate::current::Current;
 use crate::server::{Node, seeded};
-use crate::{Access, Error, Reader, Role, Token};
+use crate::{Access, Error, Reader, Token};
 use aws_lc_rs::hmac;
 use axum::extract::FromRequestParts;
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST};
@@ -21,7 +22,8 @@ use zeroize::Zeroizing;
 
 /// Tokens and sessions of a server.
 pub(crate) struct Guard {
-    access: Option<Access>,
+    /// The tokens, which a reload replaces. A session names one, and ends with it.
+    access: Current<Option<Access>>,
     sessions: hmac::Key,
     /// The name of its cookies, which differs between several parties on one host.
     cookie: String,
@@ -58,17 +60,28 @@ impl Guard {
         // Browsers take a cookie of the first name from nobody but this host, over TLS.
         let cookie =
             if secure { format!("__Host-throng-{mark}") } else { format!("throng-{mark}") };
-        Ok(Self { access, sessions, cookie, secure })
+        Ok(Self { access: Current::new(access), sessions, cookie, secure })
     }
 
     /// True if everybody may read.
     pub fn is_open(&self) -> bool {
-        self.access.is_none()
+        self.access.read().is_none()
+    }
+
+    /// The tokens as they are now.
+    pub fn access(&self) -> Arc<Option<Access>> {
+        self.access.read()
+    }
+
+    /// Puts other tokens in their place.
+    pub fn replace(&self, access: Option<Access>) {
+        self.access.replace(access);
     }
 
     /// The visitor who sent a request, if they may read something.
     pub fn visitor(&self, headers: &HeaderMap, now: u64) -> Option<Visitor> {
-        let Some(access) = &self.access else {
+        let access = self.access.read();
+        let Some(access) = &*access else {
             return Some(Visitor { name: None, reader: Reader::Operator });
         };
         let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -83,14 +96,22 @@ impl Guard {
         Some(Visitor { name: Some(token.name.clone()), reader: token.reader })
     }
 
-    /// The cookie of a new session.
-    pub fn begin(&self, secret: &str, headers: &HeaderMap, now: u64) -> Option<HeaderValue> {
-        let token = self.access.as_ref()?.who(secret)?;
+    /// The cookie of a new session, and whose it is.
+    pub fn begin(
+        &self,
+        secret: &str,
+        headers: &HeaderMap,
+        now: u64,
+    ) -> Option<(HeaderValue, Visitor)> {
+        let access = self.access.read();
+        let token = access.as_ref().as_ref()?.who(secret)?;
         let (who, until) = (hex(&token.digest), now + SESSION);
         let code = hex(hmac::sign(&self.sessions, signed(&who, until).as_bytes()).as_ref());
         // A proxy that ends TLS says so; whoever lies about it spoils no cookie but their own.
         let proxied = headers.get("x-forwarded-proto").is_some_and(|proto| proto == "https");
-        self.cookie(&format!("{who}.{until}.{code}"), SESSION, self.secure || proxied)
+        let value = format!("{who}.{until}.{code}");
+        let visitor = Visitor { name: Some(token.name.clone()), reader: token.reader };
+        Some((self.cookie(&value, SESSION, self.secure || proxied)?, visitor))
     }
 
     /// The cookie that ends a session.
@@ -125,7 +146,7 @@ impl FromRequestParts<Arc<Node>> for Viewer {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
-        if node.role == Role::Analyzer && node.guard.is_open() && !local(parts) {
+        if node.guard.is_open() && !local(parts) {
             return Err(Problem::HOST);
         }
         let visitor = node.guard.visitor(&parts.headers, node.now());
@@ -213,7 +234,8 @@ mod tests {
     #[test]
     fn a_token_opens_a_session_that_ends() {
         let (secret, guard) = guard();
-        let cookie = guard.begin(&secret, &HeaderMap::new(), 1_000).unwrap();
+        let (cookie, visitor) = guard.begin(&secret, &HeaderMap::new(), 1_000).unwrap();
+        assert_eq!(visitor.name.as_deref(), Some("a"));
         let cookie = cookie.to_str().unwrap();
         assert!(!cookie.contains(&secret["throng_".len()..]));
         for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"] {
@@ -233,8 +255,26 @@ mod tests {
             assert!(guard.visitor(&with(COOKIE, forged), 1_000).is_none(), "{forged}");
         }
         let proxied = with("x-forwarded-proto".parse().unwrap(), "https");
-        let cookie = guard.begin(&secret, &proxied, 1_000).unwrap();
+        let (cookie, _) = guard.begin(&secret, &proxied, 1_000).unwrap();
         assert!(cookie.to_str().unwrap().ends_with("; Secure"));
+    }
+
+    #[test]
+    fn a_session_ends_with_its_token() {
+        let (secret, guard) = guard();
+        let (cookie, _) = guard.begin(&secret, &HeaderMap::new(), 1_000).unwrap();
+        let headers = with(COOKIE, cookie.to_str().unwrap().split(';').next().unwrap());
+        let before = Option::clone(&guard.access());
+        // Another token of the same name is not the one that opened the session.
+        let mut other = Access::default();
+        other.add(Token::generate("a", Reader::Operator).unwrap().1).unwrap();
+        for (access, seen) in
+            [(Some(other), false), (before, true), (Some(Access::default()), false)]
+        {
+            guard.replace(access);
+            assert_eq!(guard.visitor(&headers, 1_000).is_some(), seen);
+            assert_eq!(guard.begin(&secret, &HeaderMap::new(), 1_000).is_some(), seen);
+        }
     }
 
     #[test]

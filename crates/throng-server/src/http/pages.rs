@@ -114,9 +114,11 @@ pub async fn login(
     let form = timely(&node, whole(body, FORM)).await?;
     let token = zeroize::Zeroizing::new(field(&form, "token").unwrap_or_default());
     let to = local(field(&form, "next").as_deref());
-    if let Some(cookie) = node.guard.begin(token.trim(), &headers, node.now()) {
+    if let Some((cookie, visitor)) = node.guard.begin(token.trim(), &headers, node.now()) {
+        node.write_down(move |node| node.entered(&visitor)).await;
         return Ok(see(&to, Some(cookie)));
     }
+    node.write_down(Node::turned_away).await;
     let page = dashboard::login(frame(&node, None, ""), &to, true);
     Ok((StatusCode::FORBIDDEN, Page(page)).into_response())
 }

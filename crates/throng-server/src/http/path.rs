@@ -27,8 +27,9 @@ impl FromRequestParts<Arc<Node>> for Here {
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
         let params = params(parts, node).await?;
-        let party = named(&params, &["id"]).ok().and_then(|id: CollectionId| node.parties.get(&id));
-        Ok(Self(Arc::clone(party.ok_or(throng_mix::Error::UnknownCollection)?)))
+        let id: Option<CollectionId> = named(&params, &["id"]).ok();
+        let party = id.and_then(|id| node.parties().get(&id).cloned());
+        Ok(Self(party.ok_or(throng_mix::Error::UnknownCollection)?))
     }
 }
 

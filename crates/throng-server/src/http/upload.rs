@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use std::sync::Arc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// `POST /v1/collections/{id}/epochs/{epoch}/reports`: sealed reports back to back in, `202` and
 /// nothing else out, once they are on disk.
@@ -22,8 +22,10 @@ pub async fn submit(
     Number(epoch): Number,
     body: Body,
 ) -> Result<StatusCode, Problem> {
+    let began = Instant::now();
     let taken = take(&node, &party, epoch, body).await.map_err(Problem::from);
-    node.metrics.upload(taken.as_ref().err().map(|problem| problem.name), node.now());
+    let refused = taken.as_ref().err().map(|problem| problem.name);
+    node.metrics.upload(refused, began.elapsed(), node.now());
     taken.map(|()| StatusCode::ACCEPTED)
 }
 

@@ -87,7 +87,7 @@ pub async fn watch(node: Arc<Node>, peers: Peers) {
         asking.join_next().await;
         // Servers that were started together do not go on asking together.
         let jitter = f64::from(getrandom::u32().unwrap_or(0)) / f64::from(u32::MAX);
-        let calm = node.parties.values().all(|party| party.time.doubt().is_none());
+        let calm = node.parties().values().all(|party| party.time.doubt().is_none());
         let every = if calm { EVERY } else { soon };
         soon = if calm { SOON } else { (soon * 2).min(EVERY) };
         sleep(every.mul_f64(0.8 + 0.4 * jitter)).await;
@@ -95,10 +95,11 @@ pub async fn watch(node: Arc<Node>, peers: Peers) {
 }
 
 async fn round(node: &Node, peers: &Peers) {
-    let others = node.parties.values().flat_map(|party| party.others());
+    let parties = node.parties();
+    let others = parties.values().flat_map(|party| party.others());
     let urls: BTreeSet<&str> = others.map(|(_, party)| party.url.as_str()).collect();
     let health = urls.into_iter().map(|url| ask_health(node, peers, url).boxed());
-    let own = node.parties.values().filter(|_| node.role == Role::Analyzer);
+    let own = parties.values().filter(|_| node.role == Role::Analyzer);
     let running = own.filter(|party| party.route().epoch_at(node.now()).is_some());
     let progress = running.map(|party| ask_progress(node, peers, party).boxed());
     let asks: Vec<BoxFuture<'_, ()>> = health.chain(progress).collect();
@@ -110,7 +111,7 @@ async fn ask_health(node: &Node, peers: &Peers, url: &str) {
     let health = format!("{url}/healthz");
     let answer = timeout(PATIENCE, peers.time(&health, HEALTH)).await.unwrap_or(Err(Failure::Slow));
     if let Ok(Some(time)) = answer {
-        for party in node.parties.values() {
+        for party in node.parties().values() {
             let here = party.others().filter(|(_, other)| other.url == url);
             here.for_each(|(hop, _)| party.time.hear(hop, time));
         }

@@ -1,7 +1,8 @@
-//! Arguments of an operator's commands around the servers: a check-up and tokens.
+//! Arguments of an operator's commands around the servers: a check-up, tokens, the audit log.
 
+use super::example;
 use super::plan::one_of;
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use throng_server::{Reader, Role};
 
@@ -44,6 +45,25 @@ pub struct Token {
     /// Remove the token of this name instead
     #[arg(long, value_name = "NAME", conflicts_with_all = ["role", "name"])]
     pub revoke: Option<String>,
+}
+
+/// The ways to look at the audit log of a party.
+#[derive(Subcommand)]
+pub enum Log {
+    /// List what was done, and say whether the log holds
+    #[command(after_help = example("log show --data north-data"))]
+    Show {
+        /// The data directory of the party
+        #[arg(long)]
+        data: PathBuf,
+    },
+    /// Say whether every line is as it was written; if not, the exit code is 1
+    #[command(after_help = example("log verify --data north-data"))]
+    Verify {
+        /// The data directory of the party
+        #[arg(long)]
+        data: PathBuf,
+    },
 }
 
 /// The roles of a party.

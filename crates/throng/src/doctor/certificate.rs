@@ -8,6 +8,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, Error, RootCertStore, ServerConfig};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -55,6 +57,10 @@ fn pair(chain: &[CertificateDer<'static>], key: &Path, findings: &mut Findings) 
     let name = key.display();
     let remedy = "`key` under [tls] names the PEM file of the private key of that certificate";
     let bytes = Zeroizing::new(findings.need("TLS", read(key), remedy)?);
+    let mode = fs::metadata(key).map_or(0, |metadata| metadata.permissions().mode());
+    if mode & 0o077 != 0 {
+        findings.fail("TLS", format!("others may read {name}"), &format!("chmod 600 {name}"));
+    }
     // The parser's message about a key is not repeated.
     let key = PrivateKeyDer::from_pem_slice(&bytes);
     let key = key.map_err(|_| format!("{name} holds no private key"));
@@ -89,9 +95,12 @@ fn out_of_force(own: &ParsedCertificate, others: &[CertificateDer]) -> Option<&'
 mod tests {
     use super::*;
     use rcgen::{CertificateParams, KeyPair, date_time_ymd};
-    use std::fs;
 
     fn found(years: (i32, i32), host: &str, other_key: bool) -> String {
+        found_of(years, host, other_key, 0o600)
+    }
+
+    fn found_of(years: (i32, i32), host: &str, other_key: bool, mode: u32) -> String {
         let directory = tempfile::tempdir().unwrap();
         let files = ["cert.pem", "key.pem"].map(|name| directory.path().join(name));
         let key = KeyPair::generate().unwrap();
@@ -102,6 +111,7 @@ mod tests {
         let written = if other_key { KeyPair::generate().unwrap() } else { key };
         fs::write(&files[0], certificate.pem()).unwrap();
         fs::write(&files[1], written.serialize_pem()).unwrap();
+        fs::set_permissions(&files[1], fs::Permissions::from_mode(mode)).unwrap();
         let mut findings = Findings::default();
         examine(&files[0], &files[1], [host].into_iter(), &mut findings);
         findings.lines().join("\n")
@@ -116,5 +126,13 @@ mod tests {
         assert!(found((3000, 4000), "north.example", false).contains("is not valid yet"));
         let other = found((2000, 4000), "north.example", true);
         assert!(other.contains("is the key of another certificate"), "{other}");
+    }
+
+    #[test]
+    fn a_key_that_others_may_read_is_found() {
+        for (mode, found) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
+            let lines = found_of((2000, 4000), "north.example", false, mode);
+            assert_eq!(lines.contains("others may read"), found, "{mode:o}: {lines}");
+        }
     }
 }

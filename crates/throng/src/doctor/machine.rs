@@ -3,18 +3,21 @@
 use super::clock;
 use super::finding::Findings;
 use crate::parallel::cores;
+use crate::shield;
+use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-/// Looks at processors, memory, disk, clock and loopback.
+/// Looks at processors, memory, swap, open files, disk, clock and loopback.
 pub fn examine(findings: &mut Findings) {
     findings.ok("processors", cores());
     if let Some(free) = available_memory() {
         let remedy = "a mix keeps batches on disk beyond limits.memory: set that below it";
         room("memory", free, "available", remedy, findings);
     }
+    secrets(findings);
     let temporary = std::env::temp_dir();
     let name = temporary.display();
     let kept = tempfile::tempfile().map(|_| format!("{name} takes them"));
@@ -34,6 +37,29 @@ pub fn examine(findings: &mut Findings) {
         "next",
         "a party is checked with --config FILE --role mix|analyzer, a chain with --collection FILE",
     );
+}
+
+/// Says where the secrets of a server may be left, and how many connections it can have.
+pub fn secrets(findings: &mut Findings) {
+    findings.ok("core dumps", "throng serve turns them off for itself");
+    match (shield::swaps(), shield::may_lock()) {
+        (_, true) => findings.ok("swap", "throng serve locks its memory, so that none goes there"),
+        (false, false) => findings.ok("swap", "this machine has none"),
+        (true, false) => {
+            let says = "keys in memory may go to swap: the limit on locked memory is not infinite";
+            let remedy = "LimitMEMLOCK=infinity in the unit, or ulimit -l unlimited; or encrypt \
+                          the swap, or turn it off";
+            findings.warn("swap", says, remedy);
+        }
+    }
+    match getrlimit(Resource::Nofile).current {
+        Some(most) if most < FILES => {
+            let says = format!("a process may open {most}, and every connection is one");
+            findings.warn("files", says, "LimitNOFILE=65536 in the unit, or ulimit -n 65536");
+        }
+        Some(most) => findings.ok("files", format!("a process may open {most}")),
+        None => findings.ok("files", "a process may open as many as it likes"),
+    }
 }
 
 /// Checks that the disk of a directory has room.
@@ -69,6 +95,9 @@ fn available_memory() -> Option<u64> {
 }
 
 const GIB: u64 = 1 << 30;
+
+/// The files of a server with the connections that `limits.requests` allows by default.
+const FILES: u64 = 2 * 4_096 + 64 + 256;
 
 /// The beginning of 2025: a clock that says less is wrong.
 const EARLIEST: u64 = 1_735_689_600;

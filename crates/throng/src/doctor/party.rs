@@ -27,6 +27,7 @@ pub async fn examine(
     let seats = seats(&config, identity.as_ref(), findings);
     tls(&config, &seats, findings);
     access(&config, findings);
+    machine::secrets(findings);
     let busy = data(&config.data, running, findings).unwrap_or(false);
     let http = http(&config, findings)?;
     let alone = port(&config, &http, &seats, running, findings).await;
