@@ -197,14 +197,16 @@ def read_chain(table):
 
 
 def read_party(given, seen):
-    """The canonical bytes of a party, whose identity nobody before it has."""
+    """The canonical bytes of a party, whose identity and name nobody before it has."""
     name, url = given.line("name"), given.line("url")
     place = r"[A-Za-z0-9\-._~\[\]%]([A-Za-z0-9\-._~/:\[\]%]*[A-Za-z0-9\-._~\[\]%])?"
     given.require("url", re.fullmatch("https?://" + place, url))
     identity = given.get("identity", str)
     given.require("identity", re.fullmatch("[0-9a-f]{64}", identity))
     given.require("identity", is_identity(bytes.fromhex(identity)) and identity not in seen)
-    seen.add(identity)
+    read_as = " ".join(re.sub(UNSEEN, "", name).lower().split())
+    given.require("name", read_as not in seen)
+    seen |= {identity, read_as}
     return as_text(name) + as_text(url) + bytes.fromhex(identity)
 
 
@@ -225,6 +227,8 @@ QUESTION = {"text", "value", "low", "high", "unit", "labels"}
 PROMISE = {"epsilon", "delta", "crowd", "corrupt", "epochs", "lifetime_epsilon", "lifetime_delta"}
 SCHEDULE = {"start", "every", "grace", "below", "window"}
 PARTY = {"name", "url", "identity"}
+# Marks in a name that do not show.
+UNSEEN = "[\u00ad\u200b-\u200f\u2060\ufeff]"
 # Of each mechanism the value it answers for, and its parameters in canonical order.
 MECHANISMS = {
     "bit-sum": ("bit", ["flip"]),
@@ -421,6 +425,8 @@ CHANGES = [
     ("mix[1].url:", "https://north.example", "https://user@north.example"),
     ("mix[1].url:", "https://north.example", "https://north.example?a=b"),
     ("mix[1].name:", '"north"', '""'),
+    ("mix[2].name:", '"south"', '"north"'),
+    ("mix[2].name:", '"south"', '" North"'),
     ("mix[1].identity:", NORTH, NORTH[1:]),
     ("mix[1].identity:", NORTH, NORTH.upper()),
     ("mix[1].identity:", NORTH, "01" + "00" * 31),

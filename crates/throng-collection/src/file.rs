@@ -312,10 +312,10 @@ pub(crate) fn chain(file: &Section) -> Result<Chain, Error> {
         let name = if hop == chain.hops() { "analyzer".into() } else { format!("mix[{hop}]") };
         let own = chain.hop_of(&party.identity) == Some(hop);
         file.ensure(own, &format!("{name}.identity"), "everyone has an identity of their own")?;
-        let first = chain.parties().find(|(_, other)| other.name == party.name);
-        let own = first.is_some_and(|(first, _)| first == hop);
-        let reason = format!("everyone has a name of their own, and one is {} already", party.name);
-        file.ensure(own, &format!("{name}.name"), reason)?;
+        let alike = |other: &(u8, &Party)| other.0 < hop && reads_alike(&other.1.name, &party.name);
+        let first = chain.parties().find(alike);
+        let taken = first.map(|(_, other)| format!("another party is called {}", other.name));
+        file.ensure(taken.is_none(), &format!("{name}.name"), taken.unwrap_or_default())?;
     }
     Ok(chain)
 }
@@ -331,6 +331,18 @@ fn party(section: &Section) -> Result<Party, Error> {
     let key = "an Ed25519 public key as 64 hexadecimal digits; throng keygen prints it";
     let identity = identity.map_err(|_| section.wrong("identity", key))?;
     Ok(Party { name, url, identity })
+}
+
+/// True if people would take two names for the same: up to case, and to spaces and marks that do
+/// not show.
+fn reads_alike(one: &str, other: &str) -> bool {
+    let unseen =
+        |c: char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    let read = |name: &str| -> String {
+        let name = name.replace(unseen, "").to_lowercase();
+        name.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    read(one) == read(other)
 }
 
 fn is_url(url: &str) -> bool {

@@ -59,9 +59,11 @@ pub struct Release {
     pub spent: Budget,
     /// The distance that liars can move an estimate.
     pub influence: Influence,
-    /// Messages that each mix left out, in the order of the chain, and then the analyzer.
+    /// Messages that each mix left out, in the order of the chain, and then the analyzer; each count
+    /// is rounded at random to hundreds by whoever tells it.
     pub losses: Vec<Loss>,
-    /// Messages that could be opened and are not what a client sends. Only the analyzer can tell.
+    /// Messages that could be opened and are not what a client sends, rounded likewise. Only the
+    /// analyzer can tell.
     pub nonsense: u64,
     /// The batch.
     pub batch: BatchId,
@@ -107,7 +109,7 @@ impl Release {
         self.last - self.first + 1
     }
 
-    /// Messages that were left out on the whole way.
+    /// Messages that were left out on the whole way, as far as it is told: about as many.
     pub fn left_out(&self) -> u64 {
         let all = self.losses.iter().flat_map(|loss| [loss.replayed, loss.malformed]);
         all.fold(self.nonsense, u64::saturating_add)

@@ -2,7 +2,8 @@
 //! ids, and files that are refused.
 
 use serde_json::Value;
-use throng_collection::{Collection, Terms};
+use throng_collection::{Board, Collection, Terms, example};
+use throng_wire::example::chain_through;
 use throng_wire::hex;
 
 #[test]
@@ -14,7 +15,7 @@ fn files_are_read_as_the_vectors_say() {
         assert_eq!(hex(&collection.canonical()), case["canonical"], "{}", case["name"]);
         assert_eq!(collection.id().to_string(), case["id"], "{}", case["name"]);
     }
-    assert_eq!((accepted.len(), cases.len()), (6, 86));
+    assert_eq!((accepted.len(), cases.len()), (6, 88));
 }
 
 #[test]
@@ -67,6 +68,49 @@ fn a_damaged_file_never_panics() {
             }
         }
     }
+}
+
+/// People are told that the promise rests on one of these names.
+#[test]
+fn parties_whose_names_read_alike_are_refused() {
+    let (collection, board) = (example::collection(), example::board());
+    let named = |names: [&str; 2]| {
+        let mut chain = chain_through(&["a", "b"]);
+        chain.mixes.iter_mut().zip(names).for_each(|(mix, name)| mix.name = name.into());
+        chain
+    };
+    for chain in [named(["north", "south"]), named(["North Star", "North Sea"])] {
+        let collection = Collection { chain: chain.clone(), ..collection.clone() };
+        assert!(Collection::parse(&collection.to_toml()).is_ok());
+        assert!(Board::parse(&Board { chain, ..board.clone() }.to_toml()).is_ok());
+    }
+    for again in [
+        "north",
+        "North",
+        " north",
+        "north\u{a0}",
+        "\u{2003}NORTH ",
+        "no\u{200b}rth",
+        "nor\u{ad}th",
+        "\u{feff}north",
+    ] {
+        let chain = named(["north", again]);
+        let collection = Collection { chain: chain.clone(), ..collection.clone() };
+        let refused = Collection::parse(&collection.to_toml()).unwrap_err().to_string();
+        let expected = "mix[2].name: another party is called north";
+        assert_eq!(refused, expected, "{again:?}");
+        let board = Board { chain, ..board.clone() };
+        assert_eq!(Board::parse(&board.to_toml()).unwrap_err().to_string(), expected);
+        // Nor may the analyzer be taken for a mix.
+        let mut chain = chain_through(&["north"]);
+        chain.analyzer.name = again.into();
+        let collection = Collection { chain, ..collection };
+        let refused = Collection::parse(&collection.to_toml()).unwrap_err().to_string();
+        assert_eq!(refused, "analyzer.name: another party is called north", "{again:?}");
+    }
+    let chain = named(["two  words", "Two Words"]);
+    let collection = Collection { chain, ..collection };
+    assert!(Collection::parse(&collection.to_toml()).is_err());
 }
 
 /// The names of the files that are accepted, and the files.

@@ -3,7 +3,7 @@
 
 use crate::peel::{Fingerprints, Peeler};
 use crate::store::{Blob, BlobWriter, Change, LogName, RowKey, Store, StoreError, Table, blob};
-use crate::{Error, Keyring, Limits, Slot, Slots, Stage, Step, Timetable, Why, lock};
+use crate::{Error, Keyring, Limits, Rounding, Slot, Slots, Stage, Step, Timetable, Why, lock};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -77,8 +77,10 @@ pub struct OpenedBatch {
     pub manifest: SignedManifest,
     /// Records that opened.
     pub valid: u64,
-    /// Records that did not open, or came twice.
+    /// Records that did not open, or came twice, as they are told.
     pub loss: Loss,
+    /// The rounding of all losses of the slot that are told.
+    pub rounding: Rounding,
     seen: Fingerprints,
 }
 
@@ -248,7 +250,7 @@ impl Course {
     ) -> Result<Option<OpenedBatch>, E> {
         let slot = self.slot(first)?;
         let Stage::Received(manifest) = slot.stage.clone() else { return Ok(None) };
-        let Some(opener) = self.opener(first)? else {
+        let (Some(opener), Some(rounding)) = (self.opener(first)?, self.rounding(first)) else {
             self.put(slot.at(Stage::Dropped { why: Why::Keys, reports: 0 }), &[])?;
             return Ok(None);
         };
@@ -266,7 +268,8 @@ impl Course {
             left -= take as u64;
         }
         let Peeler { seen, valid, loss, .. } = peeler;
-        Ok(Some(OpenedBatch { slot, manifest, valid, loss, seen }))
+        let loss = rounding.loss(loss);
+        Ok(Some(OpenedBatch { slot, manifest, valid, loss, rounding, seen }))
     }
 
     /// Returns true if this many reports are a crowd; decides what becomes of the slot if they are
@@ -286,6 +289,11 @@ impl Course {
         let epoch = if self.hop == 1 { epoch } else { self.route.schedule.window_of(epoch) };
         let binding = Binding { collection: self.id, epoch, hop: self.hop, analyzer };
         Ok(Some(Opener::new(&secret, &binding)?))
+    }
+
+    /// The rounding of losses of the slot that begins with an epoch, if its keys are here.
+    pub(crate) fn rounding(&self, first: u64) -> Option<Rounding> {
+        Some(Rounding::derive(&self.keyring.secret(first)?, first, self.hop))
     }
 
     /// The records of earlier batches of the same window.

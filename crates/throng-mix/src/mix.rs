@@ -176,7 +176,9 @@ impl Mix {
         // What it remembers of every report is not needed while they are shuffled.
         let (valid, loss) = (peeler.valid, peeler.loss);
         drop(peeler);
-        self.leave(&slot, valid, vec![loss], [0; 32], shuffler, rng)
+        // Without keys nothing was taken, and so nothing was lost.
+        let told = course.rounding(first).map(|rounding| rounding.loss(loss)).unwrap_or_default();
+        self.leave(&slot, valid, vec![told], [0; 32], shuffler, rng)
     }
 
     /// Mixes a batch at a later mix: a crowd leaves, fewer are dropped.

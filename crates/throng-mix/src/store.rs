@@ -396,7 +396,7 @@ pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
     aws_lc_rs::constant_time::verify_slices_are_equal(a, b).is_ok()
 }
 
-fn expand(from: &hkdf::Prk, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
+pub(crate) fn expand(from: &hkdf::Prk, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
     let mut key = Zeroizing::new([0; 32]);
     let fits = "32 bytes are one block of HKDF-SHA256";
     from.expand(info, HKDF_SHA256).expect(fits).fill(&mut *key).expect(fits);

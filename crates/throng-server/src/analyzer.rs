@@ -175,7 +175,7 @@ impl Analyzer {
             spent: Budget::of(terms, total),
             influence: Influence::of(terms, reports, tally),
             losses: manifest.losses.iter().copied().chain([opened.loss]).collect(),
-            nonsense,
+            nonsense: opened.rounding.nonsense(nonsense),
             batch: manifest.id(),
             ledger: hash,
             about: Some(About::of(self.collection(), first, last)),

@@ -30,8 +30,8 @@
 //! Paths are relative to the file. A key that is not known is refused.
 
 use crate::Error;
+use crate::text::read_text;
 use std::fmt;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use throng_collection::seconds;
@@ -143,7 +143,7 @@ pub(crate) fn read_file<T, E: ToString>(
     file: &Path,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<T, Error> {
-    let text = fs::read_to_string(file).map_err(|error| in_file(file, &error))?;
+    let text = read_text(file).map_err(|error| in_file(file, &error))?;
     parse(&text).map_err(|error| in_file(file, &error))
 }
 

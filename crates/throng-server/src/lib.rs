@@ -67,7 +67,7 @@
 //! | `noticeboard` | the analyzer of a board: batches in, bulletins out |
 //! | `party` | one collection at this server, and its duty in it |
 //! | `server`, `run`, `http` | sockets, tasks, time; the only asynchronous part |
-//! | `config`, `files`, `access`, `clock` | settings and what they name, tokens, the time |
+//! | `config`, `files`, `text`, `access`, `clock` | settings and what they name, tokens, the time |
 //! | `reload`, `roster`, `current` | other tokens, certificates and collections under way |
 //! | `audit_log` | what operators did, as a chain |
 //! | `dashboard`, `metrics` | pages and counters |
@@ -93,6 +93,7 @@ mod reload;
 mod roster;
 mod run;
 mod server;
+mod text;
 
 pub use access::{Access, Reader, Token};
 pub use analyzer::Analyzer;
@@ -105,3 +106,4 @@ pub use noticeboard::Noticeboard;
 pub use reload::Reloaded;
 pub use run::in_the_open;
 pub use server::{Listener, Parts, Running, Server};
+pub use text::{LONGEST_TEXT, read_short, read_text};

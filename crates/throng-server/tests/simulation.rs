@@ -96,7 +96,7 @@ impl Tally {
         self.over_budget += count("budget");
         self.given_up += count("keys");
         self.crashes += world.crashes;
-        self.replays += world.replays();
+        self.replays += world.replays;
         self.words += world.words;
     }
 

@@ -47,7 +47,8 @@ pub struct Manifest {
     pub record_bytes: u32,
     /// The number of records that follow.
     pub records: u64,
-    /// The losses at each mix so far, the first mix first; as many as this mix's hop.
+    /// The losses at each mix so far, as each tells them, the first mix first; as many as this
+    /// mix's hop.
     pub losses: Vec<Loss>,
     /// SHA-256 of the receipt this mix gave for the batch it made this one from; zeros at hop 1.
     pub source: [u8; 32],
@@ -55,15 +56,16 @@ pub struct Manifest {
     pub digest: [u8; 32],
 }
 
-/// Records that a mix left out.
+/// Records that a party left out. What is told of them is rounded at random to hundreds
+/// (`docs/protocol.md`, section 5).
 ///
 /// ```
 /// use throng_wire::Loss;
 ///
 /// // What the mixes of a chain left out, the first mix first.
-/// let losses = [Loss { replayed: 3, malformed: 1 }, Loss::default()];
+/// let losses = [Loss { replayed: 300, malformed: 100 }, Loss::default()];
 /// let all: u64 = losses.iter().map(|loss| loss.replayed + loss.malformed).sum();
-/// assert_eq!(all, 4);
+/// assert_eq!(all, 400);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Loss {

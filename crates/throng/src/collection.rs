@@ -8,7 +8,7 @@ use crate::plan::bytes;
 use crate::report::{Printable, Report, finite};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use throng_account::show::Upper;
@@ -17,7 +17,7 @@ use throng_collection::{
     Board, Collection, Disclosure, Error, Promise, Prompt, Terms, duration_text,
 };
 use throng_mechanism::{Ask, Key, Kind, Mechanism, Plan, Spending};
-use throng_server::Clock;
+use throng_server::{Clock, read_text};
 use throng_wire::{Below, Chain, Identity, Party, Schedule};
 
 /// Writes, verifies or shows a collection.
@@ -389,7 +389,7 @@ fn merged(collection: &Collection) -> Value {
 
 /// The text of a file.
 pub fn text_of(file: &Path) -> Result<String> {
-    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+    read_text(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
 /// Turns an error about a field into one about the argument it came from.

@@ -23,7 +23,6 @@ use crate::args::Doctor;
 use crate::report::Report;
 use anyhow::Result;
 use finding::Findings;
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -57,7 +56,7 @@ async fn examine(request: &Doctor) -> Findings {
 
 /// The bytes of a file, or why there are none.
 fn read(file: &Path) -> Result<Vec<u8>, String> {
-    fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
+    throng_server::read_short(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// The pause before everything is asked again.

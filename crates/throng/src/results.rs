@@ -5,7 +5,6 @@ use crate::report::{Report, Rows, digits};
 use anyhow::{Context, Result, anyhow, bail};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use throng_account::show::{Lower, Near, Upper};
 use throng_account::{Delta, Epsilon};
 use throng_collection::{Answer, BatchGuarantee, Collection, Release, Subjects};
 use throng_mechanism::Spending;
-use throng_server::in_the_open;
+use throng_server::{in_the_open, read_text};
 use zeroize::Zeroizing;
 
 /// Fetches and shows all releases.
@@ -158,7 +157,7 @@ fn token(file: Option<&Path>) -> Result<Option<Zeroizing<String>>> {
     let Some(file) = file else {
         return Ok(std::env::var("THRONG_TOKEN").ok().map(Zeroizing::new));
     };
-    let text = fs::read_to_string(file).map(Zeroizing::new);
+    let text = read_text(file).map(Zeroizing::new);
     let text = text.with_context(|| format!("cannot read {}", file.display()))?;
     let token = text.trim();
     if token.is_empty() || token.contains(char::is_whitespace) {

@@ -3,11 +3,11 @@
 use crate::args::Token as Request;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write, stdout};
 use std::path::Path;
 use tempfile::NamedTempFile;
-use throng_server::{Access, Token};
+use throng_server::{Access, Token, read_text};
 use zeroize::Zeroizing;
 
 /// Makes a token and prints its secret, this once; or removes a token.
@@ -63,7 +63,7 @@ fn change(request: &Request, access: &mut Access) -> Result<Option<Zeroizing<Str
 }
 
 fn read(file: &Path) -> Result<Access> {
-    match fs::read_to_string(file) {
+    match read_text(file) {
         Ok(text) => Access::parse(&text)
             .with_context(|| format!("{} is not a file of tokens", file.display())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Access::default()),

@@ -16,7 +16,8 @@ use crate::round;
 use crate::{Epsilon, Profile};
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex64;
-use std::f64::consts::TAU;
+use std::cell::RefCell;
+use std::f64::consts::{PI, TAU};
 
 /// All rounds on one grid.
 pub(crate) struct TotalLoss {
@@ -24,13 +25,16 @@ pub(crate) struct TotalLoss {
     laws: Vec<Law>,
     /// The chance that some round's loss is infinite: no finite ε goes below it.
     pub(crate) infinite: f64,
+    /// Transforms of the lengths used so far: making one takes longer than using it.
+    transforms: RefCell<RealFftPlanner<f64>>,
 }
 
 impl TotalLoss {
     /// The rounds' laws, all on the grid of this step.
     pub(crate) fn new(step: f64, laws: Vec<Law>) -> Self {
         let survive: f64 = laws.iter().map(|law| law.times * (-law.infinite).ln_1p()).sum();
-        Self { step, infinite: round::up(-survive.exp_m1()), laws }
+        let transforms = RefCell::new(RealFftPlanner::new());
+        Self { step, infinite: round::up(-survive.exp_m1()), laws, transforms }
     }
 
     /// The largest finite total.
@@ -110,33 +114,17 @@ impl TotalLoss {
     /// `Σ_l X_l·conj(κ_l)` with X the transform of the tilted total loss and κ that of the tilted
     /// hockey stick, and a bound on its rounding error.
     fn inner_product(&self, tilt: f64, length: usize, first: f64, gap: f64) -> (f64, f64) {
-        let fft = RealFftPlanner::<f64>::new().plan_fft_forward(length);
-        // ln X, summed over the rounds, and the number of rounds for the error.
-        let mut logs = vec![Complex64::new(0.0, 0.0); length / 2 + 1];
-        let mut rounds = 0.0;
-        for law in &self.laws {
-            let mut input = law.tilted(tilt, length);
-            let mut output = fft.make_output_vec();
-            fft.process(&mut input, &mut output).expect("buffers of the planned length");
-            for (log, value) in logs.iter_mut().zip(&output) {
-                log.re += 0.5 * value.norm_sqr().max(1e-300).ln() * law.times;
-                // Moduli are at most 1, so what has become negligible stays so.
-                if log.re > NEGLIGIBLE {
-                    log.im += value.im.atan2(value.re) * law.times;
-                }
-            }
-            rounds += law.times;
-        }
-        work::count(length as u64 * self.laws.len() as u64);
+        let rounds: f64 = self.laws.iter().map(|law| law.times).sum();
         // Error of one transform value (the masses sum to 1), as it enters the T-th power.
         let unit = 4.0 * f64::EPSILON * (length as f64).log2();
+        // |stick| ≤ 2/(1 − e^−tilt) anywhere on the circle.
+        let neglected = NEGLIGIBLE.exp() * 2.0 / -(-tilt).exp_m1();
         let (mut sum, mut rounding) = (0.0, 0.0);
-        for (l, log) in logs.iter().enumerate() {
+        let mut add = |l: usize, log: Complex64| {
             let weight = if l == 0 || 2 * l == length { 1.0 } else { 2.0 };
             if log.re <= NEGLIGIBLE {
-                // |stick| ≤ 2/(1 − e^−tilt) anywhere on the circle.
-                rounding += weight * NEGLIGIBLE.exp() * 2.0 / -(-tilt).exp_m1();
-                continue;
+                rounding += weight * neglected;
+                return;
             }
             let theta = TAU * l as f64 / length as f64;
             let stick = pole(tilt, theta) - pole(tilt + self.step, theta) * gap;
@@ -149,8 +137,79 @@ impl TotalLoss {
             let grown =
                 (log.re * (1.0 - 1.0 / rounds)).exp().max(unit.powf((rounds - 1.0).min(20.0)));
             rounding += weight * stick.norm() * rounds * unit * grown;
+        };
+        if let Some(few) = self.few_frequencies(tilt, length) {
+            let others = length / 2 + 1 - few.len();
+            for (l, log) in few {
+                add(l, log);
+            }
+            return (sum, rounding + 2.0 * others as f64 * neglected);
+        }
+        for (l, log) in self.all_frequencies(tilt, length).into_iter().enumerate() {
+            add(l, log);
         }
         (sum, rounding)
+    }
+
+    /// The logarithm of the transform of the tilted total loss at all frequencies, as far as they
+    /// are not negligible.
+    fn all_frequencies(&self, tilt: f64, length: usize) -> Vec<Complex64> {
+        let fft = self.transforms.borrow_mut().plan_fft_forward(length);
+        let mut logs = vec![Complex64::new(0.0, 0.0); length / 2 + 1];
+        for law in &self.laws {
+            let mut input = law.tilted(tilt, length);
+            let mut output = fft.make_output_vec();
+            fft.process(&mut input, &mut output).expect("buffers of the planned length");
+            // In many rounds nearly all frequencies are negligible, which is seen without a
+            // logarithm.
+            let negligible = (2.0 * (NEGLIGIBLE - 1.0) / law.times).exp();
+            for (log, value) in logs.iter_mut().zip(&output) {
+                // Moduli are at most 1, so what has become negligible stays so.
+                if value.norm_sqr() < negligible {
+                    log.re = f64::NEG_INFINITY;
+                } else {
+                    law.add_log(log, *value);
+                }
+            }
+        }
+        work::count(length as u64 * self.laws.len() as u64);
+        logs
+    }
+
+    /// The same for a great many rounds of one kind, at the few frequencies where it matters; none
+    /// where that is not known to be less work.
+    ///
+    /// A shorter transform, of M places, has X at every θ that is a multiple of 2π/M. No other θ is
+    /// further than π/M from one of them, and `|X(θ) − X(θ')| ≤ |θ − θ'|·E|place|`: where X is so
+    /// small that its T-th power is negligible even with that added, it is negligible all around.
+    /// What is left is summed term by term. So the work hardly grows with the number of rounds.
+    fn few_frequencies(&self, tilt: f64, length: usize) -> Option<Vec<(usize, Complex64)>> {
+        let [law] = &self.laws[..] else { return None };
+        if length < 4 * COARSE {
+            return None;
+        }
+        let fft = self.transforms.borrow_mut().plan_fft_forward(COARSE);
+        let (mut input, mut output) = (law.tilted(tilt, COARSE), fft.make_output_vec());
+        fft.process(&mut input, &mut output).expect("buffers of the planned length");
+        let places = law.places(tilt);
+        let reach: f64 = places.iter().map(|(place, mass)| mass * place.abs() as f64).sum();
+        let slack = 1.001 * PI / COARSE as f64 * reach + 1e-13;
+        let negligible = ((NEGLIGIBLE - 1.0) / law.times).exp();
+        let (each, last) = (length / COARSE, length / 2);
+        let around =
+            |k: usize| (k * each).saturating_sub(each / 2)..(k * each + each / 2).min(last + 1);
+        let matter = output.iter().enumerate().filter(|(_, x)| x.norm() + slack >= negligible);
+        let matter: Vec<usize> = matter.flat_map(|(k, _)| around(k)).collect();
+        if matter.len() * places.len() > length {
+            return None;
+        }
+        work::count((COARSE + matter.len() * places.len()) as u64);
+        let log = |l| {
+            let mut log = Complex64::new(0.0, 0.0);
+            law.add_log(&mut log, transform_at(&places, l, length));
+            (l, log)
+        };
+        Some(matter.into_iter().map(log).collect())
     }
 
     /// The tilt under which the total loss has its mean at `place`.
@@ -285,6 +344,23 @@ impl Law {
         (total.ln(), mean, second / total - mean * mean)
     }
 
+    /// Adds the logarithm of a value of the transform, as often as there are rounds.
+    fn add_log(&self, log: &mut Complex64, value: Complex64) {
+        log.re += 0.5 * value.norm_sqr().max(1e-300).ln() * self.times;
+        if log.re > NEGLIGIBLE {
+            log.im += value.im.atan2(value.re) * self.times;
+        }
+    }
+
+    /// Places with their tilted masses.
+    fn places(&self, t: f64) -> Vec<(i64, f64)> {
+        let total = self.moments(t).0;
+        let both = self.up.iter().zip(&self.down).enumerate().filter(|(_, (up, _))| **up > 0.0);
+        let both = both.flat_map(|(j, (&up, &down))| [(j as i64, up), (-(j as i64), down)]);
+        let tilted = |(place, mass): (i64, f64)| (place, mass * (t * place as f64 - total).exp());
+        both.map(tilted).filter(|(_, mass)| *mass > 0.0).collect()
+    }
+
     /// Tilted masses on a circle of `length` places.
     fn tilted(&self, t: f64, length: usize) -> Vec<f64> {
         let total = self.moments(t).0;
@@ -298,6 +374,21 @@ impl Law {
         }
         circle
     }
+}
+
+/// `Σ mass·e^{−2πi·l·place/length}`. The turn is reduced in integers and the sum compensated, so
+/// that the error is a few units in the last place of the total mass, which is 1.
+fn transform_at(places: &[(i64, f64)], l: usize, length: usize) -> Complex64 {
+    let (mut sum, mut lost) = (Complex64::new(0.0, 0.0), Complex64::new(0.0, 0.0));
+    for &(place, mass) in places {
+        let turn = (l as i64 * place).rem_euclid(length as i64);
+        let (sin, cos) = (TAU * (turn as f64 / length as f64)).sin_cos();
+        let term = Complex64::new(mass * cos, -mass * sin) - lost;
+        let next = sum + term;
+        lost = (next - sum) - term;
+        sum = next;
+    }
+    sum
 }
 
 /// The points of the lower convex hull, in the coordinate `e^{jh}`.
@@ -332,7 +423,50 @@ fn pole(t: f64, theta: f64) -> Complex64 {
 /// The mass that may be cut off each end of a sum of losses; it counts as infinite loss.
 const TRIMMED: f64 = 1e-24;
 const MAX_POINTS: usize = 4_000;
+/// Places of the circle on which it is seen which frequencies matter.
+const COARSE: usize = 1 << 17;
 /// Places of the circle: a gigabyte of them.
 const MAX_LENGTH: f64 = 33_554_432.0;
 /// Logarithm of a modulus that is not worth its phase.
 const NEGLIGIBLE: f64 = -60.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Crowd;
+    use crate::profile::{BitSum, WorstCase};
+
+    /// A million rounds, on a circle of a million places and more.
+    #[test]
+    fn few_frequencies_tell_what_all_of_them_do() {
+        let bits = BitSum::with_flip(Crowd::new(1_000).unwrap(), 0.4).unwrap();
+        // Two losses only: the transform comes back to 1 again and again.
+        let coin = WorstCase::new(Epsilon::at(1e-3), 0.0).unwrap();
+        let profiles: [(&dyn Profile, f64); 2] = [(&bits, 1.3e-2), (&coin, 1e-3)];
+        for (profile, deviation) in profiles {
+            let step = deviation / 40.0;
+            let law = Law::dominating(profile, 1_000_000, step, 1e-18, |_| 1);
+            let all = TotalLoss::new(step, vec![law]);
+            for tilt in [2e-5, 1e-4, 4e-4] {
+                let length = 1 << 20;
+                let few = all.few_frequencies(tilt, length).expect("few");
+                assert!(few.len() < length / 32, "{}", few.len());
+                let mut every = all.all_frequencies(tilt, length);
+                for (l, log) in few {
+                    let dense = std::mem::replace(&mut every[l], Complex64::new(-1e9, 0.0));
+                    if dense.re > NEGLIGIBLE {
+                        let turn = ((dense.im - log.im) / TAU).fract();
+                        let turn = turn.abs().min(1.0 - turn.abs());
+                        assert!((dense.re - log.re).abs() < 1e-6 && turn < 1e-6, "{dense} {log}");
+                    } else {
+                        assert!(log.re < NEGLIGIBLE + 1e-6);
+                    }
+                }
+                assert!(
+                    every.iter().all(|log| log.re <= NEGLIGIBLE),
+                    "one that matters is missing"
+                );
+            }
+        }
+    }
+}

@@ -84,6 +84,16 @@ impl<'a> Composition<'a> {
         Ok(self.discretise(STEPS_PER_DEVIATION, target.get(), 0)?.delta(epsilon.get()).min(1.0))
     }
 
+    /// True if one look at δ shows that all rounds together cost ε at most at this δ. Where it is
+    /// false, [`Self::epsilon`] may still find an ε that is just as small.
+    ///
+    /// The look is at an ε that is smaller by more than what the search for the smallest one leaves
+    /// over: the search would have ended below ε as well.
+    pub(crate) fn plainly_within(&self, epsilon: Epsilon, delta: Delta) -> Result<bool, Error> {
+        let below = Epsilon::new(epsilon.get() * (1.0 - 1e-9))?;
+        Ok(self.delta_near(below, delta)? <= delta.get())
+    }
+
     /// The step of a grid, and upper bounds on δ at all its places from 0 on, for a few rounds that
     /// are to be composed many times: the tail may be coarser.
     pub(crate) fn written(&self, target: f64) -> Result<(f64, Vec<f64>), Error> {

@@ -111,6 +111,43 @@ impl Lifetime {
 }
 
 impl Lifetime {
+    /// True if a glance shows that these releases cost ε at most; where it is false,
+    /// [`Self::total`] says what they cost, which may still be no more.
+    ///
+    /// Whoever checks a promise knows the ε to look at. One δ at it decides, by the same composition
+    /// that `total` searches for the ε of one δ, with some ten of them on up to a million places
+    /// each; and rows are not looked at where releases one by one will do. Whatever is true here is
+    /// at most ε there.
+    ///
+    /// ```
+    /// use throng_account::profile::ClonePair;
+    /// use throng_account::spend::{Disclosure, Lifetime};
+    /// use throng_account::{Crowd, Delta, Epsilon, Error, Profile};
+    ///
+    /// let profile = |honest| -> Result<Box<dyn Profile>, Error> {
+    ///     Ok(Box::new(ClonePair::strong(honest, Epsilon::new(1.0)?)?))
+    /// };
+    /// let release = Disclosure { epochs: 1, honest: Crowd::new(1_000)? };
+    /// let mut lifetime = Lifetime::per_epoch(release.honest, 10, Delta::new(1e-6)?);
+    /// // Four of them cost 0.312.
+    /// let [enough, less] = [0.32, 0.31].map(Epsilon::new);
+    /// assert!(lifetime.plainly_within(&[(release, 4)], enough?, profile)?);
+    /// assert!(!lifetime.plainly_within(&[(release, 4)], less?, profile)?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn plainly_within<E: From<Error>>(
+        &mut self,
+        releases: &[(Disclosure, u64)],
+        epsilon: Epsilon,
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<bool, E> {
+        match &mut self.0 {
+            // These have nothing to compose.
+            Spending::Once { .. } | Spending::Memoized(_) => Ok(false),
+            Spending::PerEpoch(rounds) => rounds.plainly_within(releases, epsilon, profile),
+        }
+    }
+
     /// An upper bound on δ(0) of these releases together: the distance in total variation of all
     /// that is seen if a person holds one value or another, which is what an attacker gains over
     /// guessing.
@@ -258,7 +295,11 @@ impl Rounds {
             [(_, 1)] => self.compose(releases, |honest| honest, &profile),
             _ => self.compose(releases, |honest| rounded_down(honest, promised), &profile),
         };
-        if releases.iter().any(|(release, _)| release.honest < promised) {
+        let exactly_promised = releases.iter().all(|(release, _)| release.honest == promised);
+        let composed = !matches!(releases, [(Disclosure { epochs: 0 | 1, .. }, 1)]);
+        if releases.iter().any(|(release, _)| release.honest < promised)
+            || exactly_promised && composed
+        {
             return actual;
         }
         match (actual, self.compose(releases, |_| promised, profile)) {
@@ -287,22 +328,58 @@ impl Rounds {
         profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
         asked: impl Fn(Composition<'_>) -> Result<f64, Error>,
     ) -> Result<f64, E> {
-        let mut kinds: BTreeMap<(Crowd, u64), u64> = BTreeMap::new();
-        for (Disclosure { epochs, honest }, times) in releases {
-            *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
-        }
+        let kinds = kinds_of(releases, crowd);
         for &(honest, epochs) in kinds.keys() {
             self.write(honest, epochs, &profile)?;
         }
-        let single = kinds.iter().filter(|((_, epochs), times)| *epochs == 1 && **times > 1);
-        if let Some(((honest, _), _)) = single.max_by_key(|(_, times)| **times) {
-            self.write_row(*honest, &profile)?;
+        self.write_rows(&kinds, profile)?;
+        Ok(row::least(&self.written(&kinds), asked)?)
+    }
+
+    /// One δ of all releases in the promised crowd, first one by one and then in a row.
+    fn plainly_within<E: From<Error>>(
+        &mut self,
+        releases: &[(Disclosure, u64)],
+        epsilon: Epsilon,
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<bool, E> {
+        let (promised, delta) = (self.promised, self.delta);
+        let one = matches!(releases, [] | [(Disclosure { epochs: 0 | 1, .. }, 0 | 1)]);
+        if one || releases.iter().any(|(release, _)| release.honest != promised) {
+            return Ok(false);
         }
+        let kinds = kinds_of(releases, |honest| honest);
+        for &(honest, epochs) in kinds.keys() {
+            self.write(honest, epochs, &profile)?;
+        }
+        if row::apart(&self.written(&kinds)).plainly_within(epsilon, delta)? {
+            return Ok(true);
+        }
+        self.write_rows(&kinds, profile)?;
+        let in_row = row::in_row(&self.written(&kinds));
+        Ok(in_row.map(|all| all.plainly_within(epsilon, delta)).transpose()?.unwrap_or(false))
+    }
+
+    /// The tables of releases of some kinds, as far as they are written.
+    fn written(&self, kinds: &Kinds) -> Vec<Kind<'_>> {
         let kind = |(kind, &times): (&(Crowd, u64), &u64)| {
             let row = self.rows.get(&kind.0).filter(|_| kind.1 == 1).map_or(&[][..], Vec::as_slice);
             Kind { one: &self.tables[kind], row, times }
         };
-        Ok(row::least(&kinds.iter().map(kind).collect::<Vec<_>>(), asked)?)
+        kinds.iter().map(kind).collect()
+    }
+
+    /// Writes the tables of the commonest kind in a row.
+    fn write_rows<E: From<Error>>(
+        &mut self,
+        kinds: &Kinds,
+        profile: impl Fn(Crowd) -> Result<Box<dyn Profile>, E>,
+    ) -> Result<(), E> {
+        let single = kinds.iter().filter(|((_, epochs), times)| *epochs == 1 && **times > 1);
+        match single.max_by_key(|(_, times)| **times) {
+            Some(((honest, _), _)) => self.write_row(*honest, profile),
+            None => Ok(()),
+        }
     }
 
     /// Writes the table of a release, if there is none yet.
@@ -331,6 +408,18 @@ impl Rounds {
         }
         Ok(())
     }
+}
+
+/// How many releases there are of each crowd and number of epochs.
+type Kinds = BTreeMap<(Crowd, u64), u64>;
+
+/// Releases by their kind, each in the crowd that stands for its own.
+fn kinds_of(releases: &[(Disclosure, u64)], crowd: impl Fn(Crowd) -> Crowd) -> Kinds {
+    let mut kinds = Kinds::new();
+    for (Disclosure { epochs, honest }, times) in releases {
+        *kinds.entry((crowd(*honest), (*epochs).max(1))).or_default() += times;
+    }
+    kinds
 }
 
 /// The crowd rounded down to two digits, twenty steps per decade, but not below the promised one
@@ -394,6 +483,52 @@ mod tests {
             assert!(total >= row.f64("epsilon"), "{row:?}: {total}");
             assert!(total <= 1.01 * row.f64("epsilon"), "{row:?}: {total}");
         }
+    }
+
+    /// What is plainly within an ε is what costs no more than it, but for a few parts in 10⁹ below.
+    #[test]
+    fn a_glance_agrees_with_the_total_on_either_side_of_it() {
+        let (crowd, delta) = (Crowd::new(500).unwrap(), Delta::new(1e-5).unwrap());
+        let release = |epochs| Disclosure { epochs, honest: crowd };
+        for all in [
+            vec![(release(1), 2)],
+            vec![(release(1), 60)],
+            vec![(release(1), 5_000)],
+            vec![(release(3), 1)],
+            vec![(release(3), 4), (release(2), 1)],
+        ] {
+            for flip in [0.3, 0.1] {
+                let mut lifetime = Lifetime::per_epoch(crowd, 5_000, delta);
+                let total = lifetime.total(&all, bit_sum(flip)).unwrap().get();
+                for (share, within) in [
+                    (0.5, false),
+                    (0.999, false),
+                    (1.0 - 1e-9, false),
+                    (1.0 + 3e-9, true),
+                    (1.001, true),
+                    (2.0, true),
+                ] {
+                    let epsilon = Epsilon::new(share * total).unwrap();
+                    let mut fresh = Lifetime::per_epoch(crowd, 5_000, delta);
+                    let seen = fresh.plainly_within(&all, epsilon, bit_sum(flip)).unwrap();
+                    assert_eq!(seen, within, "{all:?}, flip {flip}: {share} of {total}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_glance_decides_nothing_where_nothing_is_composed() {
+        let (crowd, delta) = (Crowd::new(500).unwrap(), Delta::new(1e-5).unwrap());
+        let large = Epsilon::new(100.0).unwrap();
+        let one = |honest, times| [(Disclosure { epochs: 1, honest }, times)];
+        let mut lifetime = Lifetime::per_epoch(crowd, 10, delta);
+        let more = Crowd::new(600).unwrap();
+        for releases in [one(crowd, 1), one(more, 2)] {
+            assert!(!lifetime.plainly_within(&releases, large, bit_sum(0.1)).unwrap());
+        }
+        let mut once = Lifetime::once(delta);
+        assert!(!once.plainly_within(&one(crowd, 2), large, bit_sum(0.1)).unwrap());
     }
 
     #[test]

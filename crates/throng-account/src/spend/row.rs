@@ -40,11 +40,25 @@ pub(super) fn least(
     kinds: &[Kind<'_>],
     asked: impl Fn(Composition<'_>) -> Result<f64, Error>,
 ) -> Result<f64, Error> {
-    let apart = asked(kinds.iter().fold(Composition::new(), |all, k| all.and(k.one, k.times)));
+    let apart = asked(apart(kinds));
+    let Some(in_a_row) = in_row(kinds) else { return apart };
+    match (apart, asked(in_a_row)) {
+        (Ok(apart), Ok(in_a_row)) => Ok(apart.min(in_a_row)),
+        (apart, in_a_row) => in_a_row.or(apart),
+    }
+}
+
+/// All releases one by one.
+pub(super) fn apart<'a>(kinds: &[Kind<'a>]) -> Composition<'a> {
+    kinds.iter().fold(Composition::new(), |all, kind| all.and(kind.one, kind.times))
+}
+
+/// All releases, those of the commonest kind that has a row in a row; none where no kind has one.
+pub(super) fn in_row<'a>(kinds: &[Kind<'a>]) -> Option<Composition<'a>> {
     let in_rows = kinds.iter().enumerate().filter(|(_, kind)| kind.times > 1);
     let in_rows = in_rows.filter(|(_, kind)| !kind.row.is_empty());
-    let Some((chosen, _)) = in_rows.max_by_key(|(_, kind)| kind.times) else { return apart };
-    let in_a_row = kinds.iter().enumerate().fold(Composition::new(), |all, (index, kind)| {
+    let (chosen, _) = in_rows.max_by_key(|(_, kind)| kind.times)?;
+    Some(kinds.iter().enumerate().fold(Composition::new(), |all, (index, kind)| {
         let Kind { one, row, times } = *kind;
         if index != chosen {
             return all.and(one, times);
@@ -52,11 +66,7 @@ pub(super) fn least(
         let (rows, rest) = (times / row.len() as u64, (times % row.len() as u64) as usize);
         let all = all.and(&row[row.len() - 1], rows);
         if rest > 0 { all.and(&row[rest - 1], 1) } else { all }
-    });
-    match (apart, asked(in_a_row)) {
-        (Ok(apart), Ok(in_a_row)) => Ok(apart.min(in_a_row)),
-        (apart, in_a_row) => in_a_row.or(apart),
-    }
+    }))
 }
 
 /// Releases that are taken in a row: more would gain a few thousandths of ε.

@@ -39,6 +39,8 @@ pub struct World {
     /// The releases by their first epoch.
     pub releases: BTreeMap<u64, Value>,
     pub crashes: u64,
+    /// The reports that were sent again.
+    pub replays: u64,
     /// The words that epochs were dropped, as they left mixes.
     pub words: u64,
 }
@@ -98,6 +100,7 @@ impl World {
             counted: BTreeMap::new(),
             releases: BTreeMap::new(),
             crashes: 0,
+            replays: 0,
             words: 0,
             network,
         }
@@ -154,6 +157,7 @@ impl World {
             }
             Operation::Again { which } => {
                 let which = self.which(which);
+                self.replays += which.len() as u64;
                 self.upload(&which, &[]);
             }
             Operation::Retry => {
@@ -260,12 +264,6 @@ impl World {
         let words =
             |fates: &Fates| (fates.first..=fates.last).map(|_| fates.fate.words()).collect();
         fates.iter().flat_map(|fates| -> Vec<String> { words(fates) }).collect()
-    }
-
-    /// The number of replays that releases tell of.
-    pub fn replays(&self) -> u64 {
-        let mixes = self.releases.values().flat_map(|r| r["dropped"]["mixes"].as_array().unwrap());
-        mixes.map(|mix| mix["replayed"].as_u64().unwrap()).sum()
     }
 
     /// Checks what must hold at all times.

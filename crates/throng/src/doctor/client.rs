@@ -3,7 +3,6 @@
 use super::chain::{self, PATIENCE};
 use super::clock;
 use super::finding::Findings;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +24,8 @@ pub async fn examine(file: &Path, findings: &mut Findings) -> Option<()> {
 /// checked from outside.
 pub fn collection(file: &Path, findings: &mut Findings) -> Option<Collection> {
     let (check, name) = ("collection", file.display());
-    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {name}: {error}"));
+    let text =
+        throng_server::read_text(file).map_err(|error| format!("cannot read {name}: {error}"));
     let remedy = "ask whoever wrote the question for it, or see throng collection new";
     let text = findings.need(check, text, remedy)?;
     let remedy = "take the file that everyone has; changed, it is another collection";

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use throng_collection::Collection;
-use throng_server::{Access, Config, Role, in_the_open};
+use throng_server::{Access, Config, Role, in_the_open, read_text};
 use throng_wire::{Identity, PublicIdentity};
 
 /// Looks at everything that the configuration names. `running` says that the party should be up.
@@ -149,7 +149,7 @@ fn access(config: &Config, findings: &mut Findings) {
 
 fn tokens(file: &Path, make: &str, findings: &mut Findings) -> Option<()> {
     let name = file.display();
-    let access = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"));
+    let access = read_text(file).map_err(|error| format!("{name}: {error}"));
     let access =
         access.and_then(|text| Access::parse(&text).map_err(|error| format!("{name}: {error}")));
     let access = findings.need("access", access, make)?;

@@ -27,6 +27,29 @@ fn negative_numbers_and_errors_for_programs_say_what_is_wrong() {
     assert!(answer["error"].as_str().unwrap().contains("out of range"), "{answer}");
 }
 
+/// Files come from others. One that is too long, or never ends, is not read to its end.
+#[test]
+fn files_of_text_that_are_too_long_are_refused_and_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let long = directory.path().join("long.toml");
+    let file = std::fs::File::create(&long).unwrap();
+    // A gigabyte of nothing, which takes no room.
+    file.set_len(1 << 30).unwrap();
+    for file in [long.to_str().unwrap(), "/dev/zero"] {
+        for line in [
+            format!("collection check {file}"),
+            format!("collection show {file}"),
+            format!("account collection {file} --delta 1e-6"),
+            format!("send --collection {file} --values a.csv --column a"),
+            format!("serve mix --config {file}"),
+            format!("token --file {file} --name reader --role viewer"),
+            format!("results --analyzer http://127.0.0.1:9 --token-file {file}"),
+        ] {
+            assert_refused(&line, 1, "longer than 1048576 bytes");
+        }
+    }
+}
+
 /// The reader of a pipe may leave before all is written.
 #[test]
 fn completions_end_quietly_when_nobody_reads_on() {
