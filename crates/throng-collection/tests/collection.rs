@@ -76,7 +76,9 @@ fn parties_whose_names_read_alike_are_refused() {
     let (collection, board) = (example::collection(), example::board());
     let named = |names: [&str; 2]| {
         let mut chain = chain_through(&["a", "b"]);
-        chain.mixes.iter_mut().zip(names).for_each(|(mix, name)| mix.name = name.into());
+        for (mix, name) in chain.mixes.iter_mut().zip(names) {
+            mix.name = name.into();
+        }
         chain
     };
     for chain in [named(["north", "south"]), named(["North Star", "North Sea"])] {

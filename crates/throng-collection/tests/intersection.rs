@@ -53,7 +53,9 @@ impl Attack {
             let silent = times * (OTHERS + 1) - said;
             let mut law = vec![1.0];
             for (people, one) in [(said, 1.0 - flip), (silent, flip)] {
-                (0..people).for_each(|_| law = with_coin(&law, one));
+                for _ in 0..people {
+                    law = with_coin(&law, one);
+                }
             }
             law
         }))

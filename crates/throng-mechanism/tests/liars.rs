@@ -106,7 +106,9 @@ fn words(mechanism: &Mechanism, epoch: Option<u64>) -> Vec<Vec<u64>> {
     };
     found.push(vec![u64::MAX; mechanism.words()]);
     if let Some(epoch) = epoch {
-        found.iter_mut().for_each(|word| word[0] = mechanism.in_epoch(word[0], epoch));
+        for word in &mut found {
+            word[0] = mechanism.in_epoch(word[0], epoch);
+        }
     }
     found
 }

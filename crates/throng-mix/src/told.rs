@@ -41,9 +41,9 @@ impl Rounding {
         let window = hkdf::Salt::new(HKDF_SHA256, LABEL).extract(secret.as_bytes());
         let offset = |count: u8| {
             let bytes = expand(&window, &[&first.to_be_bytes(), &[hop, count]]);
-            let (wide, _) = bytes.split_first_chunk().expect("32 bytes");
+            let wide = bytes[..16].iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte));
             // Of 128 bits the remainder is uniform but for one part in 2^121.
-            (u128::from_be_bytes(*wide) % u128::from(STEP)) as u64
+            (wide % u128::from(STEP)) as u64
         };
         Self { replayed: offset(1), malformed: offset(2), nonsense: offset(3) }
     }

@@ -46,7 +46,9 @@ fn below_the_quorum_at_any_hop_nothing_is_released() {
 fn losing(hop: u8, all: u8, lost: usize) -> Network {
     let mut network = Setup { crowd: CROWD, ..Setup::default() }.network(50);
     let mut records = onions(&mut network, hop, 0, 0..all);
-    records[..lost].iter_mut().for_each(|record| record[40] ^= 1);
+    for record in &mut records[..lost] {
+        record[40] ^= 1;
+    }
     if hop == 1 {
         network.mix(1).accept(0, &records.concat(), network.now).unwrap();
         network.close(0);
