@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fails if a relative link or an anchor of the documentation leads nowhere.
 
-Reads README.md, ARCHITECTURE.md, CONTRIBUTING.md, SECURITY.md and everything below docs/. Anchors are those
-that GitHub makes of headings. Addresses on the network are not followed.
+Reads README.md, ARCHITECTURE.md, CONTRIBUTING.md, SECURITY.md, packaging/README.md and everything below docs/.
+Anchors are those that GitHub makes of headings. Addresses on the network are not followed.
 """
 
 import re
@@ -12,7 +12,7 @@ from unicodedata import category
 from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "packaging/README.md")
 
 # What is kept of a heading besides hyphens and spaces: letters, marks, decimal digits, connectors.
 WORD = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Pc"}
