@@ -44,6 +44,7 @@
 //! | `keyring`, `windows` | [`Keyring`]: keys per window, made ahead, cosigned, destroyed |
 //! | `clock` | [`Timekeeper`]: whether the clock can be believed |
 //! | `told` | [`Rounding`]: losses as they are told |
+//! | `limits`, `network` | [`Limits`]: what an operator may set |
 //! | [`store`] | rows, blobs, logs and secrets that survive a crash, and their contract as a test |
 //! | [`simulated`] | a disk that fails where a test says |
 
@@ -57,6 +58,7 @@ mod fates;
 mod keyring;
 mod limits;
 mod mix;
+mod network;
 mod peel;
 mod progress;
 mod shuffle;
@@ -75,6 +77,7 @@ pub use fates::{Fate, Fates};
 pub use keyring::Keyring;
 pub use limits::Limits;
 pub use mix::{Mix, Outgoing};
+pub use network::Network;
 pub use progress::{Progress, Ticking};
 pub use shuffle::Shuffler;
 pub use slots::{Slot, Slots, Stage, Why, Word};

@@ -1,5 +1,6 @@
 //! The limits of a server.
 
+use crate::Network;
 use std::thread;
 
 /// Bounds that an operator may set.
@@ -27,6 +28,14 @@ pub struct Limits {
     pub drain: u64,
     /// The most requests that are worked on at the same time; more are asked to come back.
     pub requests: usize,
+    /// The most bytes of bodies with reports that are held at the same time; whoever brings more is
+    /// asked to come back. Batches have a part of their own.
+    pub bodies: usize,
+    /// The most reports for one epoch of a collection that are taken from one network of clients.
+    /// Without a number it follows from the collection, and machines nearby may send any number.
+    pub source: Option<u64>,
+    /// The proxies in front, whose word on who sent a request is taken.
+    pub proxies: Vec<Network>,
     /// The number of seconds that a client has for a request.
     pub patience: u64,
 }
@@ -40,6 +49,9 @@ impl Default for Limits {
             threads: thread::available_parallelism().map_or(1, usize::from),
             drain: 7 * 86_400,
             requests: 4_096,
+            bodies: 64 << 20,
+            source: None,
+            proxies: Vec::new(),
             patience: 30,
         }
     }

@@ -6,6 +6,7 @@
 //! data = "mix1-data"                     made if it is not there; one process at a time uses it
 //! collections = ["steps.toml"]           any number, boards among them; the identity decides
 //!                                        the place in each
+//! proxies = ["127.0.0.1", "10.0.0.0/8"]  left out, nobody's X-Forwarded-For is believed
 //!
 //! [tls]                                  left out where a proxy in front ends TLS
 //! certificate = "mix1.pem"               the chain, the party's own certificate first
@@ -24,6 +25,8 @@
 //! threads = 2                            threads that open records
 //! drain = "7d"                           how long late batches still find the keys of a window
 //! requests = 4096                        requests at the same time
+//! bodies = 67108864                      bytes of bodies with reports that are held at a time
+//! source = 2000                          reports for one epoch from one network of clients
 //! patience = "30s"                       how long a client may take
 //! ```
 //!
@@ -35,7 +38,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use throng_collection::seconds;
-use throng_mix::Limits;
+use throng_mix::{Limits, Network};
 use toml::{Table, Value};
 
 /// The role of a server in its collections.
@@ -113,7 +116,7 @@ impl Config {
 
     /// Reads the text of a file in this directory.
     pub fn parse(role: Role, text: &str, directory: &Path) -> Result<Self, Error> {
-        let keys = "listen, identity, data, collections, tls, peers, access, limits";
+        let keys = "listen, identity, data, collections, proxies, tls, peers, access, limits";
         let top = Section { prefix: "", table: &table(text, keys)?, directory };
         let listen = top.text("listen")?.parse();
         let listen =
@@ -133,7 +136,10 @@ impl Config {
                 })?
                 .flatten(),
             access: top.section("access", "tokens", |access| access.path("tokens"))?,
-            limits: top.section("limits", LIMITS, limits)?.unwrap_or_default(),
+            limits: Limits {
+                proxies: top.networks("proxies")?,
+                ..top.section("limits", LIMITS, limits)?.unwrap_or_default()
+            },
         })
     }
 }
@@ -172,7 +178,9 @@ pub(crate) fn wrong(field: impl Into<String>, reason: impl Into<String>) -> Erro
 }
 
 fn limits(part: &Section<'_>) -> Result<Limits, Error> {
-    let Limits { upload, batch, memory, threads, drain, requests, patience } = Limits::default();
+    let Limits { upload, batch, memory, threads, drain, requests, bodies, patience, .. } =
+        Limits::default();
+    let source = part.has("source").then(|| part.integer("source", 0, 1 << 60));
     Ok(Limits {
         upload: part.integer("upload", upload as u64, 1 << 30)? as usize,
         batch: part.integer("batch", batch, 1 << 60)?,
@@ -180,7 +188,10 @@ fn limits(part: &Section<'_>) -> Result<Limits, Error> {
         threads: part.integer("threads", threads as u64, 1 << 10)? as usize,
         drain: part.duration("drain", drain)?,
         requests: part.integer("requests", requests as u64, 1 << 20)? as usize,
+        bodies: part.integer("bodies", bodies as u64, 1 << 40)? as usize,
+        source: source.transpose()?,
         patience: part.duration("patience", patience)?,
+        ..Limits::default()
     })
 }
 
@@ -230,6 +241,17 @@ impl Section<'_> {
         list.iter().map(path).collect()
     }
 
+    /// Reads a list of networks; there need not be any.
+    fn networks(&self, key: &str) -> Result<Vec<Network>, Error> {
+        let reason = "a list of addresses and networks, such as \"127.0.0.1\" or \"10.0.0.0/8\"";
+        let Some(value) = self.table.get(key) else { return Ok(Vec::new()) };
+        let list = value.as_array().ok_or_else(|| self.wrong(key, reason))?;
+        let network = |value: &Value| value.as_str().and_then(Network::parse);
+        let networks =
+            list.iter().map(|value| network(value).ok_or_else(|| self.wrong(key, reason)));
+        networks.collect()
+    }
+
     fn integer(&self, key: &str, default: u64, most: u64) -> Result<u64, Error> {
         let Some(value) = self.table.get(key) else { return Ok(default) };
         let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
@@ -254,7 +276,7 @@ impl Section<'_> {
     }
 }
 
-const LIMITS: &str = "upload, batch, memory, threads, drain, requests, patience";
+const LIMITS: &str = "upload, batch, memory, threads, drain, requests, bodies, source, patience";
 
 const MAX_DURATION: u64 = 366 * 86_400;
 
@@ -288,11 +310,12 @@ mod tests {
     fn every_field_is_read() {
         let text = format!(
             "{LEAST}
+            proxies = [\"127.0.0.1\", \"10.0.0.0/8\"]
             [tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"
             [peers]\nca = \"ca.pem\"
             [access]\ntokens = \"t.toml\"
             [limits]\nupload = 1\nbatch = 2\nmemory = 3\nthreads = 4\ndrain = \"5m\"\nrequests = 6
-            patience = \"7s\""
+            patience = \"7s\"\nbodies = 8\nsource = 9"
         );
         let config = parse(&text).unwrap();
         let [certificate, key] = ["c.pem", "k.pem"].map(|name| Path::new("/etc/throng").join(name));
@@ -306,6 +329,9 @@ mod tests {
             threads: 4,
             drain: 300,
             requests: 6,
+            bodies: 8,
+            source: Some(9),
+            proxies: ["127.0.0.1", "10.0.0.0/8"].map(|text| Network::parse(text).unwrap()).into(),
             patience: 7,
         };
         assert_eq!(config.limits, limits);
@@ -318,9 +344,12 @@ mod tests {
             (LEAST.replace("identity", "indentity"), "indentity: not known here"),
             (LEAST.replace("[\"a.toml\", \"b.toml\"]", "[]"), "collections: a list"),
             (LEAST.replace("data =", "#"), "data: missing"),
+            (format!("{LEAST}proxies = [\"nginx\"]"), "proxies: a list of addresses"),
+            (format!("{LEAST}proxies = \"10.0.0.1\""), "proxies: a list of addresses"),
             (format!("{LEAST}[tls]\nkey = \"k.pem\""), "tls.certificate: missing"),
             (format!("{LEAST}[peers]\ncertificate = \"c\""), "peers.certificate: not known"),
             (format!("{LEAST}[limits]\nupload = 0"), "limits.upload: a whole number from 1"),
+            (format!("{LEAST}[limits]\nsource = 0"), "limits.source: a whole number from 1"),
             (format!("{LEAST}[limits]\nupload = \"1M\""), "limits.upload: a whole number"),
             (format!("{LEAST}[limits]\npatience = 30"), "limits.patience: a text"),
             (format!("{LEAST}[limits]\ndrain = \"1w\""), "limits.drain: a duration"),

@@ -37,6 +37,12 @@ pub enum Error {
         "the bulletin is not out yet; it comes when the round is over and every party has signed"
     )]
     NotYet,
+    /// As many reports came from one network as this server takes for an epoch.
+    #[error(
+        "as many reports came from your network as this server takes in an epoch; its operator may \
+         allow more"
+    )]
+    Source,
     /// The body takes too long.
     #[error("the body took too long to arrive")]
     Slow,

@@ -2,7 +2,12 @@
 //!
 //! ```text
 //! accept    sockets, TLS, connections that are slow or old, graceful end
-//! door      requests at once, headers of every answer
+//! edge      connections, requests and bodies at once, and fair shares of them
+//!   source    whom they count for             shares   who gets and who loses
+//!   quota     reports of one network in an epoch
+//!   body      bodies that come too slowly      reader   readers that are too slow
+//!   answer    answers that are not read yet
+//! door      whether there is room for a request, headers of every answer
 //! routes    every path and what answers it
 //! upload    reports in          batch   batches in          bulletin   what boards show
 //! guard     who may read
@@ -12,19 +17,27 @@
 
 mod about;
 mod accept;
+mod answer;
 mod batch;
+mod body;
 mod bulletin;
 mod door;
+mod edge;
 mod guard;
 mod not_after;
 mod pages;
 mod path;
 mod problem;
+mod quota;
+mod reader;
 mod routes;
+mod shares;
+mod source;
 mod tls;
 mod upload;
 
 pub(crate) use accept::serve;
+pub(crate) use edge::Edge;
 pub(crate) use guard::{Guard, Visitor};
 pub(crate) use problem::Problem;
 pub(crate) use tls::{Certificate, Pem, Shown};

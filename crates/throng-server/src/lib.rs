@@ -69,6 +69,7 @@
 //! | `server`, `run`, `http` | sockets, tasks, time; the only asynchronous part |
 //! | `config`, `files`, `text`, `access`, `clock` | settings and what they name, tokens, the time |
 //! | `reload`, `roster`, `current` | other tokens, certificates and collections under way |
+//! | `open_files` | how many files may be open, sockets included |
 //! | `audit_log` | what operators did, as a chain |
 //! | `dashboard`, `metrics` | pages and counters |
 
@@ -87,6 +88,7 @@ mod http;
 mod ledger;
 mod metrics;
 mod noticeboard;
+mod open_files;
 mod party;
 mod pieces;
 mod reload;
@@ -103,6 +105,7 @@ pub use config::{Config, Role};
 pub use error::Error;
 pub use ledger::{Entry, Ledger};
 pub use noticeboard::Noticeboard;
+pub use open_files::raise_open_files;
 pub use reload::Reloaded;
 pub use run::in_the_open;
 pub use server::{Listener, Parts, Running, Server};

@@ -32,6 +32,8 @@ pub(crate) struct Metrics {
     memory: Blurred,
     files: Blurred,
     queue: Blurred,
+    connections: Blurred,
+    bodies: Blurred,
     /// The other events, by counter and label.
     events: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
 }
@@ -53,6 +55,8 @@ impl Default for Metrics {
             memory: Blurred::default(),
             files: Blurred::default(),
             queue: Blurred::default(),
+            connections: Blurred::default(),
+            bodies: Blurred::default(),
             events: Mutex::new(zeros.map(|event| (event, 0)).into()),
         }
     }
@@ -132,6 +136,12 @@ impl Metrics {
             let lines = counts.map(|(value, count)| (label(key, value), count));
             write(name, "counter", help, lines.collect());
         }
+        let connections = self.connections.tell(now, FILE_STEP, || node.edge.connections() as u64);
+        let help = "open connections, in steps";
+        write("throng_connections", "gauge", help, vec![(String::new(), connections)]);
+        let held = self.bodies.tell(now, QUEUE_STEP, || node.edge.held() as u64);
+        let help = "bytes of bodies that are held, in steps";
+        write("throng_bodies_bytes", "gauge", help, vec![(String::new(), held)]);
         let parties = || parties.values();
         let slots = parties().flat_map(|party| stages(party));
         write("throng_slots", "gauge", "ranges of epochs by how far they are", slots.collect());
@@ -252,6 +262,8 @@ pub(crate) const REPEATED: &str = "throng_batches_repeated_total";
 pub(crate) const ALARMS: &str = "throng_alarms_total";
 /// The counter of batches that were not taken, by reason.
 pub(crate) const BATCHES_REFUSED: &str = "throng_batches_refused_total";
+/// The counter of connections that found no room, or lost it to others, by reason.
+pub(crate) const CONNECTIONS_REFUSED: &str = "throng_connections_refused_total";
 /// The counter of attempts that failed and are repeated, by task.
 pub(crate) const FAILURES: &str = "throng_failures_total";
 
@@ -269,12 +281,13 @@ const OK: &str = "ok";
 const FAILED: &str = "failed";
 
 /// The counters in the order of the text: the name, the key of the label, and what it counts.
-const COUNTERS: [(&str, &str, &str); 8] = [
+const COUNTERS: [(&str, &str, &str); 9] = [
     (RECEIVED, "", "batches that were taken"),
     (REPEATED, "", "batches that came again"),
     (ALARMS, "kind", "what an operator must look into"),
     (UPLOADS_REFUSED, "reason", "requests with reports that were refused"),
     (BATCHES_REFUSED, "reason", "batches that were refused"),
+    (CONNECTIONS_REFUSED, "reason", "connections for which there was no room, or no longer"),
     (FAILURES, "task", "attempts that failed and are repeated"),
     (RELOADS, "result", "reloads of the configuration"),
     (LOGINS_REFUSED, "", "attempts to sign in that were refused"),

@@ -114,12 +114,12 @@ impl Party {
     }
 
     /// Takes reports for an epoch. They count once the answer resolves.
-    pub fn submit(
-        &self,
+    pub fn submit<'a>(
+        &'a self,
         epoch: u64,
         reports: &[u8],
         now: u64,
-    ) -> Result<impl Future<Output = Result<(), Error>>, Error> {
+    ) -> Result<impl Future<Output = Result<(), Error>> + use<'a>, Error> {
         let mix = self.mix()?;
         if self.time.judge().is_doubt() {
             return Err(throng_mix::Error::Clock.into());

@@ -10,7 +10,7 @@
 use crate::config::wrong;
 use crate::dashboard::{Curves, Desk, Truth};
 use crate::files::Files;
-use crate::http::{Certificate, Guard, Shown, Visitor, serve};
+use crate::http::{Certificate, Edge, Guard, Shown, Visitor, serve};
 use crate::metrics::{LOGINS_REFUSED, Metrics};
 use crate::party::{Party, Topic};
 use crate::reload::Origin;
@@ -30,7 +30,7 @@ use throng_collection::{Board, Collection, Subject};
 use throng_mix::store::{RowKey, Store, StoreError, Table};
 use throng_mix::{Limits, lock};
 use throng_wire::{CollectionId, Identity};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -184,6 +184,8 @@ pub(crate) struct Node {
     pub guard: Guard,
     /// The certificate, if the server speaks TLS itself.
     pub certificate: Option<Arc<Certificate>>,
+    /// Connections, requests and bodies, and whose they are.
+    pub edge: Arc<Edge>,
     pub planner: Arc<Desk>,
     pub curves: Curves,
     /// The last answers of the other parties.
@@ -194,6 +196,8 @@ pub(crate) struct Node {
     rendering: Arc<Semaphore>,
     /// The time of the last attempt to write a row, and whether the disk took it.
     probed: Mutex<Option<(Instant, bool)>>,
+    /// The time at which the disk last refused what was sent, until it was tried with success.
+    failed: Mutex<Option<u64>>,
 }
 
 impl Server {
@@ -242,6 +246,8 @@ impl Server {
         }
         let guard = Guard::new(access, &identity.public(), tls.is_some())?;
         let (data, acts) = place.unzip();
+        let upload = parties.values().map(|party| party.upload).max().unwrap_or(0);
+        let edge = Arc::new(Edge::new(&limits, upload)?);
         let node = Node {
             role,
             identity,
@@ -254,12 +260,14 @@ impl Server {
             metrics: Metrics::default(),
             guard,
             certificate,
+            edge,
             planner: Arc::default(),
             curves: Curves::default(),
             watch: Watch::default(),
             truth: Mutex::default(),
             rendering: Arc::new(Semaphore::new(PAGES)),
             probed: Mutex::default(),
+            failed: Mutex::default(),
         };
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         Ok(Self { node: Arc::new(node), peers, tls, listen, origin: None })
@@ -288,8 +296,15 @@ impl Server {
 
 impl Listener {
     /// Binds an address; port 0 is any free one.
+    #[expect(clippy::unused_async, reason = "it can only be called where there is a runtime")]
     pub async fn bind(address: SocketAddr) -> Result<Self, Error> {
-        let bound = TcpListener::bind(address).await;
+        let bound = (|| {
+            let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+            // A server that is started again need not wait for old connections to be forgotten.
+            socket.set_reuseaddr(true)?;
+            socket.bind(address)?;
+            socket.listen(BACKLOG)
+        })();
         Ok(Self(bound.map_err(|error| unheard(&address, &error))?))
     }
 
@@ -474,7 +489,15 @@ impl Node {
         self.blocking(work).await
     }
 
-    /// True if the disk takes rows. However often this is asked, the disk is tried once a second.
+    /// Remembers whether the disk refused what was sent.
+    pub fn noted<T>(&self, taken: &Result<T, Error>) {
+        if let Err(Error::Mix(throng_mix::Error::Store(_))) = taken {
+            *lock(&self.failed) = Some(self.now());
+        }
+    }
+
+    /// True if the disk takes rows, and has not refused reports or a batch for some time. However
+    /// often this is asked, the disk is tried once a second.
     pub async fn writable(self: &Arc<Self>) -> bool {
         match self.probed() {
             Some(writable) => writable,
@@ -488,16 +511,34 @@ impl Node {
     /// runtime.
     pub fn writable_now(&self) -> bool {
         self.probed().unwrap_or_else(|| {
-            let writable = self.store.rows.put(Table::Probe, &RowKey::default(), b"").is_ok();
-            let probed = Some((Instant::now(), writable));
-            *lock(&self.probed) = probed;
-            writable
+            let failed = *lock(&self.failed);
+            let row = self.store.rows.put(Table::Probe, &RowKey::default(), b"").is_ok();
+            // A log needs more than a row does: after it failed, as much is tried as a new one
+            // takes.
+            let writable = row && (failed.is_none() || self.takes_a_log());
+            *lock(&self.probed) = Some((Instant::now(), writable));
+            let mut last = lock(&self.failed);
+            if writable && *last == failed {
+                *last = None;
+            }
+            writable && last.is_none()
         })
     }
 
-    /// The result of the last attempt, unless it was long ago. The lock is never held while
-    /// somebody waits.
+    /// True if the disk takes as many bytes at once as a log.
+    fn takes_a_log(&self) -> bool {
+        let blobs = &self.store.blobs;
+        let written = blobs.write(PROBE, &vec![0; LOG]);
+        written.and_then(|()| blobs.remove(PROBE)).is_ok()
+    }
+
+    /// The result of the last attempt, unless it was long ago; what the disk refused just now it
+    /// would refuse again. The lock is never held while somebody waits.
     fn probed(&self) -> Option<bool> {
+        let failed = *lock(&self.failed);
+        if failed.is_some_and(|at| self.now() < at.saturating_add(REFUSING)) {
+            return Some(false);
+        }
         let probed = *lock(&self.probed);
         probed.filter(|(at, _)| at.elapsed() < PROBE_EVERY).map(|(_, writable)| writable)
     }
@@ -549,5 +590,17 @@ pub(crate) fn seeded() -> Result<ChaCha20Rng, Error> {
 const PAGES: usize = 8;
 
 const PROBE_EVERY: Duration = Duration::from_secs(1);
+
+/// The seconds for which a disk that refused something is not tried again.
+const REFUSING: u64 = 30;
+
+/// The blob that is written to try the disk.
+const PROBE: &str = "probe";
+
+/// The number of bytes of the first file of a log.
+const LOG: usize = 1 << 20;
+
+/// The number of connections that wait to be accepted, if the system allows as many.
+const BACKLOG: u32 = 1 << 14;
 
 const MOMENT: Duration = Duration::from_millis(5);

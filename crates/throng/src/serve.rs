@@ -4,7 +4,7 @@ use crate::args::{Serve, ServeArgs};
 use crate::shield::Shield;
 use crate::stop::{Signals, Wish};
 use anyhow::{Context, Result};
-use throng_server::{Clock, Config, Role, Server};
+use throng_server::{Clock, Config, Role, Server, raise_open_files};
 use tracing_subscriber::EnvFilter;
 
 /// Serves until it is told to stop. SIGHUP has it read its configuration again.
@@ -20,6 +20,7 @@ pub fn run(party: &Serve) -> Result<()> {
         let file = file.display();
         format!("cannot start (throng doctor --config {file} --role {role} says more)")
     };
+    raise_open_files();
     let config = Config::read(role, file).with_context(advice)?;
     let server = Server::open(&config, Clock::System).with_context(advice)?;
     tokio::runtime::Runtime::new()?.block_on(async {

@@ -1,17 +1,19 @@
 //! Batches in, receipts out. A batch is never in memory as a whole.
 
+use super::body::Arriving;
 use super::path::{Here, Place};
 use super::problem::Problem;
-use super::upload::{next, timely};
+use super::source::Source;
 use crate::Error;
 use crate::metrics::{RECEIVED, REPEATED};
 use crate::party::Party;
 use crate::server::Node;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::State;
 use std::sync::Arc;
 use throng_mix::Intake;
 use throng_wire::{Receipt, SignedManifest};
+use tokio::time::timeout;
 
 /// `PUT /v1/collections/{id}/batches/{hop}/{first}/{last}`: manifest, signature and records in, the
 /// receipt out. The same batch again gets the same receipt.
@@ -19,9 +21,11 @@ pub async fn receive(
     State(node): State<Arc<Node>>,
     Here(party): Here,
     place: Place,
+    source: Source,
     body: Body,
 ) -> Result<Vec<u8>, Problem> {
-    let taken = take(&node, &party, &place, body).await;
+    let taken = take(&node, &party, &place, source, body).await;
+    node.noted(&taken);
     match &taken {
         // The way in which a body comes says nothing of the batch.
         Ok(_) | Err(Error::Slow | Error::Cut) => {}
@@ -34,14 +38,17 @@ async fn take(
     node: &Arc<Node>,
     party: &Arc<Party>,
     place: &Place,
+    source: Source,
     body: Body,
 ) -> Result<Receipt, Error> {
-    let mut body = Pieces { node, body, held: Vec::new() };
+    let mut body = Pieces { body: Arriving::long(body, node.patience()), held: Vec::new() };
     // What costs nothing is looked at first, and a manifest has to come in one go.
     if place.hop != party.course.hop || place.hop == 1 {
         return Err(throng_mix::Error::WrongPlace.into());
     }
-    let manifest = timely(node, body.manifest()).await?;
+    let _start = node.edge.batch(source, START).ok_or(throng_mix::Error::Busy)?;
+    let manifest = timeout(node.patience(), body.manifest()).await;
+    let manifest = manifest.unwrap_or(Err(Error::Slow))?;
     let said = manifest.unverified();
     if (place.first, place.last) != (said.first, said.last) {
         let foreign = throng_wire::Error::Foreign { what: "batch", scope: "address" };
@@ -49,7 +56,10 @@ async fn take(
     }
     let size = said.bytes();
     let at = Arc::clone(party);
-    match node.blocking(move |_| at.receive(manifest)).await? {
+    let intake = node.blocking(move |_| at.receive(manifest)).await?;
+    // It is known by its signature to be another party's, and has room until its end.
+    let _room = node.edge.batch(source, 2 * PIECE).ok_or(throng_mix::Error::Busy)?;
+    match intake {
         Intake::Known(receipt) => {
             // The body is read to its end: an earlier answer would be lost with the connection.
             let mut left = size.unwrap_or(0);
@@ -79,14 +89,12 @@ async fn take(
 }
 
 /// A body in pieces of a size that is worth writing.
-struct Pieces<'a> {
-    /// The server whose patience each piece has to arrive.
-    node: &'a Node,
-    body: Body,
+struct Pieces {
+    body: Arriving,
     held: Vec<u8>,
 }
 
-impl Pieces<'_> {
+impl Pieces {
     /// Reads the manifest and the signature, which come before the records.
     async fn manifest(&mut self) -> Result<SignedManifest, Error> {
         loop {
@@ -100,7 +108,7 @@ impl Pieces<'_> {
             }
             let expected = "a manifest and a signature";
             let short = throng_mix::Error::Batch(throng_wire::Error::Malformed { expected });
-            let bytes = self.arrived().await?.ok_or(short)?;
+            let bytes = self.body.next().await?.ok_or(short)?;
             self.held.extend_from_slice(&bytes);
         }
     }
@@ -108,7 +116,7 @@ impl Pieces<'_> {
     /// The next piece of the records; `None` at their end.
     async fn piece(&mut self) -> Result<Option<Vec<u8>>, Error> {
         while self.held.len() < PIECE {
-            match self.arrived().await? {
+            match self.body.next().await? {
                 Some(bytes) => self.held.extend_from_slice(&bytes),
                 None => break,
             }
@@ -116,11 +124,10 @@ impl Pieces<'_> {
         let piece = std::mem::take(&mut self.held);
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }
-
-    async fn arrived(&mut self) -> Result<Option<Bytes>, Error> {
-        timely(self.node, next(&mut self.body)).await
-    }
 }
 
 /// The number of bytes that are written at a time.
 const PIECE: usize = 1 << 20;
+
+/// The number of bytes that a batch holds before it is known to be another party's.
+const START: usize = 16 << 10;

@@ -1,8 +1,8 @@
 //! The bulletins of a board, for whoever takes part in it, and the mixes' signatures of them.
 
+use super::body::Arriving;
 use super::path::{Here, Number};
 use super::problem::Problem;
-use super::upload::{timely, whole};
 use crate::Error;
 use crate::pieces::pieces;
 use crate::server::Node;
@@ -41,7 +41,7 @@ pub async fn countersign(
     Number(round): Number,
     body: Body,
 ) -> Result<Vec<u8>, Problem> {
-    let body = timely(&node, whole(body, STATEMENT)).await?;
+    let body = Arriving::new(body, node.patience()).short(STATEMENT).await?;
     let (notice, signature) = read_statement(&body).map_err(throng_mix::Error::Notice)?;
     if notice.round != round {
         let foreign = throng_wire::Error::Foreign { what: "notice", scope: "address" };

@@ -1,79 +1,83 @@
-//! The way into and out of every handler: a bound on requests at once, and the headers of every
-//! answer.
+//! The way into and out of every handler: whether there is room, whom a request counts for, and the
+//! headers of every answer.
 
+use super::edge::{Purpose, Seat};
 use super::pages::{person, told};
 use super::problem::Problem;
+use crate::server::Node;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderValue, Request, Response};
+use axum::http::{HeaderValue, Method, Request, Response};
 use axum::response::IntoResponse;
 use axum::{BoxError, Router};
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::Semaphore;
+use std::time::Duration;
 use tower::Service;
-
-/// The requests of one connection.
-#[derive(Default)]
-pub struct Visits {
-    begun: AtomicUsize,
-    ended: AtomicUsize,
-}
-
-impl Visits {
-    /// True if there has been a request.
-    pub fn any(&self) -> bool {
-        self.begun.load(Ordering::Acquire) > 0
-    }
-
-    /// True if no request is being worked on.
-    pub fn quiet(&self) -> bool {
-        self.ended.load(Ordering::Acquire) >= self.begun.load(Ordering::Acquire)
-    }
-}
 
 /// Lets a request of a connection to the routes, if there is room among all connections.
 pub fn enter<B>(
-    request: Request<B>,
+    mut request: Request<B>,
     routes: &mut Router,
-    room: &Arc<Semaphore>,
-    visits: &Arc<Visits>,
+    node: &Node,
+    seat: &Arc<Seat>,
 ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<B>
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let (visit, person) = (Visit::begin(visits), person(&request));
-    let permit = Arc::clone(room).try_acquire_owned().ok();
-    let admitted = permit.is_some() || WATCHED.contains(&request.uri().path());
-    let answer = admitted.then(|| routes.call(request));
+    let person = person(&request);
+    let purpose = purpose(request.method(), request.uri().path());
+    let source = node.edge.sources.of(seat.peer, request.headers());
+    let turned_away = seat.reserved && purpose == Purpose::Public;
+    let place = if turned_away { None } else { node.edge.request(purpose, source) };
+    if place.is_none() && request.uri().path().ends_with("/reports") {
+        node.metrics.upload(Some("busy"), Duration::ZERO, node.now());
+    }
+    let begun = place.map(|place| {
+        let visit = seat.visit();
+        request.extensions_mut().insert(source);
+        (routes.call(request), place, visit)
+    });
+    let edge = Arc::clone(&node.edge);
     async move {
-        let answer = match answer {
-            Some(answer) => answer.await?,
-            None => Problem::from(throng_mix::Error::Busy).into_response(),
+        let mut answer = match begun {
+            Some((answer, place, visit)) => {
+                let answer = answer.await?;
+                drop((place, visit));
+                answer
+            }
+            None => busy(),
         };
-        drop((permit, visit));
-        Ok(dressed(told(answer, person)))
+        if turned_away {
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        let (head, body) = dressed(told(answer, person)).into_parts();
+        let answer = edge.answer(body, source).map(|body| Response::from_parts(head, body));
+        Ok(answer.unwrap_or_else(|| dressed(busy())))
     }
 }
 
-/// A request that is being worked on.
-struct Visit(Arc<Visits>);
-
-impl Visit {
-    fn begin(visits: &Arc<Visits>) -> Self {
-        visits.begun.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(visits))
-    }
+/// The answer to those for whom there is no room.
+fn busy() -> Response<Body> {
+    Problem::from(throng_mix::Error::Busy).into_response()
 }
 
-impl Drop for Visit {
-    fn drop(&mut self) {
-        self.0.ended.fetch_add(1, Ordering::AcqRel);
+/// The purpose of a request. Parties are not known by their addresses, but by what they ask.
+fn purpose(method: &Method, path: &str) -> Purpose {
+    if WATCHED.contains(&path) {
+        return Purpose::Watch;
     }
+    let mut parts = path.split('/').skip(1);
+    let of_collection = parts.next() == Some("v1") && parts.next() == Some("collections");
+    let what = parts.nth(1).filter(|_| of_collection);
+    let asked = [(&Method::PUT, "batches"), (&Method::PUT, "notices")];
+    let told = [(&Method::GET, "keys"), (&Method::GET, "cosignatures")];
+    let party =
+        what.is_some_and(|what| asked.iter().chain(&told).any(|one| *one == (method, what)));
+    if party { Purpose::Party } else { Purpose::Public }
 }
 
 /// Adds the headers by which an answer is not sniffed, framed, opened by others or told to them.
@@ -92,3 +96,28 @@ const POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// The paths that operators' machines watch, which are answered even when there is no room.
 const WATCHED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parties_and_operators_are_known_by_what_they_ask() {
+        for (method, path, expected) in [
+            (Method::GET, "/healthz", Purpose::Watch),
+            (Method::GET, "/metrics", Purpose::Watch),
+            (Method::PUT, "/v1/collections/ab/batches/2/0/0", Purpose::Party),
+            (Method::PUT, "/v1/collections/ab/notices/0", Purpose::Party),
+            (Method::GET, "/v1/collections/ab/keys/0", Purpose::Party),
+            (Method::GET, "/v1/collections/ab/cosignatures/0", Purpose::Party),
+            (Method::POST, "/v1/collections/ab/keys/0", Purpose::Public),
+            (Method::POST, "/v1/collections/ab/epochs/0/reports", Purpose::Public),
+            (Method::GET, "/v1/collections/ab/directories/0", Purpose::Public),
+            (Method::GET, "/v1/collections/keys", Purpose::Public),
+            (Method::GET, "/v2/collections/ab/keys/0", Purpose::Public),
+            (Method::GET, "/", Purpose::Public),
+        ] {
+            assert_eq!(purpose(&method, path), expected, "{method} {path}");
+        }
+    }
+}

@@ -3,14 +3,14 @@
 //! Everything on them is from this server: no script, style, font or picture of others, nothing
 //! inline.
 
+use super::body::Arriving;
 use super::guard::{Viewer, Visitor};
-use super::path::Here;
+use super::path::{Here, Named};
 use super::problem::Problem;
-use super::upload::{timely, whole};
 use crate::dashboard::{self, Ask, Asset, Frame, Leaf, PAGES};
 use crate::server::Node;
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
     SET_COOKIE,
@@ -83,7 +83,7 @@ pub async fn contents() -> Response<Body> {
 /// `GET /docs/{path}`: a page of the book, or a picture in it. Everybody may read it.
 pub async fn book(
     State(node): State<Arc<Node>>,
-    Path(path): Path<String>,
+    Named(path): Named,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let visitor = node.guard.visitor(&headers, node.now());
@@ -111,7 +111,7 @@ pub async fn login(
     body: Body,
 ) -> Result<Response<Body>, Problem> {
     own(&headers)?;
-    let form = timely(&node, whole(body, FORM)).await?;
+    let form = Arriving::new(body, node.patience()).short(FORM).await?;
     let token = zeroize::Zeroizing::new(field(&form, "token").unwrap_or_default());
     let to = local(field(&form, "next").as_deref());
     if let Some((cookie, visitor)) = node.guard.begin(token.trim(), &headers, node.now()) {
@@ -133,7 +133,7 @@ pub async fn logout(
 }
 
 /// `GET /assets/{name}`: styles, script, icon. Addresses change with the content.
-pub async fn asset(Path(name): Path<String>) -> Result<impl IntoResponse, Problem> {
+pub async fn asset(Named(name): Named) -> Result<impl IntoResponse, Problem> {
     let asset = Asset::named(&name).ok_or(Problem::NO_PATH)?;
     let cache = "public, max-age=31536000, immutable";
     Ok(([(CONTENT_TYPE, asset.media), (CACHE_CONTROL, cache)], asset.content.as_str()))

@@ -15,6 +15,9 @@ pub struct Here(pub Arc<Party>);
 /// `{epoch}`, `{window}` or `{round}`.
 pub struct Number(pub u64);
 
+/// `{name}` or `{*path}`.
+pub struct Named(pub String);
+
 /// `{hop}/{first}/{last}`.
 pub struct Place {
     pub hop: u8,
@@ -39,6 +42,15 @@ impl FromRequestParts<Arc<Node>> for Number {
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
         let params = params(parts, node).await?;
         named(&params, &["epoch", "window", "round"]).map(Self)
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Problem> {
+        let params = params(parts, node).await?;
+        named(&params, &["name", "path"]).map(Self)
     }
 }
 

@@ -81,6 +81,7 @@ impl From<&Error> for Problem {
             Error::Mix(Mix::Notice(_)) => (StatusCode::BAD_REQUEST, "notice"),
             Error::Mix(Mix::Busy) => (StatusCode::TOO_MANY_REQUESTS, "busy"),
             Error::Mix(Mix::Store(_)) => return Self::STORE,
+            Error::Source => (StatusCode::TOO_MANY_REQUESTS, "source"),
             Error::Slow => (StatusCode::REQUEST_TIMEOUT, "slow"),
             Error::Cut => (StatusCode::BAD_REQUEST, "cut"),
             Error::IsBoard => (StatusCode::NOT_FOUND, "is-board"),
@@ -122,7 +123,8 @@ impl IntoResponse for Problem {
         }
         let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
         if later.contains(&self.status) {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(LATER));
+            let when = if self.name == "source" { MUCH_LATER } else { LATER };
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(when));
         }
         response.extensions_mut().insert(self);
         response
@@ -131,6 +133,9 @@ impl IntoResponse for Problem {
 
 /// The number of seconds after which a busy server is worth another try.
 const LATER: &str = "1";
+
+/// The same for a network that has sent its reports: there is no more room before the next epoch.
+const MUCH_LATER: &str = "60";
 
 #[cfg(test)]
 mod tests {
@@ -168,6 +173,7 @@ mod tests {
             (Mix::Busy.into(), 429, "busy"),
             (StoreError::Randomness.into(), 503, "store"),
             (wire().into(), 500, "internal"),
+            (Error::Source, 429, "source"),
             (Error::Slow, 408, "slow"),
             (Error::Cut, 400, "cut"),
             (Error::IsBoard, 404, "is-board"),

@@ -2,17 +2,18 @@
 //!
 //! The answer depends on the address and the length alone, never on what is inside a report.
 
+use super::body::Arriving;
 use super::path::{Here, Number};
 use super::problem::Problem;
+use super::source::Source;
 use crate::Error;
 use crate::party::Party;
 use crate::server::Node;
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
-use http_body_util::BodyExt;
 use std::sync::Arc;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 /// `POST /v1/collections/{id}/epochs/{epoch}/reports`: sealed reports back to back in, `202` and
 /// nothing else out, once they are on disk.
@@ -20,77 +21,44 @@ pub async fn submit(
     State(node): State<Arc<Node>>,
     Here(party): Here,
     Number(epoch): Number,
+    source: Source,
     body: Body,
 ) -> Result<StatusCode, Problem> {
     let began = Instant::now();
-    let taken = take(&node, &party, epoch, body).await.map_err(Problem::from);
+    let taken = take(&node, &party, epoch, source, body).await;
+    node.noted(&taken);
+    let taken = taken.map_err(Problem::from);
     let refused = taken.as_ref().err().map(|problem| problem.name);
     node.metrics.upload(refused, began.elapsed(), node.now());
     taken.map(|()| StatusCode::ACCEPTED)
 }
 
-async fn take(node: &Node, party: &Party, epoch: u64, body: Body) -> Result<(), Error> {
-    let admitted = party.mix().and_then(|mix| Ok(mix.admit(epoch, node.now())?));
-    let reading = async {
-        match admitted {
-            Ok(()) => whole(body, party.upload).await,
-            // A refused body is read, so that the connection lives on, but not kept.
-            Err(error) => drained(body, party.upload).await.and(Err(error)),
-        }
-    };
-    let reports = timely(node, reading).await?;
-    party.submit(epoch, &reports, node.now())?.await
-}
-
-/// Waits for a body, or a part of it, for as long as a client may take.
-pub async fn timely<T>(
+async fn take(
     node: &Node,
-    reading: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
-    timeout(node.patience(), reading).await.unwrap_or(Err(Error::Slow))
+    party: &Party,
+    epoch: u64,
+    source: Source,
+    body: Body,
+) -> Result<(), Error> {
+    let mut body = Arriving::new(body, node.patience());
+    if let Err(error) = party.mix().and_then(|mix| Ok(mix.admit(epoch, node.now())?)) {
+        // A refused body is read, so that the connection lives on, but not kept.
+        return body.drained(party.upload).await.and(Err(error));
+    }
+    let mut holding = node.edge.body(source);
+    let reports = body.held(party.upload, &mut holding).await?;
+    let (quota, route, now) = (&node.edge.quota, party.route(), node.now());
+    let count = (reports.len() / route.shape.report_bytes()) as u64;
+    quota.charge(source, (route, epoch), count, now)?;
+    let written = party.submit(epoch, &reports, now);
+    // From here on the log holds them.
+    drop((reports, holding));
+    let written = match written {
+        Ok(written) => written.await,
+        Err(error) => Err(error),
+    };
+    if written.is_err() {
+        quota.refund(source, (route, epoch), count);
+    }
+    written
 }
-
-/// Reads a body of at most `most` bytes without keeping it.
-async fn drained(mut body: Body, most: usize) -> Result<(), Error> {
-    let mut left = most;
-    while let Some(bytes) = next(&mut body).await? {
-        left = left.checked_sub(bytes.len()).ok_or(throng_mix::Error::TooLarge)?;
-    }
-    Ok(())
-}
-
-/// Reads the whole body, of at most `most` bytes.
-pub async fn whole(mut body: Body, most: usize) -> Result<Bytes, Error> {
-    if body.size_hint().lower() > most as u64 {
-        // Whoever is a little over should get the answer, not a broken connection.
-        drained(body, most.saturating_add(LINGER)).await?;
-        return Err(throng_mix::Error::TooLarge.into());
-    }
-    let Some(first) = next(&mut body).await? else { return Ok(Bytes::new()) };
-    // Most uploads are one report, which comes in one piece.
-    if body.is_end_stream() && first.len() <= most {
-        return Ok(first);
-    }
-    let mut bytes = Vec::from(first);
-    while let Some(more) = next(&mut body).await? {
-        if bytes.len() + more.len() > most {
-            return Err(throng_mix::Error::TooLarge.into());
-        }
-        bytes.extend_from_slice(&more);
-    }
-    if bytes.len() > most { Err(throng_mix::Error::TooLarge.into()) } else { Ok(bytes.into()) }
-}
-
-/// Reads the next bytes of a body, if there are more.
-pub async fn next(body: &mut Body) -> Result<Option<Bytes>, Error> {
-    while let Some(frame) = body.frame().await {
-        // Frames without data are trailers, which nobody asked for.
-        if let Ok(data) = frame.map_err(|_| Error::Cut)?.into_data() {
-            return Ok(Some(data));
-        }
-    }
-    Ok(None)
-}
-
-/// The number of bytes beyond the limit that are read, and not kept, before the answer.
-const LINGER: usize = 4 << 20;

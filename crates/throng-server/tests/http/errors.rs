@@ -56,6 +56,9 @@ async fn problems_are_documents_that_repeat_nothing() {
         (Method::GET, format!("{root}/operations"), 404),
         (Method::GET, format!("{root}/assets/canary"), 404),
         (Method::GET, format!("{root}/docs/canary"), 404),
+        (Method::GET, format!("{root}/docs/%ff"), 404),
+        (Method::GET, format!("{root}/assets/%ff"), 404),
+        (Method::GET, world.at(0, "/keys/%ff"), 404),
         (Method::PUT, world.at(1, "/batches/2/0/0"), 400),
         (Method::POST, world.at(0, "/epochs/0/reports"), 400),
     ] {

@@ -70,7 +70,7 @@ async fn neither_addresses_nor_reports_are_written_down() {
 }
 
 impl World {
-    async fn metric_or_zero(&self, hop: usize, line: &str) -> u64 {
+    pub async fn metric_or_zero(&self, hop: usize, line: &str) -> u64 {
         let text = self.get(&format!("{}/metrics", self.root(hop))).await.text().await.unwrap();
         let found = text.lines().find_map(|found| found.strip_prefix(line));
         found.map_or(0, |count| count.trim().parse().unwrap())

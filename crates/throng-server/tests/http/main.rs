@@ -5,6 +5,7 @@ mod audit;
 mod batches;
 mod boards;
 mod chain;
+mod edge;
 mod errors;
 mod folder;
 mod host;

@@ -122,4 +122,13 @@ async fn http_2_is_spoken_too() {
     let mut frame = [0; 9];
     stream.read_exact(&mut frame).await.unwrap();
     assert_eq!(frame[3], 4, "a SETTINGS frame");
+    // One connection is no way to have more at once: few streams, short headers, small windows.
+    let mut settings = vec![0; usize::from(u16::from_be_bytes([frame[1], frame[2]]))];
+    stream.read_exact(&mut settings).await.unwrap();
+    let value = |id: u8| {
+        let found = settings.chunks(6).find(|setting| setting[1] == id);
+        found.map(|setting| u32::from_be_bytes([setting[2], setting[3], setting[4], setting[5]]))
+    };
+    assert_eq!((value(3), value(6)), (Some(64), Some(8 << 10)));
+    assert!(value(4).is_none_or(|window| window < 1 << 16), "{settings:?}");
 }
