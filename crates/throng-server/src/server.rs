@@ -604,3 +604,32 @@ const LOG: usize = 1 << 20;
 const BACKLOG: u32 = 1 << 14;
 
 const MOMENT: Duration = Duration::from_millis(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use throng_collection::example;
+    use throng_mix::simulated::MemoryStore;
+
+    #[test]
+    fn keys_of_a_collection_that_is_not_in_the_list_are_noticed() {
+        let (store, collection) = (MemoryStore::new().store(), example::collection());
+        let lost = CollectionId::new([5; 32]);
+        for name in [format!("{lost}-3"), format!("{}-0", collection.id())] {
+            store.secrets.put(&name, &[7; 32]).unwrap();
+        }
+        let parts = Parts {
+            role: Role::Mix,
+            identity: Identity::from_seed(&[1; 32]),
+            collections: vec![collection],
+            boards: Vec::new(),
+            store,
+            limits: Limits::default(),
+            tls: None,
+            authority: None,
+            access: None,
+        };
+        let server = Server::from_parts(parts, Clock::manual(1_000)).unwrap();
+        assert_eq!(server.node.orphans(), [lost].into());
+    }
+}
