@@ -6,9 +6,10 @@
 
 use crate::target::Target;
 use crate::world;
-use throng_collection::{Board, Collection, Terms};
+use std::sync::{Arc, LazyLock};
+use throng_collection::{About, Board, Collection, Release, Subjects, Terms, example};
 use throng_mechanism::Key;
-use throng_wire::Route;
+use throng_wire::{Loss, Route};
 use toml::{Table, Value};
 
 /// A file, or a draft.
@@ -43,6 +44,28 @@ pub const BOARD: Target = Target {
         let route = Route::from(&board);
         assert!(route.shape.report_bytes() > 0 && route.quorum >= 2);
         let _ = (board.plain(), route.epoch_at(u64::MAX), route.window_epochs(u64::MAX - 1));
+    },
+};
+
+/// The place of a collection in the list, then a release of it.
+pub const RELEASE: Target = Target {
+    name: "release",
+    rounds: 3_000,
+    seeds: || {
+        let written = (0..)
+            .zip(RELEASES.iter())
+            .map(|(place, (_, text))| [&[place][..], text.as_bytes()].concat());
+        written.collect()
+    },
+    body: |bytes| {
+        let [place, text @ ..] = bytes else { return };
+        let Ok(text) = str::from_utf8(text) else { return };
+        let subjects = &RELEASES[usize::from(*place) % RELEASES.len()].0;
+        let Ok(release) = Release::parse(text, subjects) else { return };
+        assert_eq!(release.collection, subjects.collection().id());
+        assert!(release.first <= release.last && release.guarantee.honest.get() > 0);
+        let again = Release::parse(&release.to_json(), subjects).unwrap();
+        assert_eq!(again.to_json(), release.to_json());
     },
 };
 
@@ -94,6 +117,26 @@ fn seeds() -> Vec<Vec<u8>> {
     let draft = world::terms(Key::Longitudinal).to_toml();
     files.chain(every).chain([draft]).map(String::into_bytes).collect()
 }
+
+/// Collections of every kind of question, and a release of each.
+static RELEASES: LazyLock<Vec<(Subjects, String)>> = LazyLock::new(|| {
+    let keys = [Key::BitSum, Key::LaplaceMean, Key::KaryResponse, Key::Rappor, Key::Longitudinal];
+    let release = |key: Key| {
+        let mut collection = world::collection(key);
+        if matches!(key, Key::KaryResponse | Key::Rappor) {
+            collection.terms.question.labels = ["a", "b", "c"].map(String::from).to_vec();
+        }
+        let (collection, mut release) = (Arc::new(collection), example::release());
+        let subjects = Subjects::of(collection.clone());
+        let tally = collection.terms.mechanism.tally();
+        release.collection = collection.id();
+        release.losses = vec![Loss { replayed: 2, malformed: 1 }; 3];
+        release.estimates = subjects.answers(&tally, &[0], release.confidence);
+        release.about = (key != Key::BitSum).then(|| About::of(&collection, 0, 0));
+        (subjects, release.to_json())
+    };
+    keys.into_iter().map(release).collect()
+});
 
 /// The mechanisms whose promises take milliseconds, whatever the parameters.
 const CHEAP: &[Key] = &[

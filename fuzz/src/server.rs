@@ -2,7 +2,7 @@
 
 use crate::target::Target;
 use crate::world;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, io};
@@ -18,25 +18,15 @@ use throng_wire::{
     SignedManifest, example,
 };
 
-/// The row of a slot.
+/// Rows of slots, one to a line.
 pub const SLOT_ROW: Target = Target {
     name: "slot_row",
     rounds: 20_000,
     seeds: || stages().into_iter().map(|stage| slot(stage).to_row()).collect(),
-    body: |bytes| {
-        let Ok(slot) = Slot::from_row(bytes) else { return };
-        assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot.clone()));
-        assert!(!slot.shredded || !slot.stage.needs_input());
-        let shredded = Slot { shredded: !slot.stage.needs_input(), ..slot.clone() };
-        assert_eq!(Slot::from_row(&shredded.to_row()), Ok(shredded));
-        let mut timetable = timetable();
-        assert!(matches!(timetable.take(signed().unverified(), u64::MAX), Ok(false)));
-        timetable.put(slot);
-        let _ = timetable.take(signed().unverified(), u64::MAX);
-    },
+    body: |bytes| bytes.split(|byte| *byte == b'\n').for_each(take_row),
 };
 
-/// The rows of a ledger, one to a line.
+/// The rows of ledgers, one to a line; after an empty line comes another ledger.
 pub const LEDGER: Target = Target {
     name: "ledger",
     rounds: 10_000,
@@ -45,16 +35,8 @@ pub const LEDGER: Target = Target {
         vec![rows.join(&b'\n'), rows[..1].concat(), Vec::new()]
     },
     body: |bytes| {
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let rows: Vec<Vec<u8>> = lines.map(<[u8]>::to_vec).collect();
-        let (newest, count) = (ENTRIES.last().map(|entry| entry.hash), rows.len());
-        // A hash stands for one entry and all before it.
-        let opened = Ledger::open(&id(), &rows, None);
-        if let Ok(ledger) = &opened {
-            assert_eq!(ledger.entries(), &ENTRIES[..count]);
-        }
-        let latest = Ledger::open(&id(), &rows, newest);
-        assert_eq!(latest.is_ok(), opened.is_ok() && count == ENTRIES.len());
+        let lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').map(Vec::from).collect();
+        lines.split(Vec::is_empty).for_each(open_ledger);
     },
 };
 
@@ -67,6 +49,9 @@ pub const CONFIG: Target = Target {
         let Ok(text) = str::from_utf8(bytes) else { return };
         let read = |role| Config::parse(role, text, Path::new("/etc/throng"));
         let Ok(config) = read(Role::Mix) else { return };
+        fs::write(&CONFIG_PATH.1, text).unwrap();
+        let in_file = Config::read(Role::Mix, &CONFIG_PATH.1).unwrap();
+        assert_eq!((in_file.listen, &in_file.limits), (config.listen, &config.limits));
         assert!(!config.collections.is_empty() && config.limits.threads > 0);
         assert_eq!(Config { role: Role::Analyzer, ..config }, read(Role::Analyzer).unwrap());
     },
@@ -97,6 +82,31 @@ pub const LOG: Target = Target {
         fs::remove_dir_all(directory).unwrap();
     },
 };
+
+/// Checks that a row that is read is written and read again as it was, and can be worked with.
+fn take_row(row: &[u8]) {
+    let Ok(slot) = Slot::from_row(row) else { return };
+    assert_eq!(Slot::from_row(&slot.to_row()), Ok(slot.clone()));
+    assert!(!slot.shredded || !slot.stage.needs_input());
+    let shredded = Slot { shredded: !slot.stage.needs_input(), ..slot.clone() };
+    assert_eq!(Slot::from_row(&shredded.to_row()), Ok(shredded));
+    let mut timetable = timetable();
+    assert!(matches!(timetable.take(signed().unverified(), u64::MAX), Ok(false)));
+    timetable.put(slot);
+    let _ = timetable.take(signed().unverified(), u64::MAX);
+}
+
+/// Checks that no other ledger is taken than the one that was written, or its beginning.
+fn open_ledger(rows: &[Vec<u8>]) {
+    let (newest, count) = (ENTRIES.last().map(|entry| entry.hash), rows.len());
+    // A hash stands for one entry and all before it.
+    let opened = Ledger::open(&id(), rows, None);
+    if let Ok(ledger) = &opened {
+        assert_eq!(ledger.entries(), &ENTRIES[..count]);
+    }
+    let latest = Ledger::open(&id(), rows, newest);
+    assert_eq!(latest.is_ok(), opened.is_ok() && count == ENTRIES.len());
+}
 
 /// Checks that a damaged log holds the beginning of its records, or is refused.
 fn recover(log: &LogName) -> Option<Vec<u8>> {
@@ -263,6 +273,12 @@ drain = "5m"
 requests = 6
 patience = "7s"
 "#;
+
+static CONFIG_PATH: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("mix.toml");
+    (directory, file)
+});
 
 /// Bytes of a record.
 const EACH: usize = 20;

@@ -1,9 +1,9 @@
 //! A fuzz target, and the short run of it that the test suite makes.
 
 use crate::mutate::Mutator;
-use std::env;
 use std::hash::{BuildHasher, RandomState};
-use std::thread;
+use std::path::Path;
+use std::{env, fs, thread};
 
 /// A decoder under test.
 pub struct Target {
@@ -18,17 +18,29 @@ pub struct Target {
 }
 
 impl Target {
-    /// Runs the seeds as they are, then mutations of them. The inputs are the same in every run,
-    /// unless `THRONG_FUZZ_SEED` is another number or `fresh`.
+    /// Runs the seeds and the corpus as they are, then mutations of them. The inputs are the same
+    /// in every run, unless `THRONG_FUZZ_SEED` is another number or `fresh`.
     pub fn smoke(&self) {
-        let (seeds, number) = ((self.seeds)(), number());
+        let (mut inputs, number) = ((self.seeds)(), number());
+        let corpus = self.corpus(Path::new(CORPORA));
+        assert!(!corpus.is_empty(), "there is no corpus of {}", self.name);
+        inputs.extend(corpus);
         let mut mutator = Mutator::new(number);
-        for seed in &seeds {
-            self.watch(number, seed);
+        for input in &inputs {
+            self.watch(number, input);
         }
         for _ in 0..self.rounds {
-            self.watch(number, &mutator.mutate(&seeds));
+            self.watch(number, &mutator.mutate(&inputs));
         }
+    }
+
+    /// The inputs that long runs found, from the directory of all corpora.
+    pub fn corpus(&self, corpora: &Path) -> Vec<Vec<u8>> {
+        let files = fs::read_dir(corpora.join(self.name)).into_iter().flatten();
+        let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        files.sort();
+        let read = |file| parts(&fs::read(file).unwrap()).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        files.iter().flat_map(read).collect()
     }
 
     fn watch(&self, number: u64, input: &[u8]) {
@@ -53,6 +65,19 @@ impl Drop for Witness<'_> {
     }
 }
 
+/// The inputs in a file, with three dashes on a line of their own between them.
+fn parts(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(file);
+    std::iter::from_fn(move || {
+        let all = rest.take()?;
+        let Some(end) = all.windows(BETWEEN.len()).position(|here| here == BETWEEN) else {
+            return Some(all);
+        };
+        rest = Some(&all[end + BETWEEN.len()..]);
+        Some(&all[..end])
+    })
+}
+
 /// The number that mutations start from.
 fn number() -> u64 {
     match env::var("THRONG_FUZZ_SEED").as_deref() {
@@ -65,3 +90,9 @@ fn number() -> u64 {
         Err(_) => 1,
     }
 }
+
+/// The directory of all corpora, seen from a crate.
+const CORPORA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
+
+/// The end of one input and the beginning of the next.
+const BETWEEN: &[u8] = b"\n---\n";

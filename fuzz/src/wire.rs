@@ -7,7 +7,10 @@ use crate::target::Target;
 use crate::world::identity;
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::LazyLock;
+use tempfile::TempDir;
 use throng_collection::{duration_text, seconds};
 use throng_wire::{
     Bag, BatchId, Binding, Bulletin, CollectionId, Directory, Identity, KeyStatement, LAYER, Layer,
@@ -176,6 +179,37 @@ pub const NAMES: Target = Target {
         }
     },
 };
+
+/// The file of an identity.
+pub const IDENTITY_FILE: Target = Target {
+    name: "identity_file",
+    rounds: 3_000,
+    seeds: || vec![written(&identity(1))],
+    body: |bytes| {
+        fs::write(&FILE.1, bytes).unwrap();
+        let Ok(found) = Identity::read(&FILE.1) else { return };
+        // What comes after many spaces is not read.
+        let (kept, given) = (written(&found), String::from_utf8_lossy(bytes));
+        assert!(given.trim().as_bytes().starts_with(kept.trim_ascii()));
+    },
+};
+
+/// The bytes of a new file of an identity.
+fn written(identity: &Identity) -> Vec<u8> {
+    let file = FILE.0.path().join("new");
+    identity.write(&file).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    fs::remove_file(file).unwrap();
+    bytes
+}
+
+/// A file that nobody else may read.
+static FILE: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("identity");
+    identity(1).write(&file).unwrap();
+    (directory, file)
+});
 
 fn id() -> CollectionId {
     CollectionId::new([5; 32])

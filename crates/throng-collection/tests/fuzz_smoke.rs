@@ -45,6 +45,16 @@ fn a_board_is_read_as_it_is_written_or_refused() {
 }
 
 #[test]
+fn a_release_is_read_as_it_is_written_or_refused() {
+    collection::RELEASE.smoke();
+}
+
+#[test]
+fn an_identity_is_read_as_it_is_written_or_refused() {
+    wire::IDENTITY_FILE.smoke();
+}
+
+#[test]
 fn layers_open_or_leave_zeros() {
     wire::LAYERS.smoke();
 }

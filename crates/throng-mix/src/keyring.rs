@@ -250,7 +250,10 @@ impl Keyring {
         let signed = self.store.rows.under(Table::Directories, &RowKey::all(self.route.id))?;
         for (key, value) in signed {
             let window = key.epoch().ok_or_else(corrupt)?;
-            let (keys, []) = value.as_chunks::<32>() else { return Err(corrupt().into()) };
+            let (keys, rest) = value.as_chunks::<32>();
+            if !rest.is_empty() || keys.len() != usize::from(self.route.chain.hops()) {
+                return Err(corrupt().into());
+            }
             let keys: Vec<LayerPublic> = keys.iter().map(|key| LayerPublic(*key)).collect();
             for (hop, key) in (1..).zip(&keys) {
                 state.windows.entry(window).or_default().keys.insert(hop, *key);
@@ -287,4 +290,29 @@ impl State {
 fn layer_secret(bytes: &[u8]) -> Result<LayerSecret, StoreError> {
     let bytes = bytes.try_into().map_err(|_| StoreError::Corrupt { what: "a window's secret" })?;
     Ok(LayerSecret::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::MemoryStore;
+    use throng_wire::example;
+
+    // A row of a directory with 256 keys stopped the party at its start: the hops of keys were
+    // counted in one byte. With one key too few or too many it was taken, and signed again.
+    #[test]
+    fn a_directory_with_a_wrong_number_of_keys_is_corrupt() {
+        let (route, [mix, _]) = (Arc::new(example::route()), example::identities());
+        let open = |keys: usize| {
+            let store = MemoryStore::new().store();
+            let (key, row) = (RowKey::at(route.id, 0), vec![5; 32 * keys]);
+            store.rows.put(Table::Directories, &key, &row).unwrap();
+            Keyring::open(store, Arc::clone(&route), mix.clone()).err()
+        };
+        assert!(open(2).is_none());
+        for keys in [0, 1, 3, 256] {
+            let refused = open(keys);
+            assert!(matches!(refused, Some(Error::Store(StoreError::Corrupt { .. }))), "{keys}");
+        }
+    }
 }

@@ -175,7 +175,8 @@ fn room(payload: usize) -> Result<usize, Error> {
 }
 
 /// The data of a plain text, if it has the one form that a sender gives it.
-fn piece(plain: &[u8]) -> Option<&[u8]> {
+#[doc(hidden)]
+pub fn piece(plain: &[u8]) -> Option<&[u8]> {
     let (&[last, high, low], body) = plain.split_first_chunk()?;
     let length = usize::from(u16::from_be_bytes([high, low]));
     let (data, padding) = body.split_at_checked(length)?;

@@ -101,6 +101,8 @@ pub use agree::{Failure, Hand};
 pub use agreement::Agreement;
 #[cfg(feature = "http")]
 pub use attend::attend;
+#[doc(hidden)]
+pub use channel::piece;
 pub use channel::{Channel, frames};
 pub use circuit::{Bit, Circuit, Input, Number, Output};
 pub use compute::{Committee, Outcome, Player, Traffic};

@@ -33,6 +33,7 @@ mod time;
 pub(crate) use book::{Leaf, book};
 pub(crate) use csv::csv;
 pub(crate) use planner::Desk;
+pub use planner::planner_query;
 pub(crate) use privacy::Curves;
 pub(crate) use site::{Ask, Truth};
 

@@ -40,4 +40,5 @@ pub(crate) use accept::serve;
 pub(crate) use edge::Edge;
 pub(crate) use guard::{Guard, Visitor};
 pub(crate) use problem::Problem;
+pub(crate) use routes::routes;
 pub(crate) use tls::{Certificate, Pem, Shown};

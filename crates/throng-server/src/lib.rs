@@ -102,6 +102,8 @@ pub use analyzer::Analyzer;
 pub use audit_log::{AuditLog, Verdict};
 pub use clock::Clock;
 pub use config::{Config, Role};
+#[doc(hidden)]
+pub use dashboard::planner_query;
 pub use error::Error;
 pub use ledger::{Entry, Ledger};
 pub use noticeboard::Noticeboard;

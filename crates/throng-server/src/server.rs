@@ -10,7 +10,7 @@
 use crate::config::wrong;
 use crate::dashboard::{Curves, Desk, Truth};
 use crate::files::Files;
-use crate::http::{Certificate, Edge, Guard, Shown, Visitor, serve};
+use crate::http::{Certificate, Edge, Guard, Shown, Visitor, routes, serve};
 use crate::metrics::{LOGINS_REFUSED, Metrics};
 use crate::party::{Party, Topic};
 use crate::reload::Origin;
@@ -271,6 +271,12 @@ impl Server {
         };
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         Ok(Self { node: Arc::new(node), peers, tls, listen, origin: None })
+    }
+
+    /// Answers requests without a socket, for the fuzz targets.
+    #[doc(hidden)]
+    pub fn routes(&self) -> axum::Router {
+        routes(Arc::clone(&self.node))
     }
 
     /// Binds its address and listens.

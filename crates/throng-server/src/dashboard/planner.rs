@@ -36,6 +36,20 @@ pub(crate) fn planner(desk: &Arc<Desk>, query: &str, frame: Frame) -> Result<Str
     if query.part() { shown(&page.as_answer()) } else { shown(&page) }
 }
 
+/// The question that a query asks, and the texts that a page makes of it, for the fuzz targets: a
+/// link, command lines, and the state of every slider.
+#[doc(hidden)]
+pub fn planner_query(query: &str) -> Result<(Ask, Vec<String>), Error> {
+    let query = Query::parse(query);
+    let choice = Choice::parse(&query);
+    let mut shown = vec![query.with("view", "x"), choice.command(), choice.writes(Key::BitSum)];
+    for dial in &DIALS {
+        shown.extend([choice.words(dial), choice.exact(dial)]);
+        shown.extend(dial.words().get(choice.place(dial)).cloned());
+    }
+    Ok((choice.ask()?, shown))
+}
+
 #[derive(Template)]
 #[template(path = "planner.html", blocks = ["answer"])]
 struct Page {
