@@ -15,6 +15,7 @@ mod log_files;
 mod pending;
 mod secret_files;
 mod segment;
+mod version;
 
 pub use key::{RowKey, Table, blob};
 pub use pending::{Answer, Pending};
@@ -357,6 +358,18 @@ pub enum StoreError {
     Corrupt {
         /// The thing that cannot be read.
         what: &'static str,
+    },
+    /// The data directory was opened by a newer build, which may have written what this one cannot
+    /// read.
+    #[error(
+        "the data directory has version {found}, and this build reads versions up to {known}; \
+         start the newer build that used it last, or choose another directory"
+    )]
+    Newer {
+        /// The directory's version.
+        found: u64,
+        /// The newest version that this build reads.
+        known: u64,
     },
     /// The log takes no more records.
     #[error("the log is closed")]

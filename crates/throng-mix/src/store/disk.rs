@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! lock          held by the one process that uses the directory
+//! version       the version of everything else
 //! rows.sqlite   rows
 //! logs/         a directory per log, with an empty file `closed` once it is
 //! blobs/        finished blobs
@@ -12,7 +13,7 @@
 use super::database::Database;
 use super::log_files::LogFiles;
 use super::secret_files::SecretFiles;
-use super::{Blob, BlobWriter, Blobs, Scratch, Store, StoreError, checked, files};
+use super::{Blob, BlobWriter, Blobs, Scratch, Store, StoreError, checked, files, version};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Store {
     /// Opens all four in a data directory, which is made if absent. One process at a time has it
-    /// open; what was left unfinished is cleared.
+    /// open; what was left unfinished is cleared. A directory of an older version is upgraded, one
+    /// of a newer version is [`StoreError::Newer`].
     ///
     /// ```
     /// use throng_mix::store::Store;
@@ -47,6 +49,7 @@ impl Store {
             fs::TryLockError::WouldBlock => StoreError::Misuse { what: IN_USE },
             fs::TryLockError::Error(error) => StoreError::io("locking the data directory")(error),
         })?;
+        let version = version::known(directory)?;
         let [logs, blobs, partial, secrets] =
             ["logs", "blobs", "partial", "secrets"].map(|name| directory.join(name));
         files::if_there(fs::remove_dir_all(&partial)).map_err(&doing)?;
@@ -55,6 +58,7 @@ impl Store {
         }
         let partial =
             Arc::new(Partial { directory: partial, used: AtomicU64::new(0), _lock: lock });
+        version::upgrade(directory, version, &partial)?;
         Ok(Store {
             rows: Arc::new(Database::open(&directory.join("rows.sqlite"), Arc::clone(&partial))?),
             logs: Arc::new(LogFiles::open(&logs, Arc::clone(&partial)).map_err(&doing)?),

@@ -9,6 +9,7 @@ use throng_account::{Crowd, Delta, Epsilon};
 use throng_collection::{Collection, Promise, Terms, example};
 use throng_mechanism::{KaryResponse, Mechanism};
 use throng_mix::simulated::MemoryStore;
+use throng_mix::store::Store;
 use throng_mix::{Course, Intake, Keyring, Limits, Mix, Outgoing, Slot, Step};
 use throng_server::{Analyzer, Error};
 use throng_wire::example::chain_through;
@@ -85,7 +86,7 @@ impl Setup {
         let collection = Arc::new(self.collection());
         let node = |hop| {
             let (store, collection) = (MemoryStore::new(), collection.clone());
-            Member { hop, store, collection, role: None }
+            Member { hop, store, disk: None, collection, role: None }
         };
         Network {
             nodes: (1..=self.mixes + 1).map(node).collect(),
@@ -241,6 +242,8 @@ impl Network {
 pub struct Member {
     pub hop: u8,
     pub store: MemoryStore,
+    /// A store that stands in the place of the simulated one.
+    pub disk: Option<Store>,
     pub collection: Arc<Collection>,
     /// The role, or `None` while the machine is down.
     pub role: Option<Role>,
@@ -256,7 +259,8 @@ impl Member {
     pub fn restart(&mut self) -> Result<(), Error> {
         self.role = None;
         self.store.restart();
-        let (store, collection) = (self.store.store(), self.collection.clone());
+        let store = self.disk.clone().unwrap_or_else(|| self.store.store());
+        let collection = self.collection.clone();
         self.role = Some(if self.hop == collection.chain.hops() {
             Role::Analyzer(Box::new(Analyzer::open(
                 store,
