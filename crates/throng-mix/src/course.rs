@@ -52,7 +52,8 @@ pub struct Incoming {
     manifest: Box<SignedManifest>,
     /// The time when it was begun.
     now: u64,
-    blob: Box<dyn BlobWriter>,
+    /// The records on disk; a word that nothing comes has none, and leaves none behind.
+    blob: Option<Box<dyn BlobWriter>>,
     digest: RecordDigest,
 }
 
@@ -64,7 +65,9 @@ impl Incoming {
             let expected = "as many records as the manifest says";
             return Err(Error::Batch(throng_wire::Error::Malformed { expected }));
         }
-        self.blob.write_all(bytes).map_err(StoreError::io("writing a batch"))?;
+        if let Some(blob) = &mut self.blob {
+            blob.write_all(bytes).map_err(StoreError::io("writing a batch"))?;
+        }
         Ok(())
     }
 }
@@ -164,10 +167,12 @@ impl Course {
             return Ok(Intake::Known(self.receipt(manifest.id())));
         }
         // Without keys it would be taken only to be dropped; a word that nothing comes needs none.
-        if !manifest.is_empty() {
+        let blob = if manifest.is_empty() {
+            None
+        } else {
             self.keyring.secret(manifest.first).ok_or(Error::NoKeys)?;
-        }
-        let blob = self.store.blobs.create(&blob::input(self.id, manifest.id()))?;
+            Some(self.store.blobs.create(&blob::input(self.id, manifest.id()))?)
+        };
         let digest = RecordDigest::default();
         Ok(Intake::New(Incoming { manifest: Box::new(signed), now, blob, digest }))
     }
@@ -180,7 +185,9 @@ impl Course {
         let id = manifest.id();
         let _one = lock(&self.taking);
         self.settle()?;
-        blob.finish()?;
+        if let Some(blob) = blob {
+            blob.finish()?;
+        }
         // The same batch may have come twice at once: one copy is kept, for as long as it is
         // needed.
         let mut timetable = self.timetable();

@@ -6,12 +6,12 @@ use chacha20::{ChaCha12Rng, rand_core::SeedableRng};
 use std::io::Read;
 use std::sync::Arc;
 use throng_account::{Crowd, Delta, Epsilon};
-use throng_collection::{Collection, Promise, Terms, example};
+use throng_collection::{Board, Collection, Promise, Terms, example};
 use throng_mechanism::{KaryResponse, Mechanism};
 use throng_mix::simulated::MemoryStore;
 use throng_mix::store::Store;
 use throng_mix::{Course, Intake, Keyring, Limits, Mix, Outgoing, Slot, Step};
-use throng_server::{Analyzer, Error};
+use throng_server::{Analyzer, Error, Noticeboard};
 use throng_wire::example::chain_through;
 use throng_wire::{
     Below, Directory, Identity, LayerPublic, Receipt, Route, Schedule, Seal, SignedManifest,
@@ -27,6 +27,10 @@ pub struct Setup {
     pub below: Below,
     pub lifetime: f64,
     pub mechanism: Mechanism,
+    /// The seconds for which keys of a window wait for what has not come.
+    pub drain: u64,
+    /// True if the last party is a noticeboard, which posts each message of one byte as it is.
+    pub board: bool,
 }
 
 impl Default for Setup {
@@ -39,6 +43,8 @@ impl Default for Setup {
             below: Below::Expire,
             lifetime: 1_000.0,
             mechanism: categories(),
+            drain: DRAIN,
+            board: false,
         }
     }
 }
@@ -73,6 +79,13 @@ impl Setup {
         collection
     }
 
+    /// The board, with the rounds of the collection's epochs.
+    pub fn noticeboard(&self) -> Board {
+        let Collection { schedule, chain, .. } = self.collection();
+        let (crowd, rounds) = (self.crowd, self.epochs);
+        Board { messages: 1, payload: 1, crowd, rounds, schedule, chain, ..example::board() }
+    }
+
     /// All parties with empty disks and each other's keys, at the start of epoch 0.
     pub fn network(&self, seed: u64) -> Network {
         let mut network = self.machines(seed);
@@ -84,13 +97,24 @@ impl Setup {
     /// All parties with empty disks, none of them started.
     pub fn machines(&self, seed: u64) -> Network {
         let collection = Arc::new(self.collection());
-        let node = |hop| {
-            let (store, collection) = (MemoryStore::new(), collection.clone());
-            Member { hop, store, disk: None, collection, role: None }
+        let route = Arc::new(if self.board {
+            Route::from(&self.noticeboard())
+        } else {
+            Route::from(&*collection)
+        });
+        let node = |hop| Member {
+            hop,
+            store: MemoryStore::new(),
+            disk: None,
+            route: route.clone(),
+            question: Some(collection.clone()).filter(|_| !self.board),
+            limits: Limits { drain: self.drain, ..limits() },
+            role: None,
         };
         Network {
             nodes: (1..=self.mixes + 1).map(node).collect(),
             collection,
+            route: route.clone(),
             now: START,
             rng: generator(seed),
         }
@@ -100,6 +124,8 @@ impl Setup {
 /// All parties, and one time for all of them.
 pub struct Network {
     pub collection: Arc<Collection>,
+    /// The description that all parties share, of the collection or of the board.
+    pub route: Arc<Route>,
     /// The parties, hop 1 first and the analyzer last.
     pub nodes: Vec<Member>,
     pub now: u64,
@@ -136,9 +162,8 @@ impl Network {
 
     /// Seals messages for an epoch to these keys.
     pub fn seal_to(&mut self, epoch: u64, messages: &[u8], keys: &[LayerPublic]) -> Vec<u8> {
-        let collection = &self.collection;
-        let window = collection.schedule.window_of(epoch);
-        let seal = Seal::new(&collection.shape(), collection.id(), epoch, window, keys).unwrap();
+        let Route { shape, id, schedule, .. } = &*self.route;
+        let seal = Seal::new(shape, *id, epoch, schedule.window_of(epoch), keys).unwrap();
         seal.report(messages, &mut self.rng).unwrap()
     }
 
@@ -214,14 +239,14 @@ impl Network {
     pub fn mix(&self, hop: u8) -> &Mix {
         match self.nodes[usize::from(hop) - 1].role() {
             Role::Mix(mix) => mix,
-            Role::Analyzer(_) => panic!("hop {hop} is the analyzer"),
+            Role::Analyzer(_) | Role::Board(_) => panic!("hop {hop} is the analyzer"),
         }
     }
 
     pub fn analyzer(&self) -> &Analyzer {
         match self.nodes.last().unwrap().role() {
             Role::Analyzer(analyzer) => analyzer,
-            Role::Mix(_) => unreachable!("the analyzer is last"),
+            Role::Mix(_) | Role::Board(_) => panic!("the last party does not count"),
         }
     }
 
@@ -244,7 +269,10 @@ pub struct Member {
     pub store: MemoryStore,
     /// A store that stands in the place of the simulated one.
     pub disk: Option<Store>,
-    pub collection: Arc<Collection>,
+    pub route: Arc<Route>,
+    /// The question, unless it is a board.
+    pub question: Option<Arc<Collection>>,
+    pub limits: Limits,
     /// The role, or `None` while the machine is down.
     pub role: Option<Role>,
 }
@@ -252,6 +280,7 @@ pub struct Member {
 pub enum Role {
     Mix(Box<Mix>),
     Analyzer(Box<Analyzer>),
+    Board(Box<Noticeboard>),
 }
 
 impl Member {
@@ -260,17 +289,16 @@ impl Member {
         self.role = None;
         self.store.restart();
         let store = self.disk.clone().unwrap_or_else(|| self.store.store());
-        let collection = self.collection.clone();
-        self.role = Some(if self.hop == collection.chain.hops() {
-            Role::Analyzer(Box::new(Analyzer::open(
-                store,
-                collection,
-                identity(self.hop),
-                limits(),
-            )?))
-        } else {
-            let route = Arc::new(Route::from(&*collection));
-            Role::Mix(Box::new(Mix::open(store, route, identity(self.hop), limits())?))
+        let route = self.route.clone();
+        let (last, identity) = (self.hop == route.chain.hops(), identity(self.hop));
+        let limits = self.limits.clone();
+        self.role = Some(match &self.question {
+            _ if !last => Role::Mix(Box::new(Mix::open(store, route, identity, limits)?)),
+            Some(question) => {
+                let opened = Analyzer::open(store, question.clone(), identity, limits)?;
+                Role::Analyzer(Box::new(opened))
+            }
+            None => Role::Board(Box::new(Noticeboard::open(store, route, identity, limits)?)),
         });
         Ok(())
     }
@@ -285,6 +313,7 @@ impl Role {
         match self {
             Self::Mix(mix) => &mix.course,
             Self::Analyzer(analyzer) => &analyzer.course,
+            Self::Board(board) => &board.course,
         }
     }
 
@@ -300,6 +329,7 @@ impl Role {
         match self {
             Self::Mix(mix) => Ok(mix.step(now, rng)?),
             Self::Analyzer(analyzer) => analyzer.step(now),
+            Self::Board(board) => board.step(now),
         }
     }
 }
@@ -373,7 +403,7 @@ pub fn limits() -> Limits {
 
 /// The number of categories, whose messages have one byte.
 pub const CATEGORIES: u32 = 250;
-pub const START: u64 = 1_000;
+pub const START: u64 = 1_000_000_000;
 pub const EVERY: u64 = 100;
 pub const GRACE: u64 = 10;
 pub const DRAIN: u64 = 60;
