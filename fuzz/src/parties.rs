@@ -157,7 +157,9 @@ fn exchange(
 /// Hands the batch that begins with this epoch over.
 fn hand_over(mix: &Mix, to: &Course, first: u64) {
     let (manifest, records) = outgoing(mix, first);
-    let Ok(Intake::New(mut incoming)) = to.receive(manifest, u64::MAX) else { panic!("the batch is new") };
+    let Ok(Intake::New(mut incoming)) = to.receive(manifest, u64::MAX) else {
+        panic!("the batch is new")
+    };
     incoming.write(&records).unwrap();
     mix.delivered(first, to.keep(incoming).unwrap()).unwrap();
 }

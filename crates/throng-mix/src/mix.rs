@@ -125,17 +125,22 @@ impl Mix {
     /// Takes the next party's receipt for what began with this epoch.
     pub fn delivered(&self, first: u64, receipt: Receipt) -> Result<(), Error> {
         let course = &self.course;
-        course.settle()?;
-        let slot = course.slot(first)?;
-        let Some(manifest) = leaving(&slot).cloned() else { return Ok(()) };
-        let next = course.route.chain.party(course.hop + 1).ok_or(Error::WrongPlace)?;
-        receipt.verify(&manifest.unverified().id(), course.hop + 1, &next.identity)?;
-        let taken = if manifest.unverified().is_empty() {
-            Slot { word: Some(Word::Taken { manifest, receipt }), ..slot }
-        } else {
-            slot.at(Stage::Delivered { manifest, receipt })
-        };
-        course.put(taken, &[])
+        loop {
+            course.settle()?;
+            let slot = course.slot(first)?;
+            let Some(manifest) = leaving(&slot).cloned() else { return Ok(()) };
+            let next = course.route.chain.party(course.hop + 1).ok_or(Error::WrongPlace)?;
+            receipt.verify(&manifest.unverified().id(), course.hop + 1, &next.identity)?;
+            let taken = if manifest.unverified().is_empty() {
+                Slot { word: Some(Word::Taken { manifest, receipt }), ..slot.clone() }
+            } else {
+                slot.at(Stage::Delivered { manifest, receipt })
+            };
+            // A step may have moved the slot on since it was read, and a slot moves a few times.
+            if course.replace(&slot, taken)? {
+                return Ok(());
+            }
+        }
     }
 
     /// Counts reports for an epoch that are on disk and acknowledged to their senders.
@@ -213,13 +218,16 @@ impl Mix {
     /// Drops a batch that nobody can open any more, or a word that nobody waits for.
     fn give_up(&self, first: u64) -> Result<(), Error> {
         let slot = self.course.slot(first)?;
-        if let Some(Word::Waiting(_)) = slot.word {
-            return self.course.put(Slot { word: Some(Word::Late), ..slot }, &[]);
-        }
-        let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
-        let each = self.course.route.shape.records_per_report(self.course.hop + 1);
-        let reports = manifest.unverified().records / each.max(1);
-        self.course.put(slot.at(Stage::Dropped { why: Why::Keys, reports }), &[])
+        let given_up = if let Some(Word::Waiting(_)) = slot.word {
+            Slot { word: Some(Word::Late), ..slot.clone() }
+        } else {
+            let Stage::Sealed(manifest) = &slot.stage else { return Ok(()) };
+            let each = self.course.route.shape.records_per_report(self.course.hop + 1);
+            let reports = manifest.unverified().records / each.max(1);
+            slot.at(Stage::Dropped { why: Why::Keys, reports })
+        };
+        // A receipt that comes meanwhile is worth more.
+        self.course.replace(&slot, given_up).map(drop)
     }
 
     /// Permutes and seals a crowd, or decides what becomes of fewer reports.
@@ -275,5 +283,40 @@ fn leaving(slot: &Slot) -> Option<&SignedManifest> {
     match (&slot.stage, &slot.word) {
         (Stage::Sealed(manifest), _) | (_, Some(Word::Waiting(manifest))) => Some(manifest),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulated::MemoryStore;
+    use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
+    use throng_wire::{Seal, example};
+
+    /// A receipt comes while a step is under way that has read the slot before: neither the mark
+    /// that it is shredded nor giving it up takes the receipt back.
+    #[test]
+    fn a_step_does_not_undo_a_receipt_that_came_meanwhile() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let route = Route { quorum: 1, ..example::route() };
+        let (store, [identity, analyzer]) = (MemoryStore::new().store(), example::identities());
+        let mix = Mix::open(store, route.clone().into(), identity, Limits::default()).unwrap();
+        let keyring = &mix.course.keyring;
+        keyring.publish(1_000, &mut rng).unwrap();
+        let own = keyring.statement(0).unwrap().key;
+        let keys = [own, example::keys(&route, 0).0[1].public()];
+        let seal = Seal::new(&route.shape, route.id, 0, 0, &keys).unwrap();
+        mix.accept(0, &seal.report(&[1], &mut rng).unwrap(), 1_000).unwrap();
+        mix.step(route.schedule.deadline(0), &mut rng).unwrap();
+        let before = mix.course.slot(0).unwrap();
+        let Stage::Sealed(manifest) = &before.stage else { panic!("a crowd is sealed") };
+        let receipt = Receipt::sign(manifest.unverified().id(), 2, &analyzer);
+        mix.delivered(0, receipt).unwrap();
+        let shredded = Slot { shredded: true, ..before.clone() };
+        let given_up = before.at(Stage::Dropped { why: Why::Keys, reports: 1 });
+        for late in [shredded, given_up] {
+            assert!(!mix.course.replace(&before, late).unwrap());
+            assert_eq!(mix.course.slot(0).unwrap().stage.name(), "delivered");
+        }
     }
 }

@@ -10,11 +10,11 @@ mod rounds;
 #[path = "upgrade/story.rs"]
 mod story;
 
-use common::{DRAIN, EVERY, START, counts};
+use common::{DRAIN, EVERY, counts};
 use flate2::read::GzDecoder;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use story::{Chain, PARTIES, STOPPED, secrets};
+use story::{Chain, PARTIES, START, STOPPED, secrets};
 use tempfile::TempDir;
 use throng_mix::store::Store;
 use throng_server::{Clock, Config, Error, Role, Server};

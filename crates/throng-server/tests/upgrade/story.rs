@@ -7,7 +7,7 @@
 //! releases, ledger          rows of the question at the analyzer, one in each line
 //! ```
 
-use crate::common::{DRAIN, EVERY, Member, Network, START, Setup, generator, identity, schedule};
+use crate::common::{DRAIN, EVERY, Member, Network, Setup, generator, identity, limits, schedule};
 use crate::rounds::Rounds;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,11 @@ use std::sync::Arc;
 use throng_collection::{Board, Collection, example};
 use throng_mix::simulated::MemoryStore;
 use throng_mix::store::Store;
-use throng_wire::Below;
 use throng_wire::example::chain_through;
+use throng_wire::{Below, Route, Schedule};
+
+/// The begin of epoch 0 in every fixture.
+pub const START: u64 = 1_000;
 
 /// The time at which the parties of a fixture were stopped: in the middle of epoch 3.
 pub const STOPPED: u64 = START + 3 * EVERY + EVERY / 2;
@@ -43,13 +46,16 @@ pub fn write_files(directory: &Path) {
         payload: 1,
         crowd: 3,
         rounds: epochs,
-        schedule: schedule(),
+        schedule: Schedule { start: START, ..schedule() },
         chain: chain_through(&PARTIES[..2]),
         ..example::board()
     };
     let write = |name: &str, text: String| fs::write(directory.join(name), text).unwrap();
-    write("question.toml", question.collection().to_toml());
-    write("merged.toml", merged.collection().to_toml());
+    for (name, setup) in [("question.toml", question), ("merged.toml", merged)] {
+        let mut collection = setup.collection();
+        collection.schedule.start = START;
+        write(name, collection.to_toml());
+    }
     write("board.toml", board.to_toml());
     for (hop, name) in (1..).zip(PARTIES) {
         fs::create_dir(directory.join(name)).unwrap();
@@ -168,15 +174,24 @@ pub fn secrets(directory: &Path, party: &str) -> Vec<String> {
 }
 
 fn network(collection: &Arc<Collection>, stores: &[Store; 3], now: u64, seed: u64) -> Network {
+    let route = Arc::new(Route::from(&**collection));
     let member = |(hop, store): (u8, &Store)| {
-        let (disk, collection) = (Some(store.clone()), collection.clone());
-        let mut member = Member { hop, store: MemoryStore::new(), disk, collection, role: None };
+        let mut member = Member {
+            hop,
+            store: MemoryStore::new(),
+            disk: Some(store.clone()),
+            route: route.clone(),
+            question: Some(collection.clone()),
+            limits: limits(),
+            role: None,
+        };
         member.restart().unwrap_or_else(|error| panic!("hop {hop}: {error}"));
         member
     };
     Network {
         collection: collection.clone(),
         nodes: (1..).zip(stores).map(member).collect(),
+        route: route.clone(),
         now,
         rng: generator(seed),
     }
