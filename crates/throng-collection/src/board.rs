@@ -265,7 +265,10 @@ mod tests {
             [(["north", "north"], "mix[2].name: "), (["north", "counter"], "analyzer.name: ")]
         {
             let error = named(&mixes).unwrap_err();
-            assert!(error.starts_with(place) && error.contains("a name of their own"), "{error}");
+            assert!(
+                error.starts_with(place) && error.contains("another party is called"),
+                "{error}"
+            );
         }
     }
 }

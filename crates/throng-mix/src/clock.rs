@@ -146,8 +146,8 @@ impl Timekeeper {
             Some(lead) if !near(lead) => Judgement::Jumped { seconds: own - lead },
             Some(_) => Judgement::Outvoted { others: differ },
             None if differ > agree => Judgement::Outvoted { others: differ },
-            // Nobody contradicts it and nobody is there to ask: keys are not kept for ever.
-            None if differ == 0 && at.steady.saturating_sub(since) >= ALONE => {
+            // Whoever is away or lies does not keep keys alive for ever.
+            None if differ <= agree && at.steady.saturating_sub(since) >= ALONE => {
                 self.lead = Some(own);
                 Judgement::Believed
             }
@@ -182,7 +182,8 @@ pub const TOLERANCE: u64 = 20;
 /// The seconds for which a told time counts.
 const FRESH: u64 = 600;
 
-/// The seconds after which a clock that nobody contradicts is believed though nobody confirms it.
+/// The seconds after which a clock is believed that no more differ from than agree with, though too
+/// few confirm it.
 const ALONE: u64 = 86_400;
 
 #[cfg(test)]
@@ -279,7 +280,14 @@ mod tests {
         assert_eq!(clock.judge(at(NOW, 100)), Judgement::Unconfirmed);
         assert_eq!(clock.judge(at(NOW + 86_399, 86_499)), Judgement::Unconfirmed);
         assert_eq!(clock.judge(at(NOW + 86_400, 86_500)), Judgement::Believed);
-        // But not against what somebody says, and not after a jump.
+        // One liar among two others does not prevent it.
+        let mut clock = Timekeeper::new(2, None);
+        clock.judge(at(NOW, 100));
+        clock.hear(0, NOW, 86_500);
+        clock.hear(1, NOW + 86_400, 86_500);
+        assert_eq!(clock.judge(at(NOW + 86_399, 86_499)), Judgement::Unconfirmed);
+        assert_eq!(clock.judge(at(NOW + 86_400, 86_500)), Judgement::Believed);
+        // But not against what most say, and not after a jump.
         let mut clock = Timekeeper::new(2, None);
         clock.judge(at(NOW, 100));
         clock.hear(0, NOW, 86_500);

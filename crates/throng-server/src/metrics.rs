@@ -20,7 +20,7 @@ use latency::Latency;
 use process::Process;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use throng_mix::{Slot, Stage, Ticking, lock};
 use throng_wire::{Route, SignedManifest};
@@ -178,6 +178,7 @@ impl Metrics {
         let help = "how long accepted requests with reports took, in steps";
         write(UPLOAD_SECONDS, "histogram", help, Vec::new());
         self.latency.render(UPLOAD_SECONDS, now, &mut text);
+        clocks(parties(), &mut text);
         text
     }
 
@@ -212,6 +213,20 @@ impl Metrics {
             ("process_start_time_seconds", "gauge", "the time of the start", start),
             ("process_cpu_seconds_total", "counter", "processor time", cpu),
         ]
+    }
+}
+
+/// Writes how far the clocks of the other parties are ahead, which may be below zero.
+fn clocks<'a>(parties: impl Iterator<Item = &'a Arc<Party>>, text: &mut String) {
+    let help = "seconds by which the other party's clock was ahead when it was last heard";
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "# HELP {CLOCKS} {help}\n# TYPE {CLOCKS} gauge");
+    for party in parties {
+        for (hop, _) in party.others() {
+            let Some(ahead) = party.time.ahead(hop) else { continue };
+            let id = party.id();
+            let _ = writeln!(text, "{CLOCKS}{{collection=\"{id}\",hop=\"{hop}\"}} {ahead}");
+        }
     }
 }
 
@@ -275,6 +290,7 @@ pub(crate) const CONFLICT: &str = "conflict";
 
 const UPLOADS_REFUSED: &str = "throng_uploads_refused_total";
 
+const CLOCKS: &str = "throng_peer_clock_offset_seconds";
 const UPLOAD_SECONDS: &str = "throng_upload_seconds";
 const RELOADS: &str = "throng_reloads_total";
 const OK: &str = "ok";
