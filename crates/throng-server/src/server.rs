@@ -247,7 +247,7 @@ impl Server {
         let guard = Guard::new(access, &identity.public(), tls.is_some())?;
         let (data, acts) = place.unzip();
         let upload = parties.values().map(|party| party.upload).max().unwrap_or(0);
-        let edge = Arc::new(Edge::new(&limits, upload)?);
+        let edge = Arc::new(Edge::new(limits, upload)?);
         let node = Node {
             role,
             identity,
