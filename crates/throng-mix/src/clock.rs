@@ -5,16 +5,17 @@
 //! since the machine was started, and the clocks of the other parties, which it asks now and then.
 //!
 //! ```text
-//! believed       the wall has kept step with the steady clock since it was last believed, and
-//!                not more than half of all who were heard, this party included, differ;
-//!                or more than half of the others agree with it
+//! believed       more than half of the others agree with it;
+//!                or it has kept step with the steady clock since it was last believed, and
+//!                fewer than half of all who were heard, this party included, differ;
+//!                or it has kept step for a day, and no more of the others differ than agree:
+//!                after a jump, at least one agrees
 //! unconfirmed    nothing is known yet since the machine was started: reports are taken, and
 //!                nothing is closed, taken from others or destroyed
 //! doubted        the wall jumped, or the others differ: nothing is taken, closed or destroyed
 //! ```
 //!
-//! A doubt ends by itself: when the wall is back in step, or when more than half of the others
-//! agree with it.
+//! A doubt ends by itself: when the wall is back in step, or when others agree with it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -99,8 +100,8 @@ pub struct Timekeeper {
     others: usize,
     /// The wall's lead over the steady clock when it was last believed.
     lead: Option<i64>,
-    /// The steady time of the first look.
-    since: Option<u64>,
+    /// The wall's lead at some look, and the steady time since when it has kept that.
+    kept: Option<(i64, u64)>,
     /// The others' lead over the steady clock of this machine, and when they were heard, by hop.
     heard: BTreeMap<u8, (i64, u64)>,
     /// The latest time that was believed.
@@ -111,7 +112,7 @@ impl Timekeeper {
     /// A judge with this many other parties. `lead` is the wall's lead over the steady clock when
     /// it was last believed, if that is known and the machine was not restarted since.
     pub fn new(others: usize, lead: Option<i64>) -> Self {
-        Self { others, lead, since: None, heard: BTreeMap::new(), due: 0 }
+        Self { others, lead, kept: None, heard: BTreeMap::new(), due: 0 }
     }
 
     /// Takes the time that another party told, and the steady time at which it was heard.
@@ -129,8 +130,11 @@ impl Timekeeper {
     }
 
     fn look(&mut self, at: Reading) -> Judgement {
-        let (own, since) = (lead(at.wall, at.steady), *self.since.get_or_insert(at.steady));
+        let own = lead(at.wall, at.steady);
         let near = |other: i64| other.abs_diff(own) <= TOLERANCE;
+        let (kept, since) = self.kept.filter(|(lead, _)| near(*lead)).unwrap_or((own, at.steady));
+        self.kept = Some((kept, since));
+        let patient = at.steady.saturating_sub(since) >= ALONE;
         let fresh =
             self.heard.values().filter(|(_, heard)| at.steady.saturating_sub(*heard) <= FRESH);
         let (mut agree, mut differ) = (0, 0);
@@ -141,16 +145,17 @@ impl Timekeeper {
             self.lead = Some(own);
             return Judgement::Believed;
         }
+        // Whoever is away or lies does not keep keys alive for ever.
+        let alone = self.lead.is_none() || agree > 0;
+        if patient && alone && differ <= agree {
+            self.lead = Some(own);
+            return Judgement::Believed;
+        }
         match self.lead {
             Some(lead) if near(lead) && agree + 1 > differ => Judgement::Believed,
             Some(lead) if !near(lead) => Judgement::Jumped { seconds: own - lead },
             Some(_) => Judgement::Outvoted { others: differ },
             None if differ > agree => Judgement::Outvoted { others: differ },
-            // Whoever is away or lies does not keep keys alive for ever.
-            None if differ <= agree && at.steady.saturating_sub(since) >= ALONE => {
-                self.lead = Some(own);
-                Judgement::Believed
-            }
             None => Judgement::Unconfirmed,
         }
     }
@@ -182,8 +187,7 @@ pub const TOLERANCE: u64 = 20;
 /// The seconds for which a told time counts.
 const FRESH: u64 = 600;
 
-/// The seconds after which a clock is believed that no more differ from than agree with, though too
-/// few confirm it.
+/// The seconds for which a clock has to keep step to be believed though too few confirm it.
 const ALONE: u64 = 86_400;
 
 #[cfg(test)]
@@ -294,5 +298,30 @@ mod tests {
         assert_ne!(clock.judge(at(NOW + 86_400, 86_500)), Judgement::Believed);
         let mut clock = confirmed(2);
         assert!(clock.judge(at(NOW + 500_000, 200_100)).is_doubt());
+        assert!(clock.judge(at(NOW + 600_000, 300_100)).is_doubt());
+        // Not a clock that jumped on the way, either: its day begins anew.
+        let mut clock = Timekeeper::new(2, None);
+        clock.judge(at(NOW, 100));
+        assert_eq!(clock.judge(at(NOW + 40_000_000, 86_500)), Judgement::Unconfirmed);
+        assert_eq!(clock.judge(at(NOW + 40_086_399, 172_899)), Judgement::Unconfirmed);
+        assert_eq!(clock.judge(at(NOW + 40_086_400, 172_900)), Judgement::Believed);
+    }
+
+    /// A machine that slept without counting, whose wall was then set right, while one of the two
+    /// others is away for good or lies.
+    #[test]
+    fn a_jump_that_one_other_confirms_is_believed_after_a_day_if_nobody_more_differs() {
+        for liar in [false, true] {
+            let mut clock = confirmed(2);
+            let right = |steady: u64| at(NOW + 3_600 + steady - 100, steady);
+            assert!(clock.judge(right(1_000)).is_doubt());
+            for steady in [1_000, 87_399, 87_400] {
+                clock.hear(0, right(steady).wall, steady);
+                if liar {
+                    clock.hear(1, NOW, steady);
+                }
+                assert_eq!(clock.judge(right(steady)).is_doubt(), steady < 87_400, "{liar}");
+            }
+        }
     }
 }

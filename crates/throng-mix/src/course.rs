@@ -225,7 +225,9 @@ impl Course {
     /// may come while a step is under way. Returns true if it was written.
     pub(crate) fn replace(&self, old: &Slot, new: Slot) -> Result<bool, Error> {
         let mut timetable = self.timetable();
-        let unchanged = timetable.slots.get(&old.first) == Some(old);
+        // What is in doubt may be another one on disk.
+        let sure = !self.doubt.load(Ordering::Relaxed);
+        let unchanged = sure && timetable.slots.get(&old.first) == Some(old);
         if unchanged {
             self.commit(&mut timetable, new, &[])?;
         }
@@ -251,7 +253,11 @@ impl Course {
 
     /// Destroys the keys of a window, and with them what is left of it.
     fn destroy(&self, window: u64, now: u64) -> Result<(), Error> {
-        if self.timetable().destroy(window, now) {
+        let mut timetable = self.timetable();
+        // A batch may be on disk whose row could not be written, or so it seemed.
+        let begun = !self.doubt.load(Ordering::Relaxed) && timetable.destroy(window, now);
+        drop(timetable);
+        if begun {
             self.keyring.destroy(window)?;
             self.sweep()?;
             self.timetable().destroyed();
@@ -350,6 +356,11 @@ impl Course {
     /// The slot that begins with an epoch.
     pub fn slot(&self, first: u64) -> Result<Slot, Error> {
         self.timetable().slots.get(&first).cloned().ok_or(Error::WrongPlace)
+    }
+
+    /// True if nothing is due at this time.
+    pub fn is_idle(&self, now: u64) -> bool {
+        self.timetable().next(now).is_none()
     }
 
     /// The state machine.

@@ -136,8 +136,16 @@ impl Keyring {
         };
         // The directory is on disk before anyone sees the signature.
         let keys = directory.keys.iter().flat_map(|key| key.0).collect::<Vec<u8>>();
-        self.store.rows.put(Table::Directories, &RowKey::at(self.route.id, window), &keys)?;
-        self.lock().adopt(window, directory, self.hop, &self.identity);
+        let row = RowKey::at(self.route.id, window);
+        self.store.rows.put(Table::Directories, &row, &keys)?;
+        let mut state = self.lock();
+        if state.destroyed.contains(window) {
+            // Its keys were destroyed meanwhile: there is nothing to sign any more.
+            drop(state);
+            self.store.rows.commit(&[Change::Delete { table: Table::Directories, key: &row }])?;
+            return Err(Error::KeysDestroyed);
+        }
+        state.adopt(window, directory, self.hop, &self.identity);
         Ok(())
     }
 
@@ -250,6 +258,10 @@ impl Keyring {
         let signed = self.store.rows.under(Table::Directories, &RowKey::all(self.route.id))?;
         for (key, value) in signed {
             let window = key.epoch().ok_or_else(corrupt)?;
+            // A row that was written while its keys were being destroyed is nobody's.
+            if state.destroyed.contains(window) {
+                continue;
+            }
             let (keys, rest) = value.as_chunks::<32>();
             if !rest.is_empty() || keys.len() != usize::from(self.route.chain.hops()) {
                 return Err(corrupt().into());

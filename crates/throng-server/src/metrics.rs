@@ -34,6 +34,7 @@ pub(crate) struct Metrics {
     queue: Blurred,
     connections: Blurred,
     bodies: Blurred,
+    free: Blurred,
     /// The other events, by counter and label.
     events: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
 }
@@ -57,6 +58,7 @@ impl Default for Metrics {
             queue: Blurred::default(),
             connections: Blurred::default(),
             bodies: Blurred::default(),
+            free: Blurred::default(),
             events: Mutex::new(zeros.map(|event| (event, 0)).into()),
         }
     }
@@ -188,6 +190,8 @@ impl Metrics {
         let room = node.data.as_deref().and_then(|data| rustix::fs::statvfs(data).ok());
         let bytes = |blocks: u64, each: u64| blocks.saturating_mul(each);
         let free = room.as_ref().map(|room| bytes(room.f_bavail, room.f_frsize));
+        // The first report of an epoch makes a file of a mebibyte.
+        let free = free.map(|free| self.free.tell(now, DISK_STEP, || free));
         let size = room.as_ref().map(|room| bytes(room.f_blocks, room.f_frsize));
         let process = Process::now();
         let memory = process.as_ref().map(|process| {
@@ -318,4 +322,5 @@ const STEP: u64 = 1_000;
 /// The steps of gauges that a single connection or upload moves.
 const MEMORY_STEP: u64 = 16 << 20;
 const FILE_STEP: u64 = 64;
+const DISK_STEP: u64 = 256 << 20;
 const QUEUE_STEP: u64 = 1 << 20;

@@ -196,6 +196,8 @@ pub(crate) struct Node {
     rendering: Arc<Semaphore>,
     /// The time of the last attempt to write a row, and whether the disk took it.
     probed: Mutex<Option<(Instant, bool)>>,
+    /// Held while the disk is tried.
+    probing: Mutex<()>,
     /// The time at which the disk last refused what was sent, until it was tried with success.
     failed: Mutex<Option<u64>>,
 }
@@ -267,6 +269,7 @@ impl Server {
             truth: Mutex::default(),
             rendering: Arc::new(Semaphore::new(PAGES)),
             probed: Mutex::default(),
+            probing: Mutex::default(),
             failed: Mutex::default(),
         };
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -517,6 +520,10 @@ impl Node {
     /// runtime.
     pub fn writable_now(&self) -> bool {
         self.probed().unwrap_or_else(|| {
+            // One tries at a time; the others take what the last one found.
+            let Ok(_one) = self.probing.try_lock() else {
+                return lock(&self.probed).is_none_or(|(_, writable)| writable);
+            };
             let failed = *lock(&self.failed);
             let row = self.store.rows.put(Table::Probe, &RowKey::default(), b"").is_ok();
             // A log needs more than a row does: after it failed, as much is tried as a new one

@@ -63,7 +63,7 @@ impl AsRef<[u8]> for Owned {
 
 #[cfg(test)]
 mod tests {
-    use super::super::edge::Edge;
+    use super::super::edge::{Edge, Purpose};
     use super::super::source::tests::source;
     use super::*;
     use futures_util::stream;
@@ -79,7 +79,7 @@ mod tests {
     async fn what_is_not_sent_yet_is_held_though_its_body_is_gone() {
         let edge = edge();
         let page = Body::from(vec![7; 100_000]);
-        let mut body = edge.answer(page, source(1)).unwrap();
+        let mut body = edge.answer(page, Purpose::Public, source(1)).unwrap();
         assert_eq!(edge.held(), 100_000);
         let bytes = body.frame().await.unwrap().unwrap().into_data().unwrap();
         drop(body);
@@ -92,7 +92,7 @@ mod tests {
     async fn a_stream_holds_its_pieces_until_its_end() {
         let edge = edge();
         let pieces = stream::iter([Ok::<_, Infallible>("a"), Ok("b")]);
-        let mut body = edge.answer(Body::from_stream(pieces), source(1)).unwrap();
+        let mut body = edge.answer(Body::from_stream(pieces), Purpose::Public, source(1)).unwrap();
         assert!(body.frame().await.is_some() && edge.held() > 0);
         assert!(body.frame().await.is_some() && body.frame().await.is_none());
         drop(body);
@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn short_answers_are_always_given_and_long_ones_within_the_room() {
         let edge = edge();
-        let ask = |from, size| edge.answer(Body::from(vec![0; size]), source(from));
+        let ask =
+            |from, size| edge.answer(Body::from(vec![0; size]), Purpose::Public, source(from));
         let held: Vec<Body> = (0..20).filter_map(|_| ask(1, 100_000)).collect();
         assert_eq!(held.len(), 4, "three quarters of half a mebibyte");
         assert!(ask(1, 100_000).is_none() && ask(1, 8_000).is_some());

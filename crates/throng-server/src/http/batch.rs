@@ -46,7 +46,7 @@ async fn take(
     if place.hop != party.course.hop || place.hop == 1 {
         return Err(throng_mix::Error::WrongPlace.into());
     }
-    let _start = node.edge.batch(source, START).ok_or(throng_mix::Error::Busy)?;
+    let _start = node.edge.start(source, START).ok_or(throng_mix::Error::Busy)?;
     let manifest = timeout(node.patience(), body.manifest()).await;
     let manifest = manifest.unwrap_or(Err(Error::Slow))?;
     let said = manifest.unverified();

@@ -39,6 +39,7 @@ where
     let begun = place.map(|place| {
         let visit = seat.visit();
         request.extensions_mut().insert(source);
+        request.extensions_mut().insert(seat.peer);
         (routes.call(request), place, visit)
     });
     let edge = Arc::clone(&node.edge);
@@ -55,7 +56,8 @@ where
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let (head, body) = dressed(told(answer, person)).into_parts();
-        let answer = edge.answer(body, source).map(|body| Response::from_parts(head, body));
+        let answer =
+            edge.answer(body, purpose, source).map(|body| Response::from_parts(head, body));
         Ok(answer.unwrap_or_else(|| dressed(busy())))
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Edge {
     kept_back: Arc<Mutex<Room>>,
     bodies: Arc<Mutex<Room>>,
     batches: Arc<Mutex<Room>>,
+    /// The beginnings of batches, whose senders nobody knows yet.
+    starts: Arc<Mutex<Room>>,
     answers: Arc<Mutex<Room>>,
 }
 
@@ -72,6 +74,7 @@ impl Edge {
             kept_back: shared(PARTIES),
             bodies: shared(bodies),
             batches: shared((bodies / 4).max(BATCHES)),
+            starts: shared(STARTS),
             answers: shared(bodies / 2),
         })
     }
@@ -113,16 +116,21 @@ impl Edge {
         Holding { room: Arc::clone(&self.bodies), source, amount: 0 }
     }
 
-    /// Room for the pieces of a batch.
+    /// Room for the beginning of a batch, until its signature is checked.
+    pub(super) fn start(&self, source: Source, bytes: usize) -> Option<Holding> {
+        Holding::take(&self.starts, source, bytes)
+    }
+
+    /// Room for the pieces of a batch, which is another party's by its signature.
     pub(super) fn batch(&self, source: Source, bytes: usize) -> Option<Holding> {
         Holding::take(&self.batches, source, bytes)
     }
 
     /// Lets an answer go out, if there is room for what is not read at once. One that its buffer
-    /// holds anyway is no matter.
-    pub(super) fn answer(&self, body: Body, source: Source) -> Option<Body> {
+    /// holds anyway is no matter, and parties and operators get theirs.
+    pub(super) fn answer(&self, body: Body, purpose: Purpose, source: Source) -> Option<Body> {
         let bytes = body.size_hint().exact().map_or(STREAM, |exact| exact as usize);
-        if bytes <= SHORT {
+        if bytes <= SHORT || purpose != Purpose::Public {
             return Some(body);
         }
         let holding = Holding::take(&self.answers, source, bytes)?;
@@ -142,7 +150,10 @@ impl Edge {
 
     /// The number of bytes of bodies that are held, in both directions.
     pub fn held(&self) -> usize {
-        [&self.bodies, &self.batches, &self.answers].map(|room| lock(room).used()).iter().sum()
+        [&self.bodies, &self.batches, &self.starts, &self.answers]
+            .map(|room| lock(room).used())
+            .iter()
+            .sum()
     }
 }
 
@@ -260,6 +271,9 @@ const PARTIES: usize = 64;
 
 /// The least number of bytes for batches that are arriving.
 const BATCHES: usize = 8 << 20;
+
+/// The bytes of beginnings of batches.
+const STARTS: usize = 4 << 20;
 
 /// The number of bytes of an answer that are no matter: those of a connection's buffer.
 const SHORT: usize = 8 << 10;

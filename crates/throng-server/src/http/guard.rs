@@ -5,6 +5,7 @@
 //! when it started. So a cookie is worth nothing after a restart, and never contains the token.
 
 use super::problem::Problem;
+use super::source::Peer;
 use crate::current::Current;
 use crate::server::{Node, seeded};
 use crate::{Access, Error, Reader, Token};
@@ -166,12 +167,16 @@ impl FromRequestParts<Arc<Node>> for Operator {
     }
 }
 
-/// True if a request came from this machine, judged by the name it was sent to: a page of somebody
-/// else can make a browser ask for a name of theirs that leads here. A request that a proxy passes
+/// True if a request came from this machine, judged by its address and by the name it was sent to: a
+/// page of somebody else can make a browser ask for a name of theirs that leads here. A request that a proxy passes
 /// on came from elsewhere.
 fn local(parts: &Parts) -> bool {
     let proxied = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"];
     if proxied.iter().any(|name| parts.headers.contains_key(*name)) {
+        return false;
+    }
+    // Whoever came through no door, as in tests of single routes, is here.
+    if parts.extensions.get::<Peer>().is_some_and(|peer| !peer.here) {
         return false;
     }
     let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
@@ -224,6 +229,14 @@ mod tests {
             assert_eq!(local(&parts), expected, "{host}");
             parts.headers.insert("x-forwarded-for", HeaderValue::from_static("192.0.2.1"));
             assert!(!local(&parts), "{host} through a proxy");
+            parts.headers.remove("x-forwarded-for");
+            // Whatever name somebody from elsewhere asks for.
+            let sources =
+                super::super::source::Sources::new(&throng_mix::Limits::default()).unwrap();
+            for (address, here) in [("127.0.0.1", true), ("192.0.2.1", false)] {
+                parts.extensions.insert(sources.peer(address.parse().unwrap()));
+                assert_eq!(local(&parts), expected && here, "{host} from {address}");
+            }
         }
     }
 

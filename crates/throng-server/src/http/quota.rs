@@ -51,7 +51,10 @@ impl Quota {
         if total > most {
             return Err(Error::Source);
         }
-        // So many networks are no cheap attack, which is what this is against.
+        if sent.is_none() && counts.len() >= NETWORKS {
+            // Those far from their share are forgotten first.
+            counts.retain(|_, sent| *sent > most / FAR);
+        }
         if sent.is_some() || counts.len() < NETWORKS {
             counts.insert(source, total);
         }
@@ -64,6 +67,9 @@ impl Quota {
         let Some(counts) = epochs.get_mut(&(route.id, epoch)) else { return };
         if let Some(sent) = counts.reports.get_mut(&source) {
             *sent = sent.saturating_sub(reports);
+            if *sent == 0 {
+                counts.reports.remove(&source);
+            }
         }
     }
 
@@ -84,6 +90,9 @@ const CROWD: u64 = 10;
 
 /// The number of reports that any network may send, however small the crowd is.
 const LEAST: u64 = 1_000;
+
+/// The part of its share below which a network is forgotten when there are too many.
+const FAR: u64 = 10;
 
 /// The most networks that are counted in one epoch.
 const NETWORKS: usize = 1 << 17;
@@ -132,6 +141,22 @@ mod tests {
         quota.refund(source(1), (&route, 0), 2);
         assert!(quota.charge(source(1), (&route, 0), 3, now).is_err());
         assert!(quota.charge(source(1), (&route, 0), 2, now).is_ok());
+    }
+
+    #[test]
+    fn a_great_many_networks_do_not_end_the_count_of_others() {
+        let quota = Quota::new(Some(100));
+        assert!(charged(&quota, source(0), 0, 90));
+        for network in 1..=NETWORKS as u64 {
+            assert!(charged(&quota, source(network), 0, 1));
+        }
+        assert!(!charged(&quota, source(0), 0, 11), "who has sent much is remembered");
+        let newcomer = source(NETWORKS as u64 + 1);
+        assert!(charged(&quota, newcomer, 0, 90) && !charged(&quota, newcomer, 0, 11));
+        // What was refused leaves no trace.
+        let route = Route { quorum: 50_000, ..example::route() };
+        quota.refund(newcomer, (&route, 0), 90);
+        assert!(!lock(&quota.epochs)[&(route.id, 0)].reports.contains_key(&newcomer));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use throng_mix::{Limits, Network};
 use zeroize::Zeroizing;
 
-/// The mark of a network: an IPv4 /24 or an IPv6 /56, which one customer may have.
+/// The mark of a network: an IPv4 /24 or an IPv6 /48, which one customer may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source {
     mark: u64,
@@ -32,6 +32,8 @@ pub struct Peer {
     pub source: Source,
     /// True if it speaks for others.
     pub proxy: bool,
+    /// True if it is on this machine.
+    pub here: bool,
 }
 
 /// The key of the marks, and the proxies that are believed.
@@ -52,19 +54,24 @@ impl Sources {
     /// The other end of a connection from this address.
     pub fn peer(&self, address: IpAddr) -> Peer {
         let proxy = self.proxies.iter().any(|proxy| proxy.contains(address));
-        Peer { source: self.mark(address), proxy }
+        let here = address.to_canonical().is_loopback();
+        Peer { source: self.mark(address), proxy, here }
     }
 
     /// The network that sent a request. A proxy adds the address it heard from to the end of
     /// `X-Forwarded-For`; what stands before is the client's word, and nobody else is believed.
     pub fn of(&self, peer: Peer, headers: &HeaderMap) -> Source {
-        let told = peer.proxy.then(|| forwarded(headers)).flatten();
-        told.map_or(peer.source, |address| self.mark(address))
+        if !peer.proxy || !headers.contains_key(FORWARDED) {
+            return peer.source;
+        }
+        // What cannot be read is counted for the proxy, and not as somebody near.
+        let unread = Source { near: false, ..peer.source };
+        forwarded(headers).map_or(unread, |address| self.mark(address))
     }
 
     fn mark(&self, address: IpAddr) -> Source {
         let address = address.to_canonical();
-        let first = match Network::around(address, if address.is_ipv4() { 24 } else { 56 }).first()
+        let first = match Network::around(address, if address.is_ipv4() { 24 } else { 48 }).first()
         {
             IpAddr::V4(first) => first.to_ipv6_mapped(),
             IpAddr::V6(first) => first,
@@ -86,11 +93,16 @@ impl<S: Sync> FromRequestParts<S> for Source {
 
 /// The last address in `X-Forwarded-For`, with or without a port.
 fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
-    let line = headers.get_all("x-forwarded-for").iter().next_back()?.to_str().ok()?;
-    let last = line.rsplit(',').next()?.trim();
+    let line = headers.get_all(FORWARDED).iter().next_back()?.as_bytes();
+    // What stands before the last comma is the client's word, whatever bytes it has.
+    let last = std::str::from_utf8(line.rsplit(|byte| *byte == b',').next()?).ok()?.trim();
     let with_port = || last.parse().ok().map(|address: SocketAddr| address.ip());
-    last.parse().ok().or_else(with_port)
+    let bare = last.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(last);
+    bare.parse().ok().or_else(with_port)
 }
+
+/// The header in which proxies tell whom they heard from.
+const FORWARDED: &str = "x-forwarded-for";
 
 /// True for addresses that nobody on the internet has.
 fn near(address: IpAddr) -> bool {
@@ -126,8 +138,8 @@ pub mod tests {
             ("203.0.113.1", "203.0.113.254", true),
             ("203.0.113.1", "203.0.112.1", false),
             ("203.0.113.1", "::ffff:203.0.113.9", true),
-            ("2001:db8:0:1::1", "2001:db8:0:ff::2", true),
-            ("2001:db8:0:1::1", "2001:db8:0:100::1", false),
+            ("2001:db8:0:1::1", "2001:db8:0:ffff::2", true),
+            ("2001:db8:0:1::1", "2001:db8:1:1::1", false),
         ] {
             assert_eq!(mark(&sources, one) == mark(&sources, other), same, "{one} {other}");
         }
@@ -157,6 +169,23 @@ pub mod tests {
         assert_eq!(of("10.1.1.1", &["unknown"]), mark(&sources, "10.1.1.1"));
         assert_eq!(of("10.1.1.1", &[]), mark(&sources, "10.1.1.1"));
         assert_eq!(of("203.0.113.7", &["198.51.100.1"]), client);
+        assert_eq!(of("10.1.1.1", &["[2001:db8::1]"]), mark(&sources, "2001:db8::7"));
+    }
+
+    /// A client that sends bytes of its own before what the proxy appends is not taken for the proxy,
+    /// nor for somebody near whom no quota holds for.
+    #[test]
+    fn a_clients_own_bytes_do_not_hide_it_behind_its_proxy() {
+        let sources = sources(&["10.0.0.0/8"]);
+        let proxy = sources.peer("10.1.1.1".parse().unwrap());
+        let of = |line: &[u8]| {
+            let value = HeaderValue::from_bytes(line).unwrap();
+            sources.of(proxy, &HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), value)]))
+        };
+        let client = sources.peer("203.0.113.1".parse().unwrap()).source;
+        assert!(of(b"\xff, 203.0.113.1") == client);
+        let unread = of(b"203.0.113.1, \xff");
+        assert!(proxy.source.near && !unread.near && unread.mark == proxy.source.mark);
     }
 
     #[test]
