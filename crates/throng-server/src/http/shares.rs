@@ -4,7 +4,8 @@
 //! Shares    connections: while there is room, anybody's; when there is none, the source
 //!           that has the most of them loses one to a source that has fewer
 //! Room      requests and bytes: a source has at most three times what is free, so that
-//!           one alone may use three quarters, and somebody new always finds some room
+//!           one alone may use three quarters. Each of several leaves a quarter of what
+//!           was free: it holds against one source, and not against ten together
 //! ```
 //!
 //! Nothing is kept of a source that holds nothing.
