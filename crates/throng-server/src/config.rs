@@ -160,7 +160,12 @@ pub(crate) fn in_file(file: &Path, error: &impl ToString) -> Error {
 
 /// Reads a text in TOML that has no other than these keys.
 pub(crate) fn table(text: &str, keys: &str) -> Result<Table, Error> {
-    let table = text.parse().map_err(|error: toml::de::Error| wrong("TOML", error.to_string()))?;
+    // What stands there is not repeated: it may be a secret in the wrong place.
+    let table = text.parse().map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map_or(1, |before| before.matches('\n').count() + 1);
+        wrong("TOML", format!("line {line}: {}", error.message()))
+    })?;
     only("", &table, keys)?;
     Ok(table)
 }
@@ -349,6 +354,7 @@ mod tests {
             (format!("{LEAST}[tls]\nkey = \"k.pem\""), "tls.certificate: missing"),
             (format!("{LEAST}[peers]\ncertificate = \"c\""), "peers.certificate: not known"),
             (format!("{LEAST}[limits]\nupload = 0"), "limits.upload: a whole number from 1"),
+            (format!("{LEAST}throng_5ecret"), "TOML: line 6: "),
             (format!("{LEAST}[limits]\nsource = 0"), "limits.source: a whole number from 1"),
             (format!("{LEAST}[limits]\nupload = \"1M\""), "limits.upload: a whole number"),
             (format!("{LEAST}[limits]\npatience = 30"), "limits.patience: a text"),
@@ -356,6 +362,7 @@ mod tests {
         ] {
             let error = parse(&text).unwrap_err();
             assert!(error.starts_with(field), "{error}");
+            assert!(!error.contains("5ecret"), "{error}");
         }
     }
 }
