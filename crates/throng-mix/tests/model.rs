@@ -24,6 +24,10 @@
 //!
 //! `THRONG_MODEL=full` explores more of it, which takes long and much memory.
 
+#[path = "model/bounds.rs"]
+mod bounds;
+#[path = "model/claims.rs"]
+mod claims;
 #[path = "model/driver.rs"]
 mod driver;
 #[path = "model/machines.rs"]
@@ -31,377 +35,31 @@ mod machines;
 #[path = "model/world.rs"]
 mod world;
 
-use driver::{Chain, Crash, Driver, Meets, offset, receipt};
+use bounds::{Action, Bounds, JUMPS};
+use driver::Driver;
 use machines::Machines;
-use stateright::{Checker, HasDiscoveries, Model, Property};
+use stateright::{Checker, HasDiscoveries, Model};
 use std::env;
+use std::thread::available_parallelism;
 use std::time::Instant;
-use throng_mix::Step;
 use throng_wire::Below;
-use world::{At, Belief, EPOCHS, Jump, Log, Offset, PARTIES, Party, Told, World, Wrong, has};
+use world::{Faults, Offset};
 
-/// A bounded world.
-struct Bounds {
-    chain: Chain,
-    /// True if parties crash.
-    crashes: bool,
-    /// The jumps of clocks, of which one at a time is wrong.
-    jumps: &'static [Offset],
-    /// True if steps that commute with everything else are taken at once.
-    reduced: bool,
+/// As many as there are cores where one exploration runs by itself.
+fn threads() -> usize {
+    if is_full() { available_parallelism().map_or(1, usize::from) } else { 1 }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Action {
-    /// Reports are taken, and time goes on to the next moment.
-    Wait { reports: Log },
-    /// A party does its next step.
-    Step { hop: usize, few: bool, meets: Option<Meets>, crash: Option<(u8, Crash)> },
-    /// A batch or a word comes.
-    Take { hop: usize, first: usize, crash: Option<Crash> },
-    /// A receipt comes.
-    Receipt { hop: usize, first: usize },
-    /// A party ends and starts again.
-    Crash { hop: usize, crash: Crash },
-    /// The clock of a party jumps.
-    Jump { hop: usize, offset: Offset },
-    /// It is set right again.
-    Right,
-    /// A party hears the time of all others, and believes its own again.
-    Hear { hop: usize },
-    /// A party hears the wrong time alone, and doubts its own.
-    Mishear { hop: usize },
-}
-
-impl Bounds {
-    fn new(epochs: usize, below: Below, driver: Driver) -> Self {
-        let chain = Chain { machines: Machines::new(epochs, below), driver };
-        Self { chain, crashes: false, jumps: &[], reduced: true }
-    }
-
-    /// What is not a fault, and what every party does some time if it can.
-    fn fair(&self, world: &World, actions: &mut Vec<Action>) {
-        for hop in 0..PARTIES {
-            self.steps(world, hop, None, actions);
-            for first in self.epochs() {
-                if self.chain.take(world, hop, first, None).is_some() {
-                    actions.push(Action::Take { hop, first, crash: None });
-                }
-            }
-            self.receipts(world, hop, actions);
-            if self.hear(world, hop).is_some() {
-                actions.push(Action::Hear { hop });
-            }
-        }
-        if world.jump.is_some() {
-            actions.push(Action::Right);
-        }
-    }
-
-    /// The receipts that may come.
-    fn receipts(&self, world: &World, hop: usize, actions: &mut Vec<Action>) {
-        for first in self.epochs() {
-            let comes = !self.reduced || self.chain.is_late(world, hop, first);
-            if comes && receipt(world, hop, first).is_some() {
-                actions.push(Action::Receipt { hop, first });
-            }
-        }
-    }
-
-    /// The next step of a party, alone or with a request in its midst.
-    fn steps(&self, world: &World, hop: usize, meets: Option<Meets>, actions: &mut Vec<Action>) {
-        let crash = None;
-        match self.chain.decide(world, hop) {
-            Some(Step::Process { .. }) => {
-                actions.extend([false, true].map(|few| Action::Step { hop, few, meets, crash }));
-            }
-            Some(_) => actions.push(Action::Step { hop, few: false, meets, crash }),
-            None => {}
-        }
-    }
-
-    /// The next step of a party in the midst of which a request comes.
-    fn meetings(&self, world: &World, hop: usize, actions: &mut Vec<Action>) {
-        for first in self.epochs() {
-            if self.chain.take(world, hop, first, None).is_some() {
-                self.steps(world, hop, Some(Meets::Batch { first }), actions);
-                self.steps(world, hop, Some(Meets::Begun { first }), actions);
-            }
-            if receipt(world, hop, first).is_some() {
-                self.steps(world, hop, Some(Meets::Receipt { first }), actions);
-            }
-        }
-    }
-
-    /// A party crashes: between its steps, within the next one, or while it takes a batch.
-    fn crash(&self, world: &World, hop: usize, actions: &mut Vec<Action>) {
-        let step = self.chain.decide(world, hop);
-        let few = if let Some(Step::Process { .. }) = step { &[false, true][..] } else { &[false] };
-        for crash in [Crash::Process, Crash::Machine] {
-            actions.push(Action::Crash { hop, crash });
-            let takes = self.epochs().map(|first| Action::Take { hop, first, crash: Some(crash) });
-            actions.extend(takes);
-            for writes in (1..=WRITES).filter(|_| step.is_some()) {
-                let crash = Some((writes, crash));
-                let within = |few: &bool| Action::Step { hop, few: *few, meets: None, crash };
-                actions.extend(few.iter().map(within));
-            }
-        }
-    }
-
-    fn epochs(&self) -> std::ops::Range<usize> {
-        0..self.chain.machines.route.epochs as usize
-    }
-
-    /// The reports that may be taken before time goes on.
-    fn reports(&self, world: &World) -> &'static [Log] {
-        let (now, mix) = (self.chain.true_time(world), &world.parties[0]);
-        let machines = &self.chain.machines;
-        let Some(epoch) = machines.route.epoch_at(now) else { return &[Log::None] };
-        let wall = now.strict_add_signed(offset(world, 0).seconds());
-        let window = machines.window(epoch as usize).start;
-        let open = machines.timetable(0, mix).admit(epoch, wall).is_ok();
-        let taken = open && mix.belief != Belief::Doubted && has(mix.keys, window);
-        if taken { &[Log::Few, Log::Crowd] } else { &[Log::None] }
-    }
-
-    /// Time goes on, whoever is behind, or a clock jumps.
-    fn faults_of_time(&self, world: &World, actions: &mut Vec<Action>) {
-        if self.is_last(world) {
-            return;
-        }
-        let waits = self.reports(world).iter().map(|reports| Action::Wait { reports: *reports });
-        actions.extend(waits);
-        for hop in 0..PARTIES {
-            match world.jump {
-                None => actions
-                    .extend(self.jumps.iter().map(|offset| Action::Jump { hop, offset: *offset })),
-                Some(_) => actions.push(Action::Mishear { hop }),
-            }
-        }
-    }
-
-    fn wait(&self, world: &World, reports: Log) -> World {
-        let mut next = *world;
-        if let Some(epoch) = self.chain.machines.route.epoch_at(self.chain.true_time(world)) {
-            next.parties[0].logs[epoch as usize] = reports;
-        }
-        next.moment += 1;
-        for hop in 0..PARTIES {
-            // What was heard an hour ago does not count.
-            next.parties[hop].heard = [None; PARTIES];
-            self.chain.look(&mut next, hop);
-        }
-        next
-    }
-
-    /// A party hears all others, if it believes its clock then, and did not before.
-    fn hear(&self, world: &World, hop: usize) -> Option<World> {
-        let mut next = *world;
-        for other in (0..PARTIES).filter(|other| *other != hop) {
-            next.parties[hop].heard[other] = Some(offset(world, other));
-        }
-        self.chain.look(&mut next, hop);
-        let believed = |world: &World| world.parties[hop].belief == Belief::Believed;
-        (believed(&next) && !believed(world)).then_some(next)
-    }
-
-    /// A party hears only the one whose clock is wrong.
-    fn mishear(&self, world: &World, hop: usize) -> Option<World> {
-        let (mut next, jump) = (*world, world.jump?);
-        let party = &mut next.parties[hop];
-        if usize::from(jump.hop) == hop || party.belief != Belief::Believed {
-            return None;
-        }
-        party.heard[usize::from(jump.hop)] = Some(jump.offset);
-        self.chain.look(&mut next, hop);
-        (next != *world).then_some(next)
-    }
-
-    fn is_last(&self, world: &World) -> bool {
-        usize::from(world.moment) + 1 == self.chain.machines.moments.len()
-    }
-
-    /// True if all is decided everywhere, and nothing is left of it.
-    fn is_settled(&self, world: &World) -> bool {
-        let (machines, now) = (&self.chain.machines, self.chain.true_time(world));
-        let settled = |(hop, party): (usize, &Party)| {
-            let known = machines.fates(hop, party, now).iter().all(|fates| fates.fate.is_final());
-            let rows = || party.rows.iter().flatten();
-            let told = rows().all(|row| row.word != Told::Waiting && row.shredded);
-            let bare = party.keys | party.inputs | party.outputs == 0;
-            known && told && bare && party.logs == [Log::None; EPOCHS]
-        };
-        self.is_last(world) && world.parties.iter().enumerate().all(settled)
-    }
-
-    /// True if time stands at its end and nobody has anything left to do.
-    fn is_rest(&self, world: &World) -> bool {
-        let mut actions = Vec::new();
-        self.is_last(world) && {
-            self.fair(world, &mut actions);
-            actions.is_empty()
-        }
-    }
-}
-
-/// True if a claim holds for every party.
-fn all(world: &World, claim: impl Fn(usize, &Party) -> bool) -> bool {
-    world.parties.iter().enumerate().all(|(hop, party)| claim(hop, party))
-}
-
-impl Model for Bounds {
-    type State = World;
-    type Action = Action;
-
-    fn init_states(&self) -> Vec<World> {
-        let parties = [Party::new(); PARTIES];
-        let mut world = World { moment: 0, parties, jump: None, wrong: None };
-        (0..PARTIES).for_each(|hop| self.chain.look(&mut world, hop));
-        vec![world]
-    }
-
-    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        if world.wrong.is_some() {
-            return;
-        }
-        let urgent = self.chain.urgent(world).filter(|_| self.reduced);
-        if let Some(hop) = urgent {
-            self.steps(world, hop, None, actions);
-            self.receipts(world, hop, actions);
-        } else {
-            self.fair(world, actions);
-            self.faults_of_time(world, actions);
-        }
-        for hop in (0..PARTIES).filter(|hop| urgent.is_none_or(|urgent| urgent == *hop)) {
-            self.meetings(world, hop, actions);
-            if self.crashes {
-                self.crash(world, hop, actions);
-            }
-        }
-    }
-
-    fn next_state(&self, world: &World, action: Action) -> Option<World> {
-        let chain = &self.chain;
-        let mut next = match action {
-            Action::Wait { reports } => Some(self.wait(world, reports)),
-            Action::Step { hop, few, meets, crash } => chain.step(world, hop, few, meets, crash),
-            Action::Take { hop, first, crash } => chain.take(world, hop, first, crash),
-            Action::Receipt { hop, first } => receipt(world, hop, first),
-            Action::Crash { hop, crash } => chain.crash(world, hop, crash),
-            Action::Jump { hop, offset } => {
-                let jump = Some(Jump { hop: hop as u8, offset });
-                let mut next = World { jump, ..*world };
-                chain.look(&mut next, hop);
-                Some(next)
-            }
-            Action::Right => {
-                let hop = world.jump?.hop.into();
-                let mut next = World { jump: None, ..*world };
-                chain.look(&mut next, hop);
-                Some(next)
-            }
-            Action::Hear { hop } => self.hear(world, hop),
-            Action::Mishear { hop } => self.mishear(world, hop),
-        }?;
-        let fault = matches!(
-            action,
-            Action::Crash { .. }
-                | Action::Jump { .. }
-                | Action::Mishear { .. }
-                | Action::Take { crash: Some(_), .. }
-                | Action::Step { crash: Some(_), .. }
-        );
-        if !fault && next.progress() <= world.progress() {
-            next.wrong = next.wrong.or(Some(Wrong::Idle));
-        }
-        Some(next)
-    }
-
-    fn properties(&self) -> Vec<Property<Self>> {
-        let never = |name, condition| Property::<Self>::always(name, condition);
-        vec![
-            never("no key and no log outlives its window", |model, world| {
-                let at_rest = |hop| model.chain.decide(world, hop).is_none();
-                world.wrong != Some(Wrong::KeyOutlived)
-                    && all(world, |hop, _| !at_rest(hop) || !model.chain.outlived(world, hop))
-            }),
-            never("no key is destroyed too soon", |_, world| {
-                world.wrong != Some(Wrong::KeyTooSoon)
-            }),
-            never("a destroyed window has no keys", |_, world| {
-                all(world, |_, party| party.keys & party.destroyed == 0)
-            }),
-            never("nothing is closed or taken early", |_, world| world.wrong != Some(Wrong::Early)),
-            never("one batch leaves", |_, world| world.wrong != Some(Wrong::Twice)),
-            never("what is acknowledged is kept", |model, world| {
-                world.wrong != Some(Wrong::Lost) && all(world, |hop, party| model.keeps(hop, party))
-            }),
-            never("what is decided stays", |_, world| world.wrong != Some(Wrong::Reverted)),
-            never("all that is done leads on", |_, world| world.wrong != Some(Wrong::Idle)),
-            never("no slots overlap", |_, world| {
-                let apart = |party: &Party| {
-                    let rows = party.rows.iter().enumerate();
-                    let rows = rows
-                        .filter_map(|(first, row)| Some(world::set(first, (*row)?.last.into())));
-                    rows.clone().map(u32::from).sum::<u32>()
-                        == rows.map(u32::from).fold(0, |a, b| a | b)
-                };
-                world.parties.iter().all(apart)
-            }),
-            never("what is closed stays closed", |model, world| {
-                let (timetable, machines) =
-                    (model.chain.machines.timetable(0, &world.parties[0]), &model.chain.machines);
-                (0..machines.route.epochs).all(|epoch| {
-                    let closed = world.parties[0].row_of(epoch as usize).is_some();
-                    let within = machines.route.schedule.start_of(epoch);
-                    !closed || timetable.admit(epoch, within).is_err()
-                })
-            }),
-            never("in the end all is settled", |model, world| {
-                world.wrong.is_some() || !model.is_rest(world) || model.is_settled(world)
-            }),
-            // An exploration in which nothing happens proves nothing.
-            Property::sometimes("all is released", |model, world: &World| {
-                model.is_settled(world)
-                    && world.parties[2].rows.iter().flatten().any(|row| row.at == At::Released)
-            }),
-            Property::sometimes("a batch is given up", |_, world: &World| {
-                world.parties[0].rows.iter().flatten().any(|row| row.at == At::GivenUp)
-            }),
-            Property::sometimes("a word passes two mixes", |_, world: &World| {
-                world.parties[2].rows.iter().flatten().any(|row| row.at == At::Short(0))
-            }),
-        ]
-    }
-}
-
-impl Bounds {
-    /// True if everything that a party acknowledged is there, or was dropped for a reason.
-    fn keeps(&self, hop: usize, party: &Party) -> bool {
-        (0..self.chain.machines.route.epochs as usize).all(|epoch| {
-            let opens = has(party.keys, self.chain.machines.window(epoch).start);
-            match party.row_of(epoch) {
-                None if hop == 0 => party.logs[epoch] == Log::None || opens,
-                None => !has(party.signed, epoch),
-                Some((_, row)) if !row.settled() && hop == 0 => {
-                    party.logs[epoch] == Log::None || opens
-                }
-                Some((first, row)) => match row.at {
-                    At::Received => opens && has(party.inputs, first),
-                    At::Sealed => has(party.outputs, first),
-                    At::GivenUp => has(party.left, first),
-                    _ => true,
-                },
-            }
-        })
-    }
+fn is_full() -> bool {
+    env::var("THRONG_MODEL").is_ok_and(|bounds| bounds == "full")
 }
 
 /// Explores everything, and tells how much that was.
 fn explore(name: &str, model: Bounds) {
     let begun = Instant::now();
-    let checker = model.checker().spawn_dfs().join();
+    let (folded, checker) = (model.folded, model.checker().threads(threads()));
+    let checker = if folded { checker.symmetry() } else { checker };
+    let checker = checker.spawn_dfs().join();
     println!(
         "{name}: {} states, {} transitions, depth {}, {:.1} s",
         checker.unique_state_count(),
@@ -422,46 +80,84 @@ fn alone(epochs: usize) -> Bounds {
 #[test]
 fn every_schedule_of_one_epoch_is_safe_and_ends() {
     let every = || Bounds { reduced: false, ..alone(1) };
-    explore("one epoch, crashes, every order", Bounds { crashes: true, ..every() });
-    explore("one epoch, jumps, every order", Bounds { jumps: &JUMPS, ..every() });
-    let reduced = Bounds { crashes: true, jumps: &JUMPS, ..alone(1) };
+    explore("one epoch, crashes, every order", Bounds { faults: Faults::CRASHES, ..every() });
+    explore(
+        "one epoch, jumps, every order",
+        Bounds { faults: Faults::JUMPS, jumps: &JUMPS, ..every() },
+    );
+    let reduced = Bounds { faults: Faults::ALL, jumps: &JUMPS, ..alone(1) };
     explore("one epoch, crashes and jumps", reduced);
 }
 
 #[test]
 fn every_schedule_of_two_epochs_with_crashes_is_safe_and_ends() {
-    explore("two epochs, crashes", Bounds { crashes: true, ..alone(2) });
+    explore("two epochs, crashes", Bounds { faults: Faults::CRASHES, ..alone(2) });
 }
 
 #[test]
 fn every_schedule_of_two_epochs_with_jumps_is_safe_and_ends() {
-    explore("two epochs, jumps", Bounds { jumps: &JUMPS[..1], ..alone(2) });
+    explore("two epochs, jumps", Bounds { faults: Faults::JUMPS, ..alone(2) });
 }
 
 #[test]
 fn every_schedule_of_two_epochs_that_share_keys_is_safe_and_ends() {
     let merged = || Bounds::new(2, Below::Merge { window: 2 }, Driver::Sound);
-    explore("two merged epochs, crashes", Bounds { crashes: true, ..merged() });
-    explore("two merged epochs, jumps", Bounds { jumps: &JUMPS[..1], ..merged() });
+    explore("two merged epochs, crashes", Bounds { faults: Faults::CRASHES, ..merged() });
+    explore("two merged epochs, jumps", Bounds { faults: Faults::JUMPS, ..merged() });
 }
 
 #[test]
 fn every_schedule_of_three_epochs_is_safe_and_ends() {
     explore("three epochs", alone(3));
-    if env::var("THRONG_MODEL").is_ok_and(|bounds| bounds == "full") {
-        let both = |epochs| Bounds { crashes: true, jumps: &JUMPS[..1], ..alone(epochs) };
-        explore("two epochs, crashes and jumps", both(2));
-        explore("three epochs, jumps", Bounds { jumps: &JUMPS[..1], ..alone(3) });
-        explore("three epochs, crashes", Bounds { crashes: true, ..alone(3) });
-        let every = Bounds { crashes: true, jumps: &JUMPS, reduced: false, ..alone(1) };
-        explore("one epoch, crashes and jumps, every order", every);
-        explore("three epochs, crashes and jumps", both(3));
+}
+
+/// Three epochs, two crashes, and a jump: each of these takes half an hour and some gibibytes, and all
+/// three of them are what `full` is for. Otherwise a crash alone.
+fn with_crashes_and(jump: usize) {
+    let (jumps, faults) = (&JUMPS[jump..=jump], Faults { crashes: 2, jumps: 1 });
+    if is_full() {
+        explore("three epochs, two crashes, a jump", Bounds { jumps, faults, ..alone(3) });
+    } else {
+        let few = Bounds { jumps, faults: Faults { crashes: 1, jumps: 1 }, ..alone(2) };
+        explore("two epochs, a crash, a jump", few);
+    }
+}
+
+#[test]
+fn every_schedule_with_crashes_and_a_jump_of_a_day_is_safe_and_ends() {
+    with_crashes_and(0);
+}
+
+#[test]
+fn every_schedule_with_crashes_and_a_jump_ahead_is_safe_and_ends() {
+    with_crashes_and(1);
+}
+
+#[test]
+fn every_schedule_with_crashes_and_a_jump_back_is_safe_and_ends() {
+    with_crashes_and(2);
+}
+
+/// Every world that is reached is compared with the one that stands for it: both have the same claims
+/// hold, can do the same, and what comes of it is alike again.
+#[test]
+fn a_world_that_stands_for_another_behaves_alike() {
+    let each = |faults| Bounds { folded: false, faults, ..alone(2) };
+    explore("two epochs, a crash, unfolded", each(Faults { crashes: 1, jumps: 0 }));
+    explore("two epochs, a jump, unfolded", each(Faults { crashes: 0, jumps: 1 }));
+    if is_full() {
+        let faults = Faults { crashes: 1, jumps: 1 };
+        explore("two epochs, two crashes, a jump, unfolded", each(Faults { crashes: 2, jumps: 1 }));
+        explore(
+            "three epochs, a crash, a jump, unfolded",
+            Bounds { faults, folded: false, ..alone(3) },
+        );
     }
 }
 
 /// Finds a schedule in which a fault breaks a property, and plays it again.
 fn refute(model: Bounds, property: &'static str) -> Vec<Action> {
-    let again = Bounds { chain: model.chain.again(), ..model };
+    let again = Bounds { chain: model.chain.clone(), ..model };
     let checker = model.checker().finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
     let path = checker.assert_any_discovery(property);
     let actions = path.into_actions();
@@ -489,7 +185,7 @@ fn keys_that_are_destroyed_in_order_only_are_noticed() {
 
 #[test]
 fn a_clock_that_nobody_checks_is_noticed() {
-    let model = Bounds { jumps: &JUMPS, ..planted(1, Driver::Unclocked) };
+    let model = Bounds { faults: Faults::JUMPS, jumps: &JUMPS, ..planted(1, Driver::Unclocked) };
     let actions = refute(model, "nothing is closed or taken early");
     assert!(matches!(actions[0], Action::Jump { hop: 0, .. }));
 }
@@ -503,7 +199,7 @@ fn keys_that_are_destroyed_before_what_came_is_read_are_noticed() {
 
 #[test]
 fn a_receipt_before_the_row_is_noticed() {
-    let model = Bounds { crashes: true, ..planted(1, Driver::Forgetful) };
+    let model = Bounds { faults: Faults::CRASHES, ..planted(1, Driver::Forgetful) };
     let actions = refute(model, "what is acknowledged is kept");
     let crash = |action: &Action| matches!(action, Action::Take { crash: Some(_), .. });
     assert!(actions.last().is_some_and(crash));
@@ -514,8 +210,21 @@ fn a_row_that_is_written_over_a_newer_one_is_noticed() {
     refute(planted(1, Driver::Stale), "what is decided stays");
 }
 
-/// The most writes of a step.
-const WRITES: u8 = 5;
+/// The first mix closes when it likes. A clock is ahead by as much as nobody notices, jumps as far
+/// again, and by a day.
+fn at_the_end(driver: Driver) -> Bounds {
+    let jumps = &[Offset::Near, Offset::Far, Offset::Day];
+    Bounds { faults: Faults::JUMPS, jumps, ..Bounds::of(Machines::at_the_end(), driver) }
+}
 
-/// A day, which is past everything; an epoch ahead; an epoch back.
-const JUMPS: [Offset; 3] = [Offset::Day, Offset::Ahead, Offset::Behind];
+#[test]
+fn what_a_hasty_first_mix_sends_is_not_taken_early() {
+    explore("the end of an epoch, by the second", at_the_end(Driver::Hasty));
+    explore("the end of an epoch, by the second, sound", at_the_end(Driver::Sound));
+}
+
+#[test]
+fn a_party_that_takes_batches_at_any_time_is_noticed() {
+    let model = Bounds { faults: Faults::NONE, ..at_the_end(Driver::Trusting) };
+    refute(model, "nothing is closed or taken early");
+}

@@ -6,7 +6,7 @@
 //!   source    whom they count for             shares   who gets and who loses
 //!   quota     reports of one network in an epoch
 //!   body      bodies that come too slowly      reader   readers that are too slow
-//!   answer    answers that are not read yet
+//!   answer    answers on their way        unread   when they have to be read
 //! door      whether there is room for a request, headers of every answer
 //! routes    every path and what answers it
 //! upload    reports in          batch   batches in          bulletin   what boards show
@@ -34,6 +34,7 @@ mod routes;
 mod shares;
 mod source;
 mod tls;
+mod unread;
 mod upload;
 
 pub(crate) use accept::serve;

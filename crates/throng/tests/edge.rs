@@ -1,8 +1,9 @@
 //! Real processes under thousands of hostile connections from one network, while people at another
 //! one report.
 //!
-//! The attacker is at 127.0.1.0/24, of which a quarter each say nothing, drip, send uploads of one
-//! byte, and begin uploads of a megabyte; what is closed is opened again. What must hold:
+//! The attacker is at 127.0.1.0/24, of which a fifth each say nothing, drip, send uploads of one byte,
+//! begin uploads of a megabyte, and ask by HTTP/2 for 64 answers that they give no room; what is closed
+//! is opened again. What must hold:
 //!
 //! - every honest upload is acknowledged, and all that were are in the releases: nothing is lost;
 //! - no operation of the store fails, though the process may open few files;
@@ -137,9 +138,9 @@ async fn story(limits: &str, connections: u64, seconds: u64) -> Seen {
     }
 }
 
-/// Holds a connection in one of four ways for as long as it is there, and then another.
+/// Holds a connection in one of five ways for as long as it is there, and then another.
 async fn molest(which: u64, target: SocketAddr, collection: Arc<Collection>) {
-    let from = Ipv4Addr::new(127, 0, 1, 1 + (which / 4 % 200) as u8);
+    let from = Ipv4Addr::new(127, 0, 1, 1 + (which / 5 % 200) as u8);
     loop {
         let (id, epoch) = (collection.id(), collection.epoch_at(now()).unwrap_or(1));
         let head = format!(
@@ -147,11 +148,12 @@ async fn molest(which: u64, target: SocketAddr, collection: Arc<Collection>) {
              content-length: LENGTH\r\n\r\n"
         );
         if let Some(stream) = connect(from, target).await {
-            let _ = match which % 4 {
+            let _ = match which % 5 {
                 0 => wait(stream).await,
                 1 => drip(stream, &head).await,
                 2 => single_bytes(stream, &head).await,
-                _ => megabyte(stream, &head).await,
+                3 => megabyte(stream, &head).await,
+                _ => unread(stream).await.map_err(std::io::Error::other),
             };
         }
         // Not all at once again.
@@ -195,6 +197,27 @@ async fn megabyte(mut stream: TcpStream, head: &str) -> std::io::Result<()> {
         stream.write_all(&[0; 10_000]).await?;
     }
     wait(stream).await
+}
+
+/// Asks for as many answers as there may be at a time, and reads nothing of them.
+async fn unread(stream: TcpStream) -> Result<(), h2::Error> {
+    let (asking, speaking) =
+        h2::client::Builder::new().initial_window_size(0).handshake::<_, &[u8]>(stream).await?;
+    let ask = async {
+        let mut held = Vec::new();
+        while held.len() < 64 {
+            let request = http::Request::get("http://x/nowhere").body(()).unwrap();
+            let (answer, _) = asking.clone().ready().await?.send_request(request, true)?;
+            let answer = answer.await?.into_body();
+            if answer.is_end_stream() {
+                sleep(Duration::from_secs(1)).await;
+            } else {
+                held.push(answer);
+            }
+        }
+        std::future::pending().await
+    };
+    tokio::select! { ended = speaking => ended, failed = ask => failed }
 }
 
 async fn connect(from: Ipv4Addr, to: SocketAddr) -> Option<TcpStream> {

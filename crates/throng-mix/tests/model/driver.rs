@@ -1,10 +1,12 @@
 //! What parties do: the writes of every step in their order, with a crash after any of them, as
 //! `Course`, `Mix` and the analyzer do them. The real machines decide what is done.
 
-use crate::machines::{CROWD, FEW, Machines, look, row_stage};
-use crate::world::{At, Belief, Log, Offset, PARTIES, Party, Row, Told, World, Wrong, has, set};
+use crate::machines::{CROWD, EARLIEST, EVERY, FEW, Machines, look, row_stage};
+use crate::world::{
+    At, Belief, EPOCHS, Log, Offset, PARTIES, Party, Row, Told, World, Wrong, has, set,
+};
+use std::sync::Arc;
 use throng_mix::{Step, Timetable};
-use throng_wire::Route;
 
 /// The way in which steps are done: as they should be, or with a fault of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,10 @@ pub enum Driver {
     Blind,
     /// A batch is acknowledged before its row is on disk.
     Forgetful,
+    /// The first mix is an epoch ahead as soon as it has reports, and nobody doubts it.
+    Hasty,
+    /// As before, and the next parties take what it sends.
+    Trusting,
     /// A row is written as it was when the step was begun, whatever became of it meanwhile.
     Stale,
 }
@@ -42,8 +48,9 @@ pub enum Crash {
 }
 
 /// Parties that act.
+#[derive(Clone)]
 pub struct Chain {
-    pub machines: Machines,
+    pub machines: Arc<Machines>,
     pub driver: Driver,
 }
 
@@ -59,13 +66,6 @@ impl Pen {
 }
 
 impl Chain {
-    /// The same parties, with machines of their own.
-    pub fn again(&self) -> Self {
-        let Self { machines, driver } = self;
-        let Route { epochs, schedule, .. } = &*machines.route;
-        Self { machines: Machines::new(*epochs as usize, schedule.below), driver: *driver }
-    }
-
     /// What a party would do next.
     pub fn decide(&self, world: &World, hop: usize) -> Option<Step> {
         let party = &world.parties[hop];
@@ -161,7 +161,7 @@ impl Chain {
 
     fn close(&self, world: &mut World, first: usize, last: usize, pen: &mut Pen) -> Option<()> {
         let row = Row::new(last as u8, At::Closing);
-        if self.is_early(world, last) {
+        if self.is_early(world, last) && !self.is_hasty(0) {
             world.wrong = Some(Wrong::Early);
         }
         commit(world, 0, first, row, pen)?;
@@ -225,12 +225,12 @@ impl Chain {
         pen: &mut Pen,
     ) -> Option<()> {
         let Some(row) = self.unchanged(world, hop, first, before) else { return Some(()) };
-        let late = self.true_time(world) + MINUTE >= self.machines.late(first);
+        let late = self.true_time(world) + EARLIEST >= self.machines.late(first);
         let given_up = match row.word {
             Told::Waiting => Row { word: Told::Late, ..row },
             _ => row.at(At::GivenUp),
         };
-        if !late {
+        if !late && !self.is_hasty(hop) {
             world.wrong = Some(Wrong::Lost);
         }
         commit(world, hop, first, given_up, pen)
@@ -316,8 +316,12 @@ impl Chain {
             _ => return None,
         };
         let (mut next, party) = (*world, &world.parties[hop]);
-        let unclocked = self.driver == Driver::Unclocked;
-        let now = if unclocked { u64::MAX } else { party.due };
+        if party.row_of(first).is_some() {
+            // It is known, or contradicts what is known: neither changes anything.
+            return None;
+        }
+        let blind = matches!(self.driver, Driver::Unclocked | Driver::Trusting);
+        let now = if blind { u64::MAX } else { party.due };
         let last = usize::from(sent.last);
         let manifest = self.machines.manifest(hop - 1, first, last, word).unverified();
         if self.machines.timetable(hop, party).take(manifest, now).ok()? {
@@ -375,6 +379,10 @@ impl Chain {
             party.belief = Belief::Believed;
             party.due = now.strict_add_signed(own.seconds());
         }
+        if self.is_hasty(hop) && party.logs != [Log::None; EPOCHS] {
+            party.belief = Belief::Believed;
+            party.due = now + EVERY;
+        }
         if party.belief == Belief::Believed {
             // It may soon forget what agreed with it.
             party.heard = [None; PARTIES];
@@ -402,9 +410,14 @@ impl Chain {
         self.machines.moments[usize::from(world.moment)]
     }
 
-    /// True if an epoch ends in more than a minute.
+    /// True if a party does things early on purpose.
+    fn is_hasty(&self, hop: usize) -> bool {
+        hop == 0 && matches!(self.driver, Driver::Hasty | Driver::Trusting)
+    }
+
+    /// True if an epoch ends later than anything may be done early.
     fn is_early(&self, world: &World, epoch: usize) -> bool {
-        self.true_time(world) + MINUTE < self.machines.route.schedule.end_of(epoch as u64)
+        self.true_time(world) + EARLIEST < self.machines.route.schedule.end_of(epoch as u64)
     }
 
     /// True if something that is here, or may still come, needs the keys of a window.
@@ -413,7 +426,7 @@ impl Chain {
         let mut rows = self.machines.window(window).map(|epoch| party.row_of(epoch));
         rows.any(|row| match row {
             Some((_, row)) => !row.settled(),
-            None => hop == 0 || self.true_time(world) + MINUTE < self.machines.late(window),
+            None => hop == 0 || self.true_time(world) + EARLIEST < self.machines.late(window),
         })
     }
 
@@ -487,6 +500,3 @@ fn sweep(party: &mut Party) {
         }
     }
 }
-
-/// The seconds by which parties may be early.
-const MINUTE: u64 = 60;

@@ -2,9 +2,11 @@
 
 use crate::world::{At, Belief, EPOCHS, Log, Offset, PARTIES, Party, Row, Told};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, RwLock};
 use throng_mix::{
-    Destroyed, Fates, Judgement, Reading, Slot, Slots, Stage, Timekeeper, Timetable, Why, Word,
+    Destroyed, Fates, Judgement, Reading, Slot, Slots, Stage, TOLERANCE, Timekeeper, Timetable,
+    Why, Word,
 };
 use throng_wire::{
     BatchId, Below, Identity, Loss, Manifest, Receipt, Route, Schedule, Shape, SignedManifest,
@@ -20,16 +22,28 @@ pub struct Machines {
     signed: Vec<[[Option<[SignedManifest; 2]>; EPOCHS]; EPOCHS]>,
     /// A receipt: nothing is decided by what it says, once it is taken.
     receipt: Receipt,
-    timetables: RwLock<HashMap<Disk, Arc<Timetable>>>,
+    /// Timetables by what they are made from, for each hop.
+    timetables: [RwLock<HashMap<u64, Arc<Timetable>, Spread>>; PARTIES],
 }
-
-/// What a timetable is made from.
-type Disk = (usize, [Option<Row>; EPOCHS], u8);
 
 impl Machines {
     /// The machines of a collection of so many epochs.
     pub fn new(epochs: usize, below: Below) -> Self {
         let schedule = Schedule { start: START, every: EVERY, grace: GRACE, below };
+        let deadlines = (0..epochs as u64).map(|epoch| schedule.deadline(epoch));
+        Self::at(schedule, epochs, deadlines.collect())
+    }
+
+    /// The machines of one epoch without grace, whose end is looked at by the second.
+    pub fn at_the_end() -> Self {
+        let schedule = Schedule { start: START, every: EVERY, grace: 0, below: Below::Expire };
+        let end = schedule.end_of(0);
+        let seconds = [EARLIEST + 1, EARLIEST, EARLIEST - 1, 2 * TOLERANCE, TOLERANCE + 1, 0];
+        Self::at(schedule, 1, seconds.map(|seconds| end - seconds).to_vec())
+    }
+
+    /// The machines of a collection in which these are the moments up to the last deadline.
+    fn at(schedule: Schedule, epochs: usize, until: Vec<u64>) -> Self {
         let shape = Shape { mixes: 2, messages: 1, payload: 1 };
         let chain = example::chain_through(&["north", "south"]);
         let route = Route {
@@ -41,23 +55,23 @@ impl Machines {
             ..example::route()
         };
         let mut moments = vec![START + 100];
-        moments.extend((0..epochs as u64).map(|epoch| schedule.deadline(epoch)));
+        moments.extend(until);
         let last = schedule.deadline(epochs as u64 - 1);
         moments.extend([last + EVERY, last + DRAIN]);
         let signed = (1..PARTIES as u8).map(|hop| sign_all(&route, hop)).collect();
         let receipt = Receipt::sign(BatchId([0; 32]), 2, &Identity::from_seed(&[2; 32]));
-        let timetables = RwLock::default();
+        let timetables = Default::default();
         Self { route: Arc::new(route), moments, signed, receipt, timetables }
     }
 
     /// The timetable of a party, made from what is on its disk.
     pub fn timetable(&self, hop: usize, party: &Party) -> Arc<Timetable> {
-        let disk = (hop, party.rows, party.destroyed);
-        if let Some(known) = self.timetables.read().unwrap().get(&disk) {
+        let (known, course) = (&self.timetables[hop], party.course());
+        if let Some(known) = known.read().unwrap().get(&course) {
             return Arc::clone(known);
         }
         let made = Arc::new(self.fresh(hop, party));
-        self.timetables.write().unwrap().insert(disk, Arc::clone(&made));
+        known.write().unwrap().insert(course, Arc::clone(&made));
         made
     }
 
@@ -145,6 +159,26 @@ impl Machines {
     }
 }
 
+/// Spreads numbers over a table. Nobody chooses them to collide.
+#[derive(Default)]
+struct Spreader(u64);
+
+type Spread = BuildHasherDefault<Spreader>;
+
+impl Hasher for Spreader {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only numbers are looked up");
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Looks at the clocks of a party: what it believes then, and what is due.
 pub fn look(party: &mut Party, true_time: u64, own: Offset) {
     let steady = true_time - BOOT;
@@ -214,9 +248,13 @@ fn sign_all(route: &Route, hop: u8) -> [[Option<[SignedManifest; 2]>; EPOCHS]; E
 pub const CROWD: u64 = 5;
 pub const FEW: u64 = 3;
 
+/// The most seconds by which anything is done early: a clock that others agreed with may have been
+/// that far ahead of them, go as far again unheard, and a batch may come as early again.
+pub const EARLIEST: u64 = 3 * TOLERANCE;
+
 /// Epochs of an hour, so that nobody is alone for a day before all is over.
 const START: u64 = 1_000_000;
-const EVERY: u64 = 3_600;
+pub const EVERY: u64 = 3_600;
 const GRACE: u64 = 600;
 
 /// Two epochs, so that a window waits while the next one is settled.

@@ -3,13 +3,18 @@
 //! What is between parties needs no state. A batch that was sealed may arrive at any later time and
 //! as often as it likes, and so may a receipt that was signed; both follow from the disks.
 
-use throng_mix::Judgement;
+use stateright::Representative;
+use std::hash::{Hash, Hasher};
+use throng_mix::{Judgement, TOLERANCE};
 
 /// The number of parties: two mixes and an analyzer.
 pub const PARTIES: usize = 3;
 
 /// The most epochs.
 pub const EPOCHS: usize = 3;
+
+/// The bits of a row's code.
+const ROW: u32 = 13;
 
 /// A set of epochs, one bit each.
 pub type Set = u8;
@@ -23,12 +28,23 @@ pub struct World {
     pub parties: [Party; PARTIES],
     /// The clock that is wrong, if one is.
     pub jump: Option<Jump>,
+    /// The faults that may still come.
+    pub left: Faults,
     /// The first thing that a party did and never may do.
     pub wrong: Option<Wrong>,
 }
 
-/// One party.
+/// Numbers of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Faults {
+    /// Crashes of any party.
+    pub crashes: u8,
+    /// Jumps of any clock, of which one at a time is wrong.
+    pub jumps: u8,
+}
+
+/// One party.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Party {
     /// Disk: the rows of slots, each at its first epoch.
     pub rows: [Option<Row>; EPOCHS],
@@ -103,6 +119,10 @@ pub enum Log {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Offset {
     Right,
+    /// As far as two clocks may differ and still agree.
+    Near,
+    /// As far again.
+    Far,
     Day,
     Ahead,
     Behind,
@@ -144,6 +164,16 @@ pub enum Wrong {
     Idle,
 }
 
+/// Any number of faults.
+pub const ANY: u8 = u8::MAX;
+
+impl Faults {
+    pub const NONE: Self = Self { crashes: 0, jumps: 0 };
+    pub const CRASHES: Self = Self { crashes: ANY, jumps: 0 };
+    pub const JUMPS: Self = Self { crashes: 0, jumps: ANY };
+    pub const ALL: Self = Self { crashes: ANY, jumps: ANY };
+}
+
 impl Row {
     /// A row of which nothing is removed yet.
     pub fn new(last: u8, at: At) -> Self {
@@ -153,6 +183,22 @@ impl Row {
     /// The same row at another stage.
     pub fn at(self, at: At) -> Self {
         Self { at, shredded: false, ..self }
+    }
+
+    /// The row in the bits of a number that is not zero.
+    fn code(self) -> u64 {
+        let (at, reports) = match self.at {
+            At::Closing => (1, 0),
+            At::Held(reports) => (2, reports),
+            At::Received => (3, 0),
+            At::Sealed => (4, 0),
+            At::Delivered => (5, 0),
+            At::Released => (6, 0),
+            At::Short(reports) => (7, reports),
+            At::GivenUp => (8, 0),
+        };
+        let word = (self.word as u64) << 1 | u64::from(self.shredded);
+        ((at << 4 | u64::from(reports)) << 2 | u64::from(self.last)) << 3 | word
     }
 
     /// True if what it is made of is not needed any more.
@@ -172,6 +218,12 @@ impl Row {
 }
 
 impl Party {
+    /// All that a timetable is made from, in one number.
+    pub fn course(&self) -> u64 {
+        let rows = self.rows.iter().map(|row| row.map_or(0, Row::code));
+        rows.fold(self.destroyed.into(), |code, row| code << ROW | row)
+    }
+
     /// The row that an epoch is in, and its first epoch.
     pub fn row_of(&self, epoch: usize) -> Option<(usize, Row)> {
         let rows = self.rows.iter().enumerate();
@@ -180,11 +232,28 @@ impl Party {
     }
 }
 
+/// What is kept is packed, each in bits of its own: hashing is most of exploring.
+impl Hash for Party {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let logs = self.logs.map(|log| log as u64);
+        let heard = self.heard.map(|heard| heard.map_or(0, |offset| offset as u64 + 1));
+        let small = logs.into_iter().chain(heard).fold(0, |code, one| code << 3 | one);
+        let lead = self.lead.map_or(0, |offset| offset as u64 + 1);
+        let sets = [self.keys, self.inputs, self.outputs, self.left, self.signed];
+        let sets = sets.into_iter().fold(small, |code, set| code << EPOCHS | u64::from(set));
+        state.write_u64(self.course());
+        state.write_u64((sets << 3 | lead) << 2 | self.belief as u64);
+        state.write_u64(self.due);
+    }
+}
+
 impl Offset {
     /// The offset in seconds.
     pub fn seconds(self) -> i64 {
         match self {
             Self::Right => 0,
+            Self::Near => TOLERANCE as i64,
+            Self::Far => 2 * TOLERANCE as i64,
             Self::Day => 86_400,
             Self::Ahead => 3_600,
             Self::Behind => -3_600,
@@ -193,7 +262,8 @@ impl Offset {
 
     /// The offset of so many seconds.
     pub fn of(seconds: i64) -> Self {
-        let all = [Self::Right, Self::Day, Self::Ahead, Self::Behind];
+        use Offset::{Ahead, Behind, Day, Far, Near, Right};
+        let all = [Right, Near, Far, Day, Ahead, Behind];
         all.into_iter().find(|offset| offset.seconds() == seconds).unwrap()
     }
 }
@@ -220,7 +290,41 @@ impl World {
     }
 }
 
+/// A row of which nothing is left to do, and of which the next party has heard, stands as any other
+/// such row does: no party can tell them apart any more.
+impl Representative for World {
+    fn representative(&self) -> Self {
+        let mut world = *self;
+        for (hop, party) in world.parties.iter_mut().enumerate() {
+            for first in 0..EPOCHS {
+                let Some(row) = party.rows[first].filter(|row| row.decided() && row.shredded)
+                else {
+                    continue;
+                };
+                let (at, word) = match self.parties.get(hop + 1) {
+                    Some(next) if row.untold() || next.row_of(first).is_none() => continue,
+                    Some(_) => (At::Delivered, Told::Taken),
+                    None => (At::Released, Told::Nobody),
+                };
+                let before = hop.checked_sub(1).and_then(|hop| self.parties[hop].rows[first]);
+                let epochs = set(first, row.last.into());
+                party.rows[first] = Some(Row { at, word, ..row });
+                party.left |= epochs;
+                if before.is_none_or(|row| !row.leaves()) {
+                    party.signed |= epochs;
+                }
+            }
+        }
+        world
+    }
+}
+
 impl Row {
+    /// True if the next party is still to be told that it is dropped.
+    fn untold(self) -> bool {
+        matches!(self.at, At::Short(_)) && matches!(self.word, Told::Nobody | Told::Waiting)
+    }
+
     fn progress(self) -> u32 {
         let at = match self.at {
             At::Closing | At::Received => 1,

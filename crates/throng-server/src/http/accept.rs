@@ -4,7 +4,7 @@
 //! handshake and first request   within the patience, or a third of it when there is little room
 //! headers of every later one    the same, by hyper
 //! bodies                        by their handlers
-//! answers                       are read at the least rate
+//! answers                       are read at the least rate, each by itself with HTTP/2
 //! the connection                ends after its age, once its requests are answered, or when
 //!                               somebody with fewer connections needs its place
 //! ```
@@ -28,7 +28,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::select;
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::service_fn;
@@ -80,8 +80,14 @@ pub(crate) async fn serve(
             all.node.edge.quota.forget(all.node.now());
         }
     };
+    let ending = async {
+        loop {
+            sleep(all.node.edge.unread.pause()).await;
+            all.node.edge.unread.end(Instant::now());
+        }
+    };
     let work = async {
-        select! { () = accept => {}, () = forgetting => {} }
+        select! { () = accept => {}, () = forgetting => {}, () = ending => {} }
     };
     stopping.run_until_cancelled(work).await;
     drop((listener, all));

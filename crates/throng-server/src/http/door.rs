@@ -1,15 +1,16 @@
 //! The way into and out of every handler: whether there is room, whom a request counts for, and the
 //! headers of every answer.
 
-use super::edge::{Purpose, Seat};
+use super::edge::{Asked, Purpose, Seat};
 use super::pages::{person, told};
 use super::problem::Problem;
 use crate::server::Node;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderValue, Method, Request, Response};
+use axum::http::{HeaderValue, Method, Request, Response, Version};
 use axum::response::IntoResponse;
 use axum::{BoxError, Router};
 use std::convert::Infallible;
@@ -31,6 +32,8 @@ where
     let person = person(&request);
     let purpose = purpose(request.method(), request.uri().path());
     let source = node.edge.sources.of(seat.peer, request.headers());
+    let beside = request.version() >= Version::HTTP_2;
+    let asked = Asked { purpose, source, beside, connection: seat.ended.clone() };
     let turned_away = seat.reserved && purpose == Purpose::Public;
     let place = if turned_away { None } else { node.edge.request(purpose, source) };
     if place.is_none() && request.uri().path().ends_with("/reports") {
@@ -50,21 +53,27 @@ where
                 drop((place, visit));
                 answer
             }
-            None => busy(),
+            None => busy(beside),
         };
         if turned_away {
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let (head, body) = dressed(told(answer, person)).into_parts();
-        let answer =
-            edge.answer(body, purpose, source).map(|body| Response::from_parts(head, body));
-        Ok(answer.unwrap_or_else(|| dressed(busy())))
+        let answer = edge.answer(body, &asked).map(|body| Response::from_parts(head, body));
+        Ok(answer.unwrap_or_else(|| dressed(busy(beside))))
     }
 }
 
-/// The answer to those for whom there is no room.
-fn busy() -> Response<Body> {
-    Problem::from(throng_mix::Error::Busy).into_response()
+/// The answer to those for whom there is no room. Where it would wait to be read beside others,
+/// there is none for its words either.
+fn busy(beside: bool) -> Response<Body> {
+    let mut answer = Problem::from(throng_mix::Error::Busy).into_response();
+    if beside {
+        *answer.body_mut() = Body::empty();
+        answer.headers_mut().remove(CONTENT_TYPE);
+        answer.extensions_mut().remove::<Problem>();
+    }
+    answer
 }
 
 /// The purpose of a request. Parties are not known by their addresses, but by what they ask.

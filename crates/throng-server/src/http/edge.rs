@@ -6,26 +6,30 @@
 //!               ask, and nothing else
 //! requests      limits.requests, and some more for other parties
 //! bodies        limits.bodies; a quarter of it for batches, and half of it for answers that
-//!               are not read yet, besides
+//!               are not read yet, besides, with a little more of that for parties and operators
 //! ```
 //!
 //! All of them are shared fairly among sources.
 
-use super::answer::Answer;
+use super::answer::{Answer, Held};
 use super::quota::Quota;
 use super::shares::{Room, Shares, Stage};
 use super::source::{Peer, Source, Sources};
+use super::unread::Unread;
 use crate::{Error, open_files};
 use axum::body::{Body, HttpBody};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use throng_mix::{Limits, lock};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The edge of a server.
 pub(crate) struct Edge {
     pub(super) sources: Sources,
     pub(super) quota: Quota,
+    pub(super) unread: Arc<Unread>,
     /// The number of sockets that may be open at the same time.
     pub(super) sockets: usize,
     lobby: Mutex<Lobby>,
@@ -36,6 +40,7 @@ pub(crate) struct Edge {
     /// The beginnings of batches, whose senders nobody knows yet.
     starts: Arc<Mutex<Room>>,
     answers: Arc<Mutex<Room>>,
+    answers_kept_back: Arc<Mutex<Room>>,
 }
 
 /// The connections there are.
@@ -68,6 +73,7 @@ impl Edge {
         Ok(Self {
             sources: Sources::new(limits)?,
             quota: Quota::new(limits.source),
+            unread: Arc::new(Unread::new(Duration::from_secs(limits.patience))),
             sockets: sockets.max(MIN_SOCKETS),
             lobby: Mutex::new(Lobby { room: Shares::new(room), reserve: Shares::new(reserve) }),
             requests: shared(requests),
@@ -76,6 +82,7 @@ impl Edge {
             batches: shared((bodies / 4).max(BATCHES)),
             starts: shared(STARTS),
             answers: shared(bodies / 2),
+            answers_kept_back: shared(ANSWERS),
         })
     }
 
@@ -126,15 +133,22 @@ impl Edge {
         Holding::take(&self.batches, source, bytes)
     }
 
-    /// Lets an answer go out, if there is room for what is not read at once. One that its buffer
-    /// holds anyway is no matter, and parties and operators get theirs.
-    pub(super) fn answer(&self, body: Body, purpose: Purpose, source: Source) -> Option<Body> {
-        let bytes = body.size_hint().exact().map_or(STREAM, |exact| exact as usize);
-        if bytes <= SHORT || purpose != Purpose::Public {
+    /// Lets an answer go out, if there is room for what is not read at once. An answer that waits
+    /// for nothing but its own connection, whose buffer holds it, is no matter.
+    pub(super) fn answer(&self, body: Body, asked: &Asked) -> Option<Body> {
+        let hint = body.size_hint();
+        let bytes = hint.exact().map_or(STREAM, |exact| exact as usize);
+        let public = asked.purpose == Purpose::Public;
+        let held = if asked.beside { bytes + BESIDE } else { bytes };
+        if body.is_end_stream() || !asked.beside && (bytes <= SHORT || !public) {
             return Some(body);
         }
-        let holding = Holding::take(&self.answers, source, bytes)?;
-        Some(Body::new(Answer::new(body, holding)))
+        let some = || Holding::take(&self.answers, asked.source, held);
+        let kept_back = || Holding::take(&self.answers_kept_back, asked.source, held);
+        let room = if public { some() } else { kept_back().or_else(some) }?;
+        let known = hint.exact().unwrap_or(0);
+        let on_its_way = self.unread.enter(Instant::now(), known, asked.connection.clone());
+        Some(Body::new(Answer::new(body, Held::new(room, on_its_way))))
     }
 
     /// True if there is little room for more connections.
@@ -150,11 +164,21 @@ impl Edge {
 
     /// The number of bytes of bodies that are held, in both directions.
     pub fn held(&self) -> usize {
-        [&self.bodies, &self.batches, &self.starts, &self.answers]
-            .map(|room| lock(room).used())
-            .iter()
-            .sum()
+        let answers = [&self.answers, &self.answers_kept_back];
+        let rooms = [&self.bodies, &self.batches, &self.starts].into_iter().chain(answers);
+        rooms.map(|room| lock(room).used()).sum()
     }
+}
+
+/// What an answer is to.
+pub(super) struct Asked {
+    pub purpose: Purpose,
+    pub source: Source,
+    /// True if others are on their way beside it on its connection, as with HTTP/2: then each waits
+    /// to be read by itself.
+    pub beside: bool,
+    /// Ends the connection.
+    pub connection: CancellationToken,
 }
 
 /// A connection among the others, until it is dropped.
@@ -277,6 +301,12 @@ const STARTS: usize = 4 << 20;
 
 /// The number of bytes of an answer that are no matter: those of a connection's buffer.
 const SHORT: usize = 8 << 10;
+
+/// The bytes of answers to parties and operators when there is no room for others.
+const ANSWERS: usize = 1 << 20;
+
+/// The number of bytes that an answer takes beside itself while it is on its way with others.
+const BESIDE: usize = 2 << 10;
 
 /// The number of bytes of an answer that is read from disk while it is sent.
 const STREAM: usize = 256 << 10;

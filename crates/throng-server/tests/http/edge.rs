@@ -4,6 +4,10 @@
 //! 127.0.2.1 or 127.0.0.1, which are other networks.
 
 use crate::world::{CROWD, START, World, eventually, limits};
+use axum::body::Bytes;
+use axum::http::Request;
+use h2::RecvStream;
+use h2::client::SendRequest;
 use reqwest::Client;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -12,6 +16,7 @@ use throng_mix::{Limits, Network};
 use throng_server::{Clock, Listener, Parts, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 const HOSTILE: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
@@ -270,6 +275,70 @@ async fn who_does_not_read_the_answer_is_cut_off() {
     let asking = async { while stream.write_all(ask).await.is_ok() {} };
     assert!(timeout(Duration::from_mins(1), asking).await.is_ok(), "it is still open");
     assert_eq!(world.get(&format!("{}/healthz", world.root(0))).await.status(), 200);
+}
+
+/// Somebody who speaks HTTP/2, and gives no answer any room.
+async fn without_windows(to: SocketAddr) -> (SendRequest<Bytes>, JoinHandle<()>) {
+    let stream = connect(HOSTILE, to).await;
+    let speaking = h2::client::Builder::new().initial_window_size(0).handshake(stream);
+    let (asking, connection) = speaking.await.unwrap();
+    // However it ends.
+    (asking, tokio::spawn(async { drop(connection.await) }))
+}
+
+/// Asks for something that is not there, and returns the answer without its words.
+async fn ask(asking: SendRequest<Bytes>, path: &str) -> axum::http::Response<RecvStream> {
+    let request = Request::get(format!("http://x{path}")).body(()).unwrap();
+    let mut asking = asking.ready().await.unwrap();
+    asking.send_request(request, true).unwrap().0.await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_gives_answers_no_room_is_cut_off() {
+    let world = World::new(Limits { patience: 1, ..limits() }).await;
+    let (asking, connection) = without_windows(world.addresses[0]).await;
+    // Answers with words keep it open, those without do not matter.
+    let answer = ask(asking.clone(), "/nowhere").await;
+    assert_eq!(answer.status(), 404);
+    assert!(timeout(Duration::from_mins(1), connection).await.is_ok(), "it is still open");
+    drop(answer);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_are_given_no_room_are_bounded() {
+    // A mebibyte for answers.
+    let limits = Limits { upload: 1 << 20, bodies: 2 << 20, patience: 60, ..limits() };
+    let world = World::new(limits).await;
+    let (mut given, mut refused, mut open) = (Vec::new(), 0, Vec::new());
+    for _ in 0..20 {
+        let (asking, connection) = without_windows(world.addresses[0]).await;
+        for _ in 0..64 {
+            let answer = ask(asking.clone(), "/nowhere").await;
+            match answer.status().as_u16() {
+                404 => given.push(answer),
+                429 => {
+                    // It is over with its head, and frees its stream.
+                    assert!(answer.body().is_end_stream());
+                    assert_eq!(answer.headers()["retry-after"], "1");
+                    refused += 1;
+                }
+                other => panic!("{other}"),
+            }
+        }
+        open.push((asking, connection));
+    }
+    // Each takes two kibibytes and its words, and one source has three quarters of them.
+    assert!((100..=384).contains(&given.len()), "{} were given", given.len());
+    assert_eq!(given.len() + refused, 20 * 64);
+    world.clock.set(START + 60);
+    let held = world.metric(0, "throng_bodies_bytes").await;
+    assert!(held <= 1 << 20, "{held}");
+    // Others are answered, and whoever asks what operators ask, here too.
+    let url = format!("{}/nowhere", world.root(0));
+    assert_eq!(client(HONEST).get(url).send().await.unwrap().status(), 404);
+    let (asking, _connection) = without_windows(world.addresses[0]).await;
+    assert_eq!(ask(asking, "/healthz").await.status(), 200);
+    drop(open);
 }
 
 #[tokio::test(flavor = "multi_thread")]
