@@ -35,8 +35,9 @@ pub struct Course {
     doubt: AtomicBool,
     /// One batch is taken at a time, and none while leftovers are removed.
     taking: Mutex<()>,
-    /// Held during a step, so that there is one at a time.
-    working: Mutex<()>,
+    /// Held during a step, so that there is one at a time: the steps that failed since there was
+    /// anything else to do.
+    working: Mutex<Vec<Step>>,
 }
 
 /// A batch on its way in.
@@ -111,7 +112,7 @@ impl Course {
             timetable: Mutex::new(timetable),
             doubt: AtomicBool::new(false),
             taking: Mutex::new(()),
-            working: Mutex::new(()),
+            working: Mutex::default(),
         };
         opened.sweep()?;
         Ok(opened)
@@ -119,21 +120,35 @@ impl Course {
 
     /// Does what is due next, and returns what it was. The steps that are alike for every party are
     /// done here; `perform` is given the rest: closing epochs, processing batches, giving them up.
+    /// A step that fails is done again once nothing else is left to do: a batch that cannot be read
+    /// holds up no other.
     pub fn advance<E: From<Error>>(
         &self,
         now: u64,
         perform: impl FnOnce(Step) -> Result<(), E>,
     ) -> Result<Option<Step>, E> {
-        let _one = lock(&self.working);
+        let mut failed = lock(&self.working);
         self.settle()?;
-        let step = self.timetable().next(now);
-        match step {
-            None => {}
-            Some(Step::Shred { first }) => self.shred(first)?,
-            Some(Step::Destroy { window }) => self.destroy(window, now)?,
-            Some(step) => perform(step)?,
+        let Some(step) = self.choose(now, &mut failed) else { return Ok(None) };
+        let done = match step {
+            Step::Shred { first } => self.shred(first).map_err(E::from),
+            Step::Destroy { window } => self.destroy(window, now).map_err(E::from),
+            step => perform(step),
+        };
+        if done.is_err() {
+            failed.push(step);
         }
-        Ok(step)
+        done.map(|()| Some(step))
+    }
+
+    /// The first step that is due and did not fail, or else the first of those that did.
+    fn choose(&self, now: u64, failed: &mut Vec<Step>) -> Option<Step> {
+        let timetable = self.timetable();
+        let other = timetable.due(now).find(|step| !failed.contains(step));
+        other.or_else(|| {
+            failed.clear();
+            timetable.next(now)
+        })
     }
 
     /// Reads the slots again after a write that failed, because it may have happened all the same.

@@ -21,6 +21,7 @@
 //! step before `Sealed` lets a byte out.
 
 use crate::{Destroyed, Error, Slot, Slots, Stage, TOLERANCE, Why, Word};
+use std::iter::successors;
 use std::sync::Arc;
 use throng_wire::{Manifest, Route};
 
@@ -168,22 +169,26 @@ impl Timetable {
 
     /// The next step, if one is due.
     pub fn next(&self, now: u64) -> Option<Step> {
-        let find = |due: &dyn Fn(&Slot) -> bool| {
-            self.slots.values().find(|slot| due(slot)).map(|slot| slot.first)
-        };
-        let received = |slot: &Slot| matches!(slot.stage, Stage::Received(_));
-        let leaves = |slot: &Slot| {
-            matches!(slot.stage, Stage::Sealed(_)) || matches!(slot.word, Some(Word::Waiting(_)))
-        };
-        let stale = |slot: &Slot| leaves(slot) && self.stale(slot.last, now);
+        self.due(now).next()
+    }
+
+    /// All steps that are due, the next one first. Each can be done without those before it.
+    pub fn due(&self, now: u64) -> impl Iterator<Item = Step> {
         let last = self.hop == self.route.chain.hops();
-        let untold = |slot: &Slot| !last && slot.to_tell() && !self.stale(slot.last, now);
-        (find(&Slot::to_shred).map(|first| Step::Shred { first }))
-            .or_else(|| self.next_over(now).map(|window| Step::Destroy { window }))
-            .or_else(|| find(&received).map(|first| Step::Process { first }))
-            .or_else(|| self.next_close(now))
-            .or_else(|| find(&untold).map(|first| Step::Tell { first }))
-            .or_else(|| find(&stale).map(|first| Step::GiveUp { first }))
+        let received = |slot: &&Slot| matches!(slot.stage, Stage::Received(_));
+        let untold = move |slot: &&Slot| !last && slot.to_tell() && !self.stale(slot.last, now);
+        let stale = move |slot: &&Slot| {
+            let leaves = matches!(slot.stage, Stage::Sealed(_))
+                || matches!(slot.word, Some(Word::Waiting(_)));
+            leaves && self.stale(slot.last, now)
+        };
+        let slots = || self.slots.values();
+        (slots().filter(|slot| slot.to_shred()).map(|slot| Step::Shred { first: slot.first }))
+            .chain(self.over(now).map(|window| Step::Destroy { window }))
+            .chain(slots().filter(received).map(|slot| Step::Process { first: slot.first }))
+            .chain(self.next_close(now))
+            .chain(slots().filter(untold).map(|slot| Step::Tell { first: slot.first }))
+            .chain(slots().filter(stale).map(|slot| Step::GiveUp { first: slot.first }))
     }
 
     /// The stage of a slot whose reports were counted; `None` if they are a crowd and may leave.
@@ -251,17 +256,16 @@ impl Timetable {
         due.then_some(Step::Close { first, last })
     }
 
-    /// The window whose keys are being destroyed, or the first one whose keys can be. One that
-    /// waits holds up no other.
-    fn next_over(&self, now: u64) -> Option<u64> {
-        let mut window = self.destroyed.first_left();
-        let mut next = self.destroying;
-        while next.is_none() && window < self.route.epochs && self.has_ended(window, now) {
-            let over = !self.destroyed.contains(window) && self.window_over(window, now);
-            next = over.then_some(window);
-            window = self.route.window_epochs(window).end;
-        }
-        next
+    /// The window whose keys are being destroyed, or those whose keys can be. One that waits holds up
+    /// no other.
+    fn over(&self, now: u64) -> impl Iterator<Item = u64> {
+        let next = |window: &u64| Some(self.route.window_epochs(*window).end);
+        let ended = successors(Some(self.destroyed.first_left()), next)
+            .take_while(move |w| *w < self.route.epochs && self.has_ended(*w, now))
+            .filter(move |w| !self.destroyed.contains(*w) && self.window_over(*w, now));
+        // What was begun is ended first.
+        let begun = self.destroying;
+        begun.into_iter().chain(ended.filter(move |_| begun.is_none()))
     }
 
     /// The slot of the last epochs.

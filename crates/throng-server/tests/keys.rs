@@ -118,3 +118,36 @@ fn a_word_that_comes_early_destroys_nothing() {
     }
     assert_eq!(on_disk(&network, 2), [0, 1]);
 }
+
+/// A batch that its disk had lost once stopped its party for good: every step was that one again, and
+/// all later keys were kept.
+#[test]
+fn a_batch_that_cannot_be_read_holds_up_no_other() {
+    for hop in [2, 3] {
+        let mut network = Setup { drain: 10 * EVERY, ..Setup::default() }.network(5);
+        for epoch in 0..3 {
+            network.exchange();
+            network.upload(epoch, 0..3);
+            network.close(epoch);
+            for before in 1..hop {
+                network.settle(before);
+                network.deliver(before);
+            }
+            if epoch == 0 {
+                let blobs = network.nodes[usize::from(hop) - 1].store.store().blobs;
+                let batch = blobs.names().unwrap().into_iter().find(|name| name.contains(".in"));
+                blobs.remove(&batch.unwrap()).unwrap();
+            }
+            let steps = (0..20).map(|_| network.step(hop).map_err(drop));
+            // It is tried again when all else is done, and fails again.
+            assert_eq!(steps.last(), Some(Err(())));
+            let kept = on_disk(&network, hop).into_iter().filter(|window| *window <= epoch);
+            assert_eq!(kept.collect::<Vec<_>>(), [0], "hop {hop} after epoch {epoch}");
+        }
+        if hop == 3 {
+            assert_eq!(network.releases().len(), 2);
+        } else {
+            assert_eq!(network.mix(2).waiting(), [1, 2]);
+        }
+    }
+}

@@ -198,8 +198,12 @@ impl Network {
 
     /// Lets one party do all that it can.
     pub fn settle(&mut self, hop: u8) {
-        let node = &self.nodes[usize::from(hop) - 1];
-        while node.role().step(self.now, &mut self.rng).unwrap().is_some() {}
+        while self.step(hop).unwrap().is_some() {}
+    }
+
+    /// Lets one party do one step.
+    pub fn step(&mut self, hop: u8) -> Result<Option<Step>, Error> {
+        self.nodes[usize::from(hop) - 1].role().step(self.now, &mut self.rng)
     }
 
     /// Lets everybody do all that they can, and carries what they make.
