@@ -307,7 +307,9 @@ fn layer_secret(bytes: &[u8]) -> Result<LayerSecret, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulated::MemoryStore;
+    use crate::simulated::{Fault, Faults, MemoryStore};
+    use crate::store::Rows;
+    use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
     use throng_wire::example;
 
     // A row of a directory with 256 keys stopped the party at its start: the hops of keys were
@@ -325,6 +327,62 @@ mod tests {
         for keys in [0, 1, 3, 256] {
             let refused = open(keys);
             assert!(matches!(refused, Some(Error::Store(StoreError::Corrupt { .. }))), "{keys}");
+        }
+    }
+
+    /// Rows before whose next change something else happens.
+    struct Interrupted {
+        rows: Arc<dyn Rows>,
+        meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    }
+
+    impl Rows for Interrupted {
+        fn under(
+            &self,
+            table: Table,
+            prefix: &RowKey,
+        ) -> Result<Vec<(RowKey, Vec<u8>)>, StoreError> {
+            self.rows.under(table, prefix)
+        }
+
+        fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+            let meanwhile = lock(&self.meanwhile).take();
+            if let Some(happens) = meanwhile {
+                happens();
+            }
+            self.rows.commit(changes)
+        }
+    }
+
+    // The last key for a directory comes while the window is being destroyed. The directory was
+    // written and signed all the same, and a window without a secret was there from then on, also
+    // after a restart. Where the machine stops before the row is gone, it is not read.
+    #[test]
+    fn a_directory_whose_keys_are_destroyed_while_it_is_written_is_not_kept() {
+        let (route, [mix, analyzer]) = (Arc::new(example::route()), example::identities());
+        let key = example::keys(&route, 0).0[1].public();
+        let statement = KeyStatement::sign(route.id, 0, 2, key, &analyzer);
+        for stops in [false, true] {
+            let disk = MemoryStore::new();
+            let (rows, meanwhile) = (disk.store().rows, Mutex::default());
+            let rows = Arc::new(Interrupted { rows, meanwhile });
+            let store = Store { rows: rows.clone(), ..disk.store() };
+            let open = || Keyring::open(store.clone(), route.clone(), mix.clone()).unwrap();
+            let keyring = Arc::new(open());
+            keyring.publish(1_000, &mut ChaCha20Rng::seed_from_u64(1)).unwrap();
+            let (destroyer, machine) = (Arc::clone(&keyring), disk.clone());
+            *lock(&rows.meanwhile) = Some(Box::new(move || {
+                destroyer.destroy(0).unwrap();
+                // The row is written, and the next change would remove it.
+                let fault = if stops { Fault::CrashBefore } else { Fault::None };
+                machine.set_faults(Faults::at(1, fault));
+            }));
+            assert!(keyring.learn(2, &statement).is_err());
+            assert_eq!(keyring.windows(), [0; 0]);
+            disk.restart();
+            assert_eq!(open().windows(), [0; 0], "after a restart");
+            let left = store.rows.under(Table::Directories, &RowKey::all(route.id)).unwrap();
+            assert_eq!(left.len(), usize::from(stops));
         }
     }
 }
