@@ -88,3 +88,43 @@ impl Roster {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::party::Topic;
+    use crate::{Clock, Role};
+    use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
+    use throng_collection::example;
+    use throng_mix::{Limits, simulated::MemoryStore};
+    use throng_wire::Receipt;
+
+    /// The next party keeps the keys of a window until it hears what became of it. A mix was let go
+    /// as soon as its own keys were destroyed, if the step that signs its last word came to nothing
+    /// just then: the next one heard no word, and waited for the drain to be over.
+    #[test]
+    fn a_collection_is_let_go_only_once_its_last_word_is_handed_over() {
+        let (collection, mut rng) = (example::collection(), ChaCha20Rng::seed_from_u64(1));
+        let [identity, next] = throng_wire::example::identities();
+        let schedule = collection.schedule;
+        let (clock, store) = (Clock::manual(schedule.start), MemoryStore::new().store());
+        let topic = Topic::Question(Arc::new(collection));
+        let place = (Role::Mix, &identity);
+        let party = Party::open(&store, topic, place, &Limits::default(), &clock).unwrap();
+        let party = Arc::new(party);
+        let roster = Roster::new(Parties::from([(party.id(), Arc::clone(&party))]));
+        party.course.keyring.publish(clock.now(), &mut rng).unwrap();
+        assert_eq!(roster.change(&BTreeSet::new(), &[]), Ok(vec![party.id()]));
+        assert!(!roster.let_go(&party), "it has keys");
+        // Nobody reports, so that nothing but the word leaves.
+        clock.set(schedule.deadline(0));
+        while let Some(step) = party.step(clock.now(), &mut rng).unwrap() {
+            assert!(!roster.let_go(&party), "after {step:?}");
+        }
+        assert!(party.course.keyring.windows().is_empty());
+        let mix = party.mix().unwrap();
+        let word = mix.outgoing(0).unwrap().unwrap().manifest;
+        mix.delivered(0, Receipt::sign(word.unverified().id(), 2, &next)).unwrap();
+        assert!(roster.let_go(&party) && roster.all().is_empty());
+    }
+}
