@@ -131,3 +131,59 @@ const PIECE: usize = 1 << 20;
 
 /// The number of bytes that a batch holds before it is known to be another party's.
 const START: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::tests::source;
+    use super::*;
+    use crate::{Clock, Parts, Role, Server};
+    use axum::body::Bytes;
+    use axum::http::{Request, StatusCode};
+    use futures_util::{FutureExt, stream};
+    use std::convert::Infallible;
+    use throng_collection::example;
+    use throng_mix::{Limits, simulated::MemoryStore};
+    use throng_wire::Manifest;
+    use tower::ServiceExt;
+
+    /// Beginnings of batches took the room of the batches themselves, so that two networks that
+    /// began many and signed none kept the other party out.
+    #[tokio::test]
+    async fn a_flood_of_beginnings_that_nobody_signed_keeps_no_batch_out() {
+        let (collection, [mix, analyzer]) =
+            (example::collection(), throng_wire::example::identities());
+        let (id, over) = (collection.id(), collection.schedule.end_of(0));
+        let bytes = collection.shape().record_bytes(2) as u32;
+        let parts = Parts {
+            role: Role::Analyzer,
+            identity: analyzer,
+            collections: vec![collection],
+            boards: Vec::new(),
+            store: MemoryStore::new().store(),
+            limits: Limits::default(),
+            tls: None,
+            authority: None,
+            access: None,
+        };
+        let routes = Server::from_parts(parts, Clock::manual(over)).unwrap().routes();
+        let put = |network, body| {
+            let request = Request::put(format!("/v1/collections/{id}/batches/2/0/0"));
+            let request = request.extension(source(network)).body(body).unwrap();
+            Box::pin(routes.clone().oneshot(request))
+        };
+        let silence = || Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+        let mut flood = Vec::new();
+        for network in [1, 2] {
+            let mut begun: Vec<_> = (0..1_000).map(|_| put(network, silence())).collect();
+            let answers = begun.iter_mut().filter_map(FutureExt::now_or_never);
+            let refused = answers.map(|answer| answer.unwrap().status());
+            assert!(refused.last() == Some(StatusCode::TOO_MANY_REQUESTS), "there is room left");
+            flood.push(begun);
+        }
+        // The word that nothing comes is a batch, too, and needs no keys.
+        let word = SignedManifest::sign(Manifest::empty(id, 0..=0, 1, bytes, [0; 32]), &mix);
+        let taken = put(3, Body::from(word.encode())).await.unwrap();
+        assert_eq!(taken.status(), StatusCode::OK);
+        drop(flood);
+    }
+}
