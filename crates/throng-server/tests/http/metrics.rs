@@ -44,3 +44,19 @@ async fn the_machine_and_the_process_are_told() {
         assert!(told("process_start_time_seconds").await.abs_diff(now) < 86_400);
     }
 }
+
+/// The first report of an epoch makes a file of a mebibyte, which showed to everybody who looked at
+/// the free disk before and after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn free_disk_is_told_in_steps_and_not_looked_at_again_within_the_minute() {
+    let mut folder = Folder::new().await;
+    let _running = folder.start(0).await;
+    let world = folder.world(folder.question("a"));
+    let told = async || world.metric(0, "throng_disk_free_bytes ").await;
+    let first = told().await;
+    assert_eq!(first % (256 << 20), 0);
+    // Rounded anew each time, it would be another step now and then.
+    for _ in 0..50 {
+        assert_eq!(told().await, first);
+    }
+}
