@@ -217,3 +217,95 @@ fn unreachable(node: &Node, party: &Party) -> Option<Value> {
 
 /// The description of all paths in OpenAPI 3.1.
 pub const OPENAPI: &str = include_str!("../../openapi.json");
+
+#[cfg(test)]
+mod tests {
+    use crate::{Clock, Parts, Role, Server};
+    use axum::Router;
+    use axum::body::{Body, to_bytes};
+    use axum::http::Request;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+    use throng_collection::example;
+    use throng_mix::simulated::MemoryStore;
+    use throng_mix::store::{Change, RowKey, Rows, Store, StoreError, Table};
+    use throng_mix::{Limits, lock};
+    use tokio::sync::Notify;
+    use tokio::time::timeout;
+    use tower::ServiceExt;
+
+    /// Rows that count what is written. The first one takes until the gate is open.
+    struct Slow {
+        rows: Arc<dyn Rows>,
+        writes: AtomicUsize,
+        begun: Notify,
+        gate: Mutex<Receiver<()>>,
+    }
+
+    impl Rows for Slow {
+        fn under(
+            &self,
+            table: Table,
+            prefix: &RowKey,
+        ) -> Result<Vec<(RowKey, Vec<u8>)>, StoreError> {
+            self.rows.under(table, prefix)
+        }
+
+        fn commit(&self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+            if self.writes.fetch_add(1, Ordering::SeqCst) == 0 {
+                self.begun.notify_one();
+                let _ = lock(&self.gate).recv();
+            }
+            self.rows.commit(changes)
+        }
+    }
+
+    /// A mix whose disk takes its first row when the sender is dropped.
+    fn mix(patience: u64) -> (Router, Arc<Slow>, Sender<()>) {
+        let (disk, (open, gate)) = (MemoryStore::new().store(), channel());
+        let (writes, gate) = (AtomicUsize::new(0), Mutex::new(gate));
+        let rows = Arc::clone(&disk.rows);
+        let rows = Arc::new(Slow { rows, writes, begun: Notify::new(), gate });
+        let [identity, _] = throng_wire::example::identities();
+        let parts = Parts {
+            role: Role::Mix,
+            identity,
+            collections: vec![example::collection()],
+            boards: Vec::new(),
+            store: Store { rows: rows.clone(), ..disk },
+            limits: Limits { patience, ..Limits::default() },
+            tls: None,
+            authority: None,
+            access: None,
+        };
+        (Server::from_parts(parts, Clock::manual(0)).unwrap().routes(), rows, open)
+    }
+
+    /// Asks whether it is ready, and returns what is said of the store.
+    async fn store(routes: Router) -> String {
+        let ask = Request::get("/readyz").body(Body::empty()).unwrap();
+        let answer = routes.oneshot(ask).await.unwrap().into_body();
+        let answer = to_bytes(answer, 1 << 10).await.unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
+        answer["store"].as_str().unwrap().to_owned()
+    }
+
+    /// Everybody who asked while the disk was tried had it tried once more. It is answered without
+    /// a token, and when there is no room for others: a flood of it was a flood of writes.
+    #[tokio::test]
+    async fn readiness_asked_for_many_times_at_once_tries_the_disk_once() {
+        let (routes, rows, open) = mix(30);
+        let first = tokio::spawn(store(routes.clone()));
+        timeout(BOUND, rows.begun.notified()).await.unwrap();
+        for _ in 0..10 {
+            store(routes.clone()).await;
+        }
+        drop(open);
+        assert_eq!(first.await.unwrap(), "writable");
+        assert_eq!(rows.writes.load(Ordering::SeqCst), 1);
+    }
+
+    const BOUND: Duration = Duration::from_secs(30);
+}
