@@ -196,8 +196,8 @@ pub(crate) struct Node {
     rendering: Arc<Semaphore>,
     /// The time of the last attempt to write a row, and whether the disk took it.
     probed: Mutex<Option<(Instant, bool)>>,
-    /// Held while the disk is tried.
-    probing: Mutex<()>,
+    /// The time at which somebody began to try the disk, until that is over.
+    probing: Mutex<Option<Instant>>,
     /// The time at which the disk last refused what was sent, until it was tried with success.
     failed: Mutex<Option<u64>>,
 }
@@ -520,16 +520,22 @@ impl Node {
     /// runtime.
     pub fn writable_now(&self) -> bool {
         self.probed().unwrap_or_else(|| {
-            // One tries at a time; the others take what the last one found.
-            let Ok(_one) = self.probing.try_lock() else {
-                return lock(&self.probed).is_none_or(|(_, writable)| writable);
-            };
+            let mut probing = lock(&self.probing);
+            if let Some(begun) = *probing {
+                // One tries at a time; the others take what the last one found, unless the disk
+                // hangs: then it is as good as one that refuses.
+                let found = lock(&self.probed).is_none_or(|(_, writable)| writable);
+                return found && begun.elapsed() < self.patience();
+            }
+            *probing = Some(Instant::now());
+            drop(probing);
             let failed = *lock(&self.failed);
             let row = self.store.rows.put(Table::Probe, &RowKey::default(), b"").is_ok();
             // A log needs more than a row does: after it failed, as much is tried as a new one
             // takes.
             let writable = row && (failed.is_none() || self.takes_a_log());
             *lock(&self.probed) = Some((Instant::now(), writable));
+            *lock(&self.probing) = None;
             let mut last = lock(&self.failed);
             if writable && *last == failed {
                 *last = None;

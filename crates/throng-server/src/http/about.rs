@@ -307,5 +307,19 @@ mod tests {
         assert_eq!(rows.writes.load(Ordering::SeqCst), 1);
     }
 
+    /// While a disk hung, nobody but the first who asked was told so.
+    #[tokio::test]
+    async fn a_disk_that_hangs_for_longer_than_a_client_may_take_is_not_told_as_writable() {
+        for (patience, expected) in [(3_600, "writable"), (0, "not writable")] {
+            let (routes, rows, open) = mix(patience);
+            let first = tokio::spawn(store(routes.clone()));
+            timeout(BOUND, rows.begun.notified()).await.unwrap();
+            assert_eq!(store(routes.clone()).await, expected);
+            drop(open);
+            assert_eq!(first.await.unwrap(), "writable");
+            assert_eq!(store(routes).await, "writable");
+        }
+    }
+
     const BOUND: Duration = Duration::from_secs(30);
 }
