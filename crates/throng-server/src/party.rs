@@ -186,8 +186,8 @@ impl Party {
         self.stepped.load(Ordering::Relaxed)
     }
 
-    /// True if there is nothing left to do: it has no keys, nothing is due, and nothing waits for the
-    /// next party.
+    /// True if there is nothing left to do: it has no keys, nothing is due, and nothing waits for
+    /// the next party.
     pub fn is_done(&self) -> bool {
         self.course.keyring.windows().is_empty()
             && self.course.is_idle(self.time.due())

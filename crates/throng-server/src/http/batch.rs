@@ -46,7 +46,7 @@ async fn take(
     if place.hop != party.course.hop || place.hop == 1 {
         return Err(throng_mix::Error::WrongPlace.into());
     }
-    let _start = node.edge.start(source, START).ok_or(throng_mix::Error::Busy)?;
+    let start = node.edge.start(source, START).ok_or(throng_mix::Error::Busy)?;
     let manifest = timeout(node.patience(), body.manifest()).await;
     let manifest = manifest.unwrap_or(Err(Error::Slow))?;
     let said = manifest.unverified();
@@ -58,6 +58,7 @@ async fn take(
     let at = Arc::clone(party);
     let intake = node.blocking(move |_| at.receive(manifest)).await?;
     // It is known by its signature to be another party's, and has room until its end.
+    drop(start);
     let _room = node.edge.batch(source, 2 * PIECE).ok_or(throng_mix::Error::Busy)?;
     match intake {
         Intake::Known(receipt) => {

@@ -167,9 +167,9 @@ impl FromRequestParts<Arc<Node>> for Operator {
     }
 }
 
-/// True if a request came from this machine, judged by its address and by the name it was sent to: a
-/// page of somebody else can make a browser ask for a name of theirs that leads here. A request that a proxy passes
-/// on came from elsewhere.
+/// True if a request came from this machine, judged by its address and by the name it was sent to:
+/// a page of somebody else can make a browser ask for a name of theirs that leads here. A request
+/// that a proxy passes on came from elsewhere.
 fn local(parts: &Parts) -> bool {
     let proxied = ["forwarded", "x-forwarded-for", "x-forwarded-host", "via"];
     if proxied.iter().any(|name| parts.headers.contains_key(*name)) {
