@@ -126,7 +126,7 @@ struct Worker {
 
 impl Worker {
     async fn work(self, stopping: CancellationToken) {
-        let mut trouble = Trouble::new(Task::Work, self.party.id());
+        let mut trouble = Trouble::new(Task::Work, self.party.route());
         while !stopping.is_cancelled() {
             if trouble.due() {
                 self.note(&mut trouble, self.steps(&stopping).await);

@@ -12,7 +12,7 @@ impl Worker {
     /// Hands batches over, for ever. A batch that the next party does not take holds up no other.
     pub async fn hand_over(self, peers: Peers) {
         let Ok(mix) = self.party.mix() else { return };
-        let mut troubles = Troubles::new(Task::HandOver, self.party.id());
+        let mut troubles = Troubles::new(Task::HandOver, Arc::clone(self.party.route()));
         loop {
             let waiting = mix.waiting();
             troubles.keep(&waiting);

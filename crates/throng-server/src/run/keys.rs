@@ -10,7 +10,7 @@ use tokio::time::sleep;
 impl Worker {
     /// Asks one party for all that is missing, for ever.
     pub async fn keys(self, other: Neighbour) {
-        let mut trouble = Trouble::new(Task::Keys, self.party.id());
+        let mut trouble = Trouble::new(Task::Keys, self.party.route());
         loop {
             if trouble.due() {
                 match self.ask(&other).await {

@@ -14,7 +14,7 @@ impl Worker {
     /// Asks a mix for every signature that is missing, for ever.
     pub async fn notices(self, mix: Neighbour) {
         let Ok(board) = self.party.noticeboard() else { return };
-        let new = || Troubles::new(Task::Notices, self.party.id());
+        let new = || Troubles::new(Task::Notices, Arc::clone(self.party.route()));
         let (mut troubles, mut waits) = (new(), new());
         loop {
             self.ask_for_signatures(board, &mix, &mut troubles).await;
