@@ -9,7 +9,7 @@ use stateright::{Model, Property, Representative};
 impl Bounds {
     /// What is asked of an exploration.
     pub fn all_properties(&self) -> Vec<Property<Self>> {
-        let mut properties = self.claims();
+        let mut properties = Self::claims();
         if !self.folded {
             let name = "a world that stands for another behaves alike";
             properties.push(Property::always(name, Self::is_alike));
@@ -39,7 +39,7 @@ impl Bounds {
     }
 
     /// What holds in every world.
-    fn claims(&self) -> Vec<Property<Self>> {
+    fn claims() -> Vec<Property<Self>> {
         let never = |name, condition| Property::<Self>::always(name, condition);
         vec![
             never("no key and no log outlives its window", |model, world| {
@@ -111,7 +111,7 @@ impl Bounds {
     /// what comes of it has the same world stand for it.
     fn is_alike(&self, world: &World) -> bool {
         let other = world.representative();
-        let claims = self.claims();
+        let claims = Self::claims();
         let holds = |world: &World| -> Vec<bool> {
             claims.iter().map(|claim| (claim.condition)(self, world)).collect()
         };
