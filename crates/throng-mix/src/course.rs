@@ -35,9 +35,10 @@ pub struct Course {
     doubt: AtomicBool,
     /// One batch is taken at a time, and none while leftovers are removed.
     taking: Mutex<()>,
-    /// Held during a step, so that there is one at a time: the steps that failed since there was
-    /// anything else to do.
+    /// Held during a step, so that there is one at a time: the steps that failed.
     working: Mutex<Vec<Step>>,
+    /// Set while something may be left of destroyed windows.
+    unswept: AtomicBool,
 }
 
 /// A batch on its way in.
@@ -113,6 +114,7 @@ impl Course {
             doubt: AtomicBool::new(false),
             taking: Mutex::new(()),
             working: Mutex::default(),
+            unswept: AtomicBool::new(true),
         };
         opened.sweep()?;
         Ok(opened)
@@ -120,35 +122,44 @@ impl Course {
 
     /// Does what is due next, and returns what it was. The steps that are alike for every party are
     /// done here; `perform` is given the rest: closing epochs, processing batches, giving them up.
-    /// A step that fails is done again once nothing else is left to do: a batch that cannot be read
-    /// holds up no other.
+    /// A step that fails holds up no other: what removes something is tried again every time, first
+    /// of all, and the rest after what is due besides. The error is that of the first that failed,
+    /// where nothing else was left to do.
     pub fn advance<E: From<Error>>(
         &self,
         now: u64,
-        perform: impl FnOnce(Step) -> Result<(), E>,
+        mut perform: impl FnMut(Step) -> Result<(), E>,
     ) -> Result<Option<Step>, E> {
         let mut failed = lock(&self.working);
-        self.settle()?;
-        let Some(step) = self.choose(now, &mut failed) else { return Ok(None) };
-        let done = match step {
-            Step::Shred { first } => self.shred(first).map_err(E::from),
-            Step::Destroy { window } => self.destroy(window, now).map_err(E::from),
-            step => perform(step),
-        };
-        if done.is_err() {
-            failed.push(step);
+        failed.retain(|step| !matches!(step, Step::Shred { .. } | Step::Destroy { .. }));
+        let mut error = None;
+        loop {
+            self.settle()?;
+            let next = self.timetable().due(now).find(|step| !failed.contains(step));
+            let Some(step) = next else {
+                if let Some(error) = error {
+                    return Err(error);
+                }
+                if failed.is_empty() {
+                    self.sweep()?;
+                    return Ok(None);
+                }
+                failed.clear();
+                continue;
+            };
+            let done = match step {
+                Step::Shred { first } => self.shred(first).map_err(E::from),
+                Step::Destroy { window } => self.destroy(window, now).map_err(E::from),
+                step => perform(step),
+            };
+            match done {
+                Ok(()) => return Ok(Some(step)),
+                Err(reason) => {
+                    failed.push(step);
+                    error.get_or_insert(reason);
+                }
+            }
         }
-        done.map(|()| Some(step))
-    }
-
-    /// The first step that is due and did not fail, or else the first of those that did.
-    fn choose(&self, now: u64, failed: &mut Vec<Step>) -> Option<Step> {
-        let timetable = self.timetable();
-        let other = timetable.due(now).find(|step| !failed.contains(step));
-        other.or_else(|| {
-            failed.clear();
-            timetable.next(now)
-        })
     }
 
     /// Reads the slots again after a write that failed, because it may have happened all the same.
@@ -274,8 +285,9 @@ impl Course {
         drop(timetable);
         if begun {
             self.keyring.destroy(window)?;
+            self.timetable().destroyed(window);
+            self.unswept.store(true, Ordering::Relaxed);
             self.sweep()?;
-            self.timetable().destroyed();
         }
         Ok(())
     }
@@ -427,6 +439,9 @@ impl Course {
     /// Removes what interrupted steps left behind, and what was kept for windows that are
     /// destroyed. Nothing of it left this machine, and nobody has a receipt for it.
     fn sweep(&self) -> Result<(), Error> {
+        if !self.unswept.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         let _none = lock(&self.taking);
         self.settle()?;
         let needed: Vec<String> = {
@@ -443,11 +458,15 @@ impl Course {
             open.chain(spent.map(|slot| blob::spent(self.id, slot.first))).collect()
         };
         let ours = blob::passing(self.id);
+        // One that cannot be removed keeps no other.
+        let mut removed = Ok(());
         for name in self.store.blobs.names()? {
             if name.starts_with(&ours) && !needed.contains(&name) {
-                self.store.blobs.remove(&name)?;
+                removed = removed.and(self.store.blobs.remove(&name));
             }
         }
+        removed?;
+        self.unswept.store(false, Ordering::Relaxed);
         Ok(())
     }
 }

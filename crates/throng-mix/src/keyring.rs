@@ -51,6 +51,8 @@ pub struct Keyring {
 struct State {
     /// The windows whose keys are destroyed.
     destroyed: Destroyed,
+    /// These, and those whose keys are being destroyed, as the row has them.
+    marked: Destroyed,
     windows: BTreeMap<u64, Window>,
 }
 
@@ -189,18 +191,20 @@ impl Keyring {
 
     /// Destroys the keys of a window, for good.
     pub fn destroy(&self, window: u64) -> Result<(), Error> {
-        let mut destroyed = self.destroyed();
-        destroyed.insert(window, &self.route);
+        let mut marked = self.lock().marked.clone();
+        marked.insert(window, &self.route);
         // The row is written before the key is destroyed, so that a crash between the two repeats
         // the destruction.
-        let (id, value) = (self.route.id, destroyed.to_string());
+        let (id, value) = (self.route.id, marked.to_string());
         self.store.rows.commit(&[
             Change::Put { table: Table::Destroyed, key: &RowKey::of(id), value: value.as_bytes() },
             Change::Delete { table: Table::Directories, key: &RowKey::at(id, window) },
         ])?;
+        // It stays marked, also if the key is tried again after another's.
+        self.lock().marked = marked;
         self.store.secrets.destroy(&self.secret_name(window))?;
         let mut state = self.lock();
-        state.destroyed = destroyed;
+        state.destroyed.insert(window, &self.route);
         state.windows.remove(&window);
         Ok(())
     }
@@ -245,6 +249,7 @@ impl Keyring {
             let text = String::from_utf8(value).ok();
             let destroyed = text.and_then(|text| Destroyed::parse(&text));
             state.destroyed = destroyed.ok_or_else(corrupt)?;
+            state.marked = state.destroyed.clone();
         }
         for name in self.store.secrets.names()? {
             let Some(window) = name.strip_prefix(&mine) else { continue };

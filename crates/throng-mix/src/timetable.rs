@@ -21,6 +21,7 @@
 //! step before `Sealed` lets a byte out.
 
 use crate::{Destroyed, Error, Slot, Slots, Stage, TOLERANCE, Why, Word};
+use std::collections::BTreeSet;
 use std::iter::successors;
 use std::sync::Arc;
 use throng_wire::{Manifest, Route};
@@ -44,7 +45,7 @@ use throng_wire::{Manifest, Route};
 ///
 /// assert_eq!(timetable.next(deadline), Some(Step::Destroy { window: 0 }));
 /// assert!(timetable.destroy(0, deadline));
-/// timetable.destroyed();
+/// timetable.destroyed(0);
 ///
 /// // Then the next party is told.
 /// assert_eq!(timetable.next(deadline), Some(Step::Tell { first: 0 }));
@@ -119,8 +120,8 @@ pub struct Timetable {
     pub(crate) slots: Slots,
     /// The windows whose keys are destroyed, or being destroyed.
     destroyed: Destroyed,
-    /// The window whose keys are being destroyed.
-    destroying: Option<u64>,
+    /// The windows whose keys are being destroyed.
+    destroying: BTreeSet<u64>,
 }
 
 impl Timetable {
@@ -128,7 +129,7 @@ impl Timetable {
     /// keys are destroyed. Late batches find the keys of a window for `drain` seconds after its
     /// last deadline.
     pub fn new(route: Arc<Route>, hop: u8, drain: u64, slots: Slots, destroyed: Destroyed) -> Self {
-        Self { route, hop, drain, slots, destroyed, destroying: None }
+        Self { route, hop, drain, slots, destroyed, destroying: BTreeSet::new() }
     }
 
     /// Takes a slot whose new row is on disk, in the place of the one with the same first epoch.
@@ -139,19 +140,18 @@ impl Timetable {
     /// Begins to destroy the keys of a window: nothing that they would open is taken any more.
     /// Returns false if something has come that they must open first.
     pub fn destroy(&mut self, window: u64, now: u64) -> bool {
-        if self.destroying != Some(window) {
-            if self.destroyed.contains(window) || !self.window_over(window, now) {
-                return false;
-            }
+        let begun = self.destroying.contains(&window);
+        let over = !self.destroyed.contains(window) && self.window_over(window, now);
+        if over {
             self.destroyed.insert(window, &self.route);
-            self.destroying = Some(window);
+            self.destroying.insert(window);
         }
-        true
+        begun || over
     }
 
-    /// Notes that the keys of the window that was being destroyed are gone.
-    pub fn destroyed(&mut self) {
-        self.destroying = None;
+    /// Notes that the keys of a window that was being destroyed are gone.
+    pub fn destroyed(&mut self, window: u64) {
+        self.destroying.remove(&window);
     }
 
     /// Refuses an epoch for which no reports are taken now.
@@ -256,16 +256,14 @@ impl Timetable {
         due.then_some(Step::Close { first, last })
     }
 
-    /// The window whose keys are being destroyed, or those whose keys can be. One that waits holds up
-    /// no other.
+    /// The windows whose keys are being destroyed, and those whose keys can be. One that waits holds
+    /// up no other.
     fn over(&self, now: u64) -> impl Iterator<Item = u64> {
         let next = |window: &u64| Some(self.route.window_epochs(*window).end);
         let ended = successors(Some(self.destroyed.first_left()), next)
             .take_while(move |w| *w < self.route.epochs && self.has_ended(*w, now))
             .filter(move |w| !self.destroyed.contains(*w) && self.window_over(*w, now));
-        // What was begun is ended first.
-        let begun = self.destroying;
-        begun.into_iter().chain(ended.filter(move |_| begun.is_none()))
+        self.destroying.iter().copied().chain(ended)
     }
 
     /// The slot of the last epochs.
@@ -373,7 +371,7 @@ mod tests {
         assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }));
         assert!(!timetable.destroy(0, 1_209) && timetable.destroy(0, 1_210));
         assert_eq!(timetable.next(1_210), Some(Step::Destroy { window: 0 }), "until it is done");
-        timetable.destroyed();
+        timetable.destroyed(0);
         assert_eq!(timetable.next(1_210), Some(Step::Tell { first: 0 }));
         assert_eq!(timetable.next(1_260), None, "nobody waits for it");
         let word = Some(Word::Waiting(signed(Manifest { last: 1, ..manifest(0, 0, 0) })));
@@ -394,7 +392,7 @@ mod tests {
         timetable.put(Slot { shredded: true, ..sealed.clone() });
         assert_eq!(timetable.next(1_110), Some(Step::Destroy { window: 0 }));
         assert!(timetable.destroy(0, 1_110));
-        timetable.destroyed();
+        timetable.destroyed(0);
         assert_eq!(timetable.next(1_159), None);
         assert_eq!(timetable.next(1_160), Some(Step::GiveUp { first: 0 }));
         let dropped = sealed.at(Stage::Dropped { why: Why::Keys, reports: 5 });
@@ -435,7 +433,7 @@ mod tests {
             assert_eq!(second.next(now), Some(Step::Destroy { window }), "at {now}");
             assert!(second.destroy(window, now));
             assert_eq!(second.next(now), Some(Step::Destroy { window }), "until it is done");
-            second.destroyed();
+            second.destroyed(window);
         }
         assert_eq!(second.next(1_509), None, "epoch 2 may still come");
         assert_eq!(second.next(1_510), Some(Step::Destroy { window: 2 }));

@@ -4,7 +4,12 @@
 mod common;
 
 use common::{DRAIN, EVERY, Network, Setup, identity};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use throng_mix::store::{Blob, BlobWriter, Blobs, Scratch, Secrets, Store, StoreError};
 use throng_wire::{Below, Manifest, SignedManifest};
+use zeroize::Zeroizing;
 
 /// The windows of which a party has keys on its disk.
 fn on_disk(network: &Network, hop: u8) -> Vec<u64> {
@@ -149,5 +154,96 @@ fn a_batch_that_cannot_be_read_holds_up_no_other() {
         } else {
             assert_eq!(network.mix(2).waiting(), [1, 2]);
         }
+    }
+}
+
+/// A disk that is broken at one place: a secret that cannot be destroyed, or a batch that cannot be
+/// removed.
+struct Broken<T: ?Sized> {
+    disk: Arc<T>,
+    broken: Arc<AtomicBool>,
+}
+
+impl<T: ?Sized> Broken<T> {
+    fn refuse(&self, refused: bool) -> Result<(), StoreError> {
+        let broken = refused && self.broken.load(Ordering::Relaxed);
+        if broken { Err(StoreError::io("removing")(ErrorKind::Other.into())) } else { Ok(()) }
+    }
+}
+
+impl Secrets for Broken<dyn Secrets> {
+    fn put(&self, name: &str, secret: &[u8]) -> Result<(), StoreError> {
+        self.disk.put(name, secret)
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+        self.disk.get(name)
+    }
+
+    fn destroy(&self, name: &str) -> Result<(), StoreError> {
+        self.refuse(name.ends_with("-0"))?;
+        self.disk.destroy(name)
+    }
+
+    fn names(&self) -> Result<Vec<String>, StoreError> {
+        self.disk.names()
+    }
+}
+
+impl Blobs for Broken<dyn Blobs> {
+    fn create(&self, name: &str) -> Result<Box<dyn BlobWriter>, StoreError> {
+        self.disk.create(name)
+    }
+
+    fn open(&self, name: &str) -> Result<Blob, StoreError> {
+        self.disk.open(name)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreError> {
+        // That of epoch 0, which comes first.
+        let first = self.disk.names()?.into_iter().find(|name| name.contains(".in"));
+        self.refuse(first.as_deref() == Some(name))?;
+        self.disk.remove(name)
+    }
+
+    fn names(&self) -> Result<Vec<String>, StoreError> {
+        self.disk.names()
+    }
+
+    fn scratch(&self) -> Result<Box<dyn Scratch>, StoreError> {
+        self.disk.scratch()
+    }
+}
+
+/// A key that its disk would not destroy once kept all later ones alive, and a file that it would not
+/// remove did.
+#[test]
+fn a_disk_that_does_not_remove_one_thing_keeps_no_other_key_alive() {
+    for batch in [false, true] {
+        let mut network = Setup { drain: 10 * EVERY, ..Setup::default() }.network(6);
+        let (broken, node) = (Arc::new(AtomicBool::new(true)), &mut network.nodes[1]);
+        let disk = node.store.store();
+        let blobs = Arc::new(Broken { disk: disk.blobs.clone(), broken: broken.clone() });
+        let secrets = Arc::new(Broken { disk: disk.secrets.clone(), broken: broken.clone() });
+        node.disk = Some(if batch { Store { blobs, ..disk } } else { Store { secrets, ..disk } });
+        node.restart().unwrap();
+        for epoch in 0..3 {
+            network.exchange();
+            network.upload(epoch, 0..3);
+            network.close(epoch);
+            network.settle(1);
+            network.deliver(1);
+            let steps = (0..20).map(|_| network.step(2).map_err(drop));
+            assert_eq!(steps.last(), Some(Err(())), "it is told");
+            let kept: Vec<_> = on_disk(&network, 2).into_iter().filter(|w| *w <= epoch).collect();
+            assert_eq!(kept, [0], "after epoch {epoch}, batch {batch}");
+        }
+        // Another disk, and all of it goes by itself.
+        broken.store(false, Ordering::Relaxed);
+        network.run();
+        assert!(on_disk(&network, 2).iter().all(|window| *window > 2));
+        let left = network.nodes[1].store.store().blobs.names().unwrap();
+        assert!(left.iter().all(|name| !name.contains(".in")), "{left:?}");
+        assert_eq!(network.releases().len(), 3);
     }
 }

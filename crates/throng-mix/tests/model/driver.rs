@@ -285,7 +285,7 @@ impl Chain {
         world.parties[hop].keys &= !set(window, window);
         pen.write()?;
         sweep(&mut world.parties[hop]);
-        timetable.destroyed();
+        timetable.destroyed(window as u64);
         Some(())
     }
 
@@ -316,15 +316,17 @@ impl Chain {
             _ => return None,
         };
         let (mut next, party) = (*world, &world.parties[hop]);
-        if party.row_of(first).is_some() {
-            // It is known, or contradicts what is known: neither changes anything.
-            return None;
-        }
         let blind = matches!(self.driver, Driver::Unclocked | Driver::Trusting);
         let now = if blind { u64::MAX } else { party.due };
         let last = usize::from(sent.last);
         let manifest = self.machines.manifest(hop - 1, first, last, word).unverified();
-        if self.machines.timetable(hop, party).take(manifest, now).ok()? {
+        let taken = if party.row_of(first).is_some() {
+            // It is known, or contradicts what is known: neither changes anything.
+            None
+        } else {
+            self.machines.timetable(hop, party).take(manifest, now).ok()
+        };
+        if taken != Some(false) {
             return None;
         }
         if self.is_early(world, last) {

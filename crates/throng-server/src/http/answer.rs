@@ -5,25 +5,28 @@ use super::unread::OnItsWay;
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use tokio::time::Instant;
 
-/// A body that holds a part of the room for answers until its last byte is gone.
+/// A body that holds a part of the room for answers until its last byte is gone. It comes in small
+/// pieces, so that what is taken of it is known.
 pub struct Answer {
     body: Body,
-    /// True if its length is known, and so when it has to be read.
-    told: bool,
-    held: Option<Held>,
+    /// The bytes of the body that come next.
+    rest: Bytes,
+    held: Arc<Held>,
 }
 
-/// What an answer holds until it is dropped.
+/// What an answer holds until its body and all of its bytes are dropped.
 pub struct Held {
-    on_its_way: OnItsWay,
+    on_its_way: Option<OnItsWay>,
     _room: Holding,
 }
 
 impl Held {
-    /// Room, and a time by which it is to be given back.
-    pub fn new(room: Holding, on_its_way: OnItsWay) -> Self {
+    /// Room, and a connection that is ended if it is not given back.
+    pub fn new(room: Holding, on_its_way: Option<OnItsWay>) -> Self {
         Self { on_its_way, _room: room }
     }
 }
@@ -31,8 +34,7 @@ impl Held {
 impl Answer {
     /// A body, and what it holds.
     pub fn new(body: Body, held: Held) -> Self {
-        let told = body.size_hint().exact().is_some();
-        Self { body, told, held: Some(held) }
+        Self { body, rest: Bytes::new(), held: Arc::new(held) }
     }
 }
 
@@ -44,42 +46,52 @@ impl HttpBody for Answer {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        if let (false, Some(Ok(frame)), Some(held)) = (self.told, &frame, &mut self.held) {
-            held.on_its_way.earn(frame.data_ref().map_or(0, Bytes::len) as u64);
+        if self.rest.is_empty() {
+            let frame = ready!(Pin::new(&mut self.body).poll_frame(context)).transpose()?;
+            match frame.map(Frame::into_data) {
+                None => return Poll::Ready(None),
+                Some(Err(trailers)) => return Poll::Ready(Some(Ok(trailers))),
+                Some(Ok(bytes)) => self.rest = bytes,
+            }
         }
-        // The body is gone before its last bytes are, so that they take over what it holds.
-        let held = if self.body.is_end_stream() { self.held.take() } else { None };
-        Poll::Ready(frame.map(|frame| Ok(frame?.map_data(|bytes| owned(bytes, held)))))
+        let length = self.rest.len().min(PIECE);
+        let (bytes, held) = (self.rest.split_to(length), Arc::clone(&self.held));
+        if let Some(on_its_way) = &held.on_its_way {
+            on_its_way.taken(length, Instant::now());
+        }
+        // The body is gone before its bytes are.
+        let piece = Bytes::from_owner(Piece { bytes, _held: held });
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (rest, mut hint) = (self.rest.len() as u64, self.body.size_hint());
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint.set_lower(hint.lower() + rest);
+        hint
     }
 }
 
 /// Bytes that hold something until they are dropped.
-fn owned(bytes: Bytes, held: Option<Held>) -> Bytes {
-    match held {
-        Some(held) => Bytes::from_owner(Owned { bytes, _held: held }),
-        None => bytes,
-    }
-}
-
-struct Owned {
+struct Piece {
     bytes: Bytes,
-    _held: Held,
+    _held: Arc<Held>,
 }
 
-impl AsRef<[u8]> for Owned {
+impl AsRef<[u8]> for Piece {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
+
+/// The most bytes that are taken at a time.
+const PIECE: usize = 16 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -100,39 +112,62 @@ mod tests {
 
     /// What somebody asks who is known by a number.
     fn asked(from: u64) -> Asked {
-        let (purpose, connection) = (Purpose::Public, CancellationToken::new());
-        Asked { purpose, source: source(from), beside: false, connection }
+        Asked { purpose: Purpose::Public, source: source(from), beside: false, connection: None }
     }
 
     #[tokio::test]
     async fn what_is_not_sent_yet_is_held_though_its_body_is_gone() {
-        let edge = edge();
-        let mut body = edge.answer(Body::from(vec![7; 100_000]), &asked(1)).unwrap();
-        assert_eq!(edge.held(), 100_000);
-        let bytes = body.frame().await.unwrap().unwrap().into_data().unwrap();
-        drop(body);
-        assert_eq!((bytes.len(), edge.held()), (100_000, 100_000));
-        drop(bytes);
-        assert_eq!(edge.held(), 0);
+        let stream = || {
+            let pieces = stream::iter([Ok::<_, Infallible>(vec![7; 60_000]), Ok(vec![7; 40_000])]);
+            Body::from_stream(pieces)
+        };
+        for whole in [Body::from(vec![7; 100_000]), stream()] {
+            let edge = edge();
+            let mut body = edge.answer(whole, &asked(1)).unwrap();
+            let mut pieces = Vec::new();
+            while let Some(frame) = body.frame().await {
+                pieces.push(frame.unwrap().into_data().unwrap());
+            }
+            drop(body);
+            assert!(pieces.iter().all(|piece| piece.len() <= PIECE));
+            assert_eq!(pieces.concat(), vec![7; 100_000]);
+            // The last one to be sent keeps all of it.
+            while pieces.pop().is_some() {
+                assert_eq!(edge.held() >= 100_000, !pieces.is_empty());
+            }
+            assert_eq!(edge.held(), 0);
+        }
     }
 
     #[tokio::test]
-    async fn a_stream_holds_its_pieces_until_its_end_and_earns_time_with_each() {
-        let (edge, asked) = (edge(), asked(1));
-        let pieces = stream::iter([Ok::<_, Infallible>(vec![0; 50_000]), Ok(vec![0; 50_000])]);
-        let mut body = edge.answer(Body::from_stream(pieces), &asked).unwrap();
-        assert!(body.frame().await.is_some() && edge.held() > 0);
-        let after = |seconds| Instant::now() + Duration::from_secs(seconds);
-        edge.unread.end(after(30 + 40));
-        assert!(!asked.connection.is_cancelled());
-        assert!(body.frame().await.is_some());
-        edge.unread.end(after(30 + 80));
-        assert!(!asked.connection.is_cancelled());
-        assert!(body.frame().await.is_none());
-        drop(body);
-        assert_eq!(edge.held(), 0);
+    async fn the_length_that_is_told_is_that_of_what_comes() {
+        let edge = edge();
+        let mut body = edge.answer(Body::from(vec![7; 40_000]), &asked(1)).unwrap();
+        for left in [40_000, 40_000 - PIECE, 40_000 - 2 * PIECE] {
+            assert_eq!(
+                (body.size_hint().exact(), body.is_end_stream()),
+                (Some(left as u64), false)
+            );
+            assert!(body.frame().await.is_some());
+        }
+        assert_eq!((body.size_hint().exact(), body.is_end_stream()), (Some(0), true));
+    }
+
+    #[tokio::test]
+    async fn whoever_takes_a_piece_earns_time_for_the_next() {
+        let (edge, asked, ended) = (edge(), asked(1), CancellationToken::new());
+        let connection = Some(edge.unread.connection(ended.clone()));
+        let asked = Asked { connection, ..asked };
+        let begin = Instant::now();
+        let mut body = edge.answer(Body::from(vec![0; 100_000]), &asked).unwrap();
+        let after = |seconds| begin + Duration::from_secs(seconds);
+        edge.unread.end(after(25));
+        assert!(!ended.is_cancelled());
+        assert!(body.frame().await.is_some() && body.frame().await.is_some());
+        edge.unread.end(after(40));
+        assert!(!ended.is_cancelled());
         edge.unread.end(after(1_000));
-        assert!(!asked.connection.is_cancelled());
+        assert!(ended.is_cancelled());
     }
 
     #[test]

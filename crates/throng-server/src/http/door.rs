@@ -33,7 +33,8 @@ where
     let purpose = purpose(request.method(), request.uri().path());
     let source = node.edge.sources.of(seat.peer, request.headers());
     let beside = request.version() >= Version::HTTP_2;
-    let asked = Asked { purpose, source, beside, connection: seat.ended.clone() };
+    let connection = (!seat.peer.proxy).then(|| seat.connection.clone());
+    let asked = Asked { purpose, source, beside, connection };
     let turned_away = seat.reserved && purpose == Purpose::Public;
     let place = if turned_away { None } else { node.edge.request(purpose, source) };
     if place.is_none() && request.uri().path().ends_with("/reports") {

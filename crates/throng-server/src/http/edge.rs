@@ -15,7 +15,7 @@ use super::answer::{Answer, Held};
 use super::quota::Quota;
 use super::shares::{Room, Shares, Stage};
 use super::source::{Peer, Source, Sources};
-use super::unread::Unread;
+use super::unread::{Connection, Unread};
 use crate::{Error, open_files};
 use axum::body::{Body, HttpBody};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -102,7 +102,8 @@ impl Edge {
             loser.cancel();
         }
         let (begun, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let seat = Seat { edge: Arc::clone(self), peer, id, reserved, ended, begun, done };
+        let (edge, connection) = (Arc::clone(self), self.unread.connection(ended.clone()));
+        let seat = Seat { edge, peer, connection, reserved, ended, id, begun, done };
         Some((Arc::new(seat), loser.is_some()))
     }
 
@@ -146,8 +147,8 @@ impl Edge {
         let some = || Holding::take(&self.answers, asked.source, held);
         let kept_back = || Holding::take(&self.answers_kept_back, asked.source, held);
         let room = if public { some() } else { kept_back().or_else(some) }?;
-        let known = hint.exact().unwrap_or(0);
-        let on_its_way = self.unread.enter(Instant::now(), known, asked.connection.clone());
+        let send = |connection| self.unread.send(connection, Instant::now());
+        let on_its_way = asked.connection.as_ref().map(send);
         Some(Body::new(Answer::new(body, Held::new(room, on_its_way))))
     }
 
@@ -177,17 +178,19 @@ pub(super) struct Asked {
     /// True if others are on their way beside it on its connection, as with HTTP/2: then each waits
     /// to be read by itself.
     pub beside: bool,
-    /// Ends the connection.
-    pub connection: CancellationToken,
+    /// The connection, unless it is a proxy's, which has others' requests on it.
+    pub connection: Option<Connection>,
 }
 
 /// A connection among the others, until it is dropped.
 pub(super) struct Seat {
     pub edge: Arc<Edge>,
     pub peer: Peer,
+    /// What its answers know of it.
+    pub connection: Connection,
     /// True if it may ask only what parties and operators ask.
     pub reserved: bool,
-    /// Cancelled when somebody else gets its place.
+    /// Cancelled when somebody else gets its place, or its answers are not read.
     pub ended: CancellationToken,
     id: u64,
     begun: AtomicUsize,

@@ -295,7 +295,7 @@ async fn ask(asking: SendRequest<Bytes>, path: &str) -> axum::http::Response<Rec
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_gives_answers_no_room_is_cut_off() {
-    let world = World::new(Limits { patience: 1, ..limits() }).await;
+    let world = World::new(Limits { patience: 3, ..limits() }).await;
     let (asking, connection) = without_windows(world.addresses[0]).await;
     // Answers with words keep it open, those without do not matter.
     let answer = ask(asking.clone(), "/nowhere").await;

@@ -7,8 +7,8 @@
 //!           believes
 //! owed      the slots that are settled and not marked as shredded, and the settled windows that
 //!           have a secret or a report on disk, or are not marked as destroyed
-//! rule      a step that succeeds while anything is owed leaves less of it, unless the step before
-//!           failed, which it then repeats
+//! rule      a step while anything is owed leaves less of it, unless the disk failed during it, or
+//!           during the step before, something of which may be left then
 //! ```
 //!
 //! So a window's keys outlive it by no more successful steps than there are other things to
@@ -76,13 +76,13 @@ impl World {
         party: usize,
         due: u64,
         before: Option<Owed>,
-        step: &Result<Option<Step>, Error>,
+        failed: bool,
     ) {
-        let failed = std::mem::replace(&mut self.failed[party], step.is_err());
+        let failed_before = std::mem::replace(&mut self.failed[party], failed);
         let (Some(before), Some(after)) = (before, self.owed(party, due)) else { return };
         let gone = before.keys.difference(&after.keys).count();
         self.met.count(Event::Settled, gone as u64);
-        if step.is_ok() && !failed && before.total() > 0 {
+        if !failed && !failed_before && before.total() > 0 {
             let (hop, keys) = (party + 1, &after.keys);
             assert!(after.total() < before.total(), "hop {hop} keeps keys of settled {keys:?}");
         }

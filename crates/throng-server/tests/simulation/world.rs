@@ -51,7 +51,7 @@ pub struct World {
     cosignatures: BTreeMap<(u8, u64), [u8; 64]>,
     directories: BTreeMap<u64, SignedDirectory>,
     destroyed: BTreeSet<(u8, u64)>,
-    /// True if the last step of a party failed.
+    /// True if the disk of a party failed during its last step.
     failed: Vec<bool>,
     /// What was published, as it is on disk.
     rows: BTreeMap<String, Vec<u8>>,
@@ -91,6 +91,8 @@ pub enum Plant {
 struct Disk {
     operations: u64,
     faults: BTreeMap<u64, Fault>,
+    /// The number of faults so far.
+    met: u64,
     /// True while the simulation itself is looking.
     observed: bool,
 }
@@ -101,7 +103,9 @@ impl Disk {
             return Fault::None;
         }
         self.operations += 1;
-        self.faults.remove(&(self.operations - 1)).unwrap_or(Fault::None)
+        let fault = self.faults.remove(&(self.operations - 1)).unwrap_or(Fault::None);
+        self.met += u64::from(fault != Fault::None);
+        fault
     }
 }
 
@@ -295,16 +299,22 @@ impl World {
         let (due, _) = self.judge(party);
         let Network { nodes, rng, .. } = &mut self.network;
         let published = nodes[party].role().keyring().publish(due, rng);
-        let owed = self.owed(party, due);
+        let (owed, faults) = (self.owed(party, due), self.faults(party));
         let Network { nodes, rng, .. } = &mut self.network;
         let step = nodes[party].role().step(due, rng);
         self.hoard(party, &step);
-        self.check_owed(party, due, owed, &step);
+        let failed = step.is_err() || self.faults(party) > faults;
+        self.check_owed(party, due, owed, failed);
         self.check_times(party);
         let step = step?;
         published?;
         self.keep(party)?;
         Ok(step)
+    }
+
+    /// The number of faults of a party's disk so far.
+    fn faults(&self, party: usize) -> u64 {
+        self.disks[party].lock().unwrap().met
     }
 
     fn wait(&mut self, wait: Wait) {
