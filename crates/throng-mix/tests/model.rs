@@ -1,11 +1,12 @@
 //! Every schedule of a small chain, two mixes and an analyzer, explored to the end: of one and two
 //! epochs with any number of crashes, and with any number of jumps of clocks of which one at a time
-//! is wrong; of three epochs with two crashes and a jump.
+//! is wrong; with `THRONG_MODEL=full`, of three epochs with two crashes and a jump.
 //!
 //! The real [`Timetable`](throng_mix::Timetable), [`Timekeeper`](throng_mix::Timekeeper) and
 //! [`Destroyed`](throng_mix::Destroyed) decide, on real signed manifests. Their drivers, which have
 //! the disk, are told again in `model/driver.rs` write by write, so that a crash can come between
-//! any two. Records are numbers, and time has few moments.
+//! any two; a disk that fails without one is the simulation's. Records are numbers, and time has few
+//! moments.
 //!
 //! ```text
 //! done by a party     the next step, whole or up to a crash after some writes, alone or while a
@@ -27,8 +28,8 @@
 //! slot ended of which nothing is left, and of which the next party knows. That they behave alike is
 //! itself asked, of every world of smaller bounds.
 //!
-//! `THRONG_MODEL=full` explores all of it. Three epochs with faults take half an hour and some gibibytes
-//! for each kind of jump; without it, two epochs stand for them.
+//! Three epochs with faults take the better part of an hour on two cores, and some gibibytes, for each
+//! kind of jump.
 
 #[path = "model/bounds.rs"]
 mod bounds;
