@@ -68,9 +68,11 @@ fn what_is_wrong_with_a_party_is_found_and_said() {
 #[test]
 fn a_port_that_another_program_has_is_found() {
     let folder = Folder::new();
+    let other = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let text = fs::read_to_string(folder.path("north.toml")).unwrap();
-    let address = text.split('"').nth(1).unwrap();
-    let _other = TcpListener::bind(address).unwrap();
+    let free = text.split('"').nth(1).unwrap();
+    let taken = other.local_addr().unwrap().to_string();
+    fs::write(folder.path("north.toml"), text.replace(free, &taken)).unwrap();
     let (code, answer) = doctor(folder.0.path(), "--config north.toml --role mix");
     assert_eq!(code, 1);
     assert!(found(&answer, "FAIL", "port", "taken, and not by this party"), "{answer:#}");

@@ -81,6 +81,15 @@ fn numbers_of_text_may_be_rounded_the_other_way_and_nothing_else() {
     }
 }
 
+/// What was said, without how far long work was: that hangs on the machine.
+fn without_progress(said: &str) -> String {
+    let is_progress = |line: &&str| {
+        let told = line.trim_end();
+        told.ends_with(" s so far") || told.ends_with(" s left") || told.ends_with(": 0 %")
+    };
+    said.split_inclusive('\n').filter(|line| !is_progress(line)).collect()
+}
+
 /// All scenes, and the comment above the first.
 struct Transcript {
     head: String,
@@ -209,7 +218,7 @@ impl Step {
             .unwrap();
         step.code = output.status.code().unwrap();
         step.out = String::from_utf8(output.stdout).unwrap();
-        step.err = String::from_utf8(output.stderr).unwrap();
+        step.err = without_progress(&String::from_utf8(output.stderr).unwrap());
         if self.is_json() && !step.out.is_empty() {
             let mut answer = serde_json::from_str(&step.out).unwrap();
             hide(&mut answer);
