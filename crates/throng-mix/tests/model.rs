@@ -85,12 +85,11 @@ fn alone(epochs: usize) -> Bounds {
 /// Nothing is left out here, neither the order of steps that commute nor when a receipt comes.
 #[test]
 fn every_schedule_of_one_epoch_is_safe_and_ends() {
-    let every = || Bounds { reduced: false, ..alone(1) };
-    explore("one epoch, crashes, every order", Bounds { faults: Faults::CRASHES, ..every() });
-    explore(
-        "one epoch, jumps, every order",
-        Bounds { faults: Faults::JUMPS, jumps: &JUMPS, ..every() },
-    );
+    let every = |faults, folded| Bounds { faults, reduced: false, folded, ..alone(1) };
+    explore("one epoch, crashes, every order", every(Faults::CRASHES, false));
+    // Each world for itself, and compared with the one that stands for it, takes minutes.
+    let jumps = Bounds { jumps: &JUMPS, ..every(Faults::JUMPS, !is_full()) };
+    explore("one epoch, jumps, every order", jumps);
     let reduced = Bounds { faults: Faults::ALL, jumps: &JUMPS, ..alone(1) };
     explore("one epoch, crashes and jumps", reduced);
 }
