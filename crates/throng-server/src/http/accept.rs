@@ -4,7 +4,7 @@
 //! handshake and first request   within the patience, or a third of it when there is little room
 //! headers of every later one    the same, by hyper
 //! bodies                        by their handlers
-//! answers                       are read at the least rate, each by itself with HTTP/2
+//! answers                       are read at the least rate, those of a connection together
 //! the connection                ends after its age, once its requests are answered, or when
 //!                               somebody with fewer connections needs its place
 //! ```
